@@ -1,0 +1,98 @@
+"""The errors a caller can meet, as one small tree.
+
+    ChaffinchError
+    ├── InputError      (ValueError)    a setting or an argument breaks a rule
+    │   ├── SchemaError                 a schema breaks a rule, or data do not fit a schema
+    │   └── UnknownNameError (KeyError) a column or option that does not exist
+    ├── FileError       (OSError)       a file cannot be read or written
+    ├── TooLargeError   (MemoryError)   an answer would not fit in memory
+    └── MissingExtraError (ImportError) an optional package is needed
+
+Every message names the thing, the rule, what came and the next step. No message holds a cell value
+that fewer than ten records share: messages leave a trusted environment more easily than data do.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "ChaffinchError",
+    "FileError",
+    "InputError",
+    "MissingExtraError",
+    "SchemaError",
+    "TooLargeError",
+    "UnknownNameError",
+    "listed",
+    "unknown_name",
+]
+
+
+class ChaffinchError(Exception):
+    """Base of every error that Chaffinch raises on purpose."""
+
+
+class InputError(ChaffinchError, ValueError):
+    """A setting or an argument breaks a rule."""
+
+
+class SchemaError(InputError):
+    """A schema breaks a rule, or data do not fit a schema."""
+
+
+class UnknownNameError(InputError, KeyError):
+    """A name (column, option, kind) that does not exist."""
+
+    __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class FileError(ChaffinchError, OSError):
+    """A file cannot be read or written."""
+
+
+class TooLargeError(ChaffinchError, MemoryError):
+    """An answer would not fit in memory."""
+
+
+class MissingExtraError(ChaffinchError, ImportError):
+    """An optional package is needed.
+
+    Examples
+    --------
+    >>> print(MissingExtraError("Reading SPSS files", "pyreadstat"))
+    Reading SPSS files needs an extra: pip install 'chaffinch[pyreadstat]'.
+    """
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what} needs an extra: pip install 'chaffinch[{extra}]'.")
+
+
+def listed(names: Iterable[object], *, most: int = 12) -> str:
+    """Return names as a comma-separated list, cut after `most`.
+
+    Examples
+    --------
+    >>> listed("abcd", most=2)
+    'a, b and 2 more'
+    """
+    every = [str(name) for name in names]
+    if len(every) <= most:
+        return ", ".join(every)
+    return f"{', '.join(every[:most])} and {len(every) - most} more"
+
+
+def unknown_name(thing: str, name: object, known: Iterable[object]) -> UnknownNameError:
+    """Return the error for a name that is not among `known`, with the nearest one as a suggestion.
+
+    Examples
+    --------
+    >>> print(unknown_name("column", "incme", ["age", "income", "sex"]))
+    Unknown column 'incme'. Did you mean 'income'? Columns: age, income, sex.
+    """
+    every = [str(k) for k in known]
+    close = difflib.get_close_matches(str(name), every, n=1, cutoff=0.6)
+    hint = f" Did you mean '{close[0]}'?" if close else ""
+    plural = thing[:-1] + "ies" if thing.endswith("y") else thing + "s"
+    return UnknownNameError(f"Unknown {thing} '{name}'.{hint} {plural.capitalize()}: {listed(every)}.")

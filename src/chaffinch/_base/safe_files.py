@@ -1,0 +1,57 @@
+"""Files that are either the old one or the new one, never half of either."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import FileError
+
+__all__ = ["check_writable", "replacing", "write_text"]
+
+
+def check_writable(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a file can be written there; raise before any work is done if not."""
+    target = Path(path)
+    if target.is_dir():
+        raise FileError(f"Cannot write '{target}': it is a folder. Name a file in it.")
+    folder = target.parent
+    if not folder.is_dir():
+        raise FileError(f"Cannot write '{target}': there is no folder '{folder}'. Make it first, or name another.")
+    if not os.access(folder, os.W_OK):
+        raise FileError(f"Cannot write '{target}': the folder '{folder}' is not writable. Name another.")
+    return target
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Path]:
+    """Give a new file beside `path` to write to, and rename it into place when the block ends well.
+
+    A reader, or a kill at any moment, finds the old file or the whole new one. If the block raises, the
+    old file stays and the new one is removed. After a `kill -9` a leftover named `.NAME.*.part` may remain.
+    """
+    target = check_writable(path)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        try:
+            os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, mode))
+            yield part
+            with open(part, "rb+") as handle:
+                os.fsync(handle.fileno())
+            os.replace(part, target)
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(f"Cannot write '{target}': {error.strerror or 'the system refused'}.") from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644) -> None:
+    """Write text to a file, wholly or not at all."""
+    with replacing(path, mode=mode) as part:
+        part.write_text(text, encoding="utf-8")

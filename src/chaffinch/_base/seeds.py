@@ -1,0 +1,28 @@
+"""Randomness as an argument: one place that turns a seed into a generator."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .errors import InputError
+
+__all__ = ["Seed", "generator"]
+
+Seed = int | np.random.SeedSequence | np.random.Generator | None
+
+
+def generator(seed: Seed = None) -> np.random.Generator:
+    """Return a generator for an int, a SeedSequence, a Generator, or None (operating-system entropy).
+
+    Examples
+    --------
+    >>> generator(7).integers(100) == generator(7).integers(100)
+    True
+    """
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is None or isinstance(seed, np.random.SeedSequence):
+        return np.random.default_rng(seed)
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(f"seed must be a whole number of at least 0, a SeedSequence or a Generator. Got {seed!r}.")
+    return np.random.default_rng(int(seed))

@@ -1,0 +1,36 @@
+"""How many threads work, and a map over them for code that releases the GIL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from .errors import InputError
+
+__all__ = ["thread_count", "thread_map"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def thread_count(threads: int | None = None) -> int:
+    """Return the number of threads to use: what was asked, or every core this process may run on."""
+    if threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if threads < 1:
+        raise InputError(f"threads must be at least 1. Got {threads}.")
+    return threads
+
+
+def thread_map(function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None) -> list[R]:
+    """Return `[function(item) for item in items]`, in order, worked by threads.
+
+    Use it for work that releases the GIL (compiled kernels, Arrow). One thread or one item runs in place.
+    """
+    workers = min(thread_count(threads), len(items))
+    if workers <= 1:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, items))

@@ -1,0 +1,30 @@
+"""What every counting engine offers: three things, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from ..table.schema import Schema
+from .marginal import Marginal
+
+__all__ = ["Counter"]
+
+
+@runtime_checkable
+class Counter(Protocol):
+    """Counts marginals of data that may be in memory, in a file or elsewhere.
+
+    Synthesisers learn from a counter and never see rows, so data can stay where they are.
+    """
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema whose codes are counted."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records."""
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique (a list of column names), in the order given."""

@@ -1,0 +1,52 @@
+"""Counting a file larger than memory, one batch of rows after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._base.progress import Progress, silent
+from ..table.scan import Scan
+from ..table.schema import Schema
+from .marginal import Marginal
+from .tally import DENSE_CELLS, Tally
+
+__all__ = ["StreamCounter"]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamCounter:
+    """Counts marginals of a scanned file: one pass counts any number of cliques.
+
+    Memory is that of the counts asked for and of a few batches, whatever the size of the file. Ask for
+    many cliques at a time: each call reads the file once.
+    """
+
+    scan: Scan
+    weight: str | None = None
+    dense_cells: int = DENSE_CELLS
+    threads: int | None = None
+    progress: Progress = silent
+
+    @property
+    def schema(self) -> Schema:
+        """The fitted schema of the file."""
+        return self.scan.schema
+
+    @property
+    def n_rows(self) -> int:
+        """The number of records, known from the pass that read the schema."""
+        return self.scan.n_rows
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
+        """Return the marginal of each clique, in the order given."""
+        tally = Tally(
+            self.schema, cliques, weighted=self.weight is not None, dense_cells=self.dense_cells, threads=self.threads
+        )
+        wanted = {name for clique in tally.names for name in clique}
+        seen = 0
+        for batch in self.scan.batches(columns=wanted, weight=self.weight):
+            tally.add(batch.codes, batch.weights)
+            seen += batch.codes.n_rows
+            self.progress("counting", seen / max(self.n_rows, 1))
+        return tally.marginals()

@@ -1,0 +1,113 @@
+"""A tally: many cliques counted together, batch by batch. Engines differ only in who hands it batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, TooLargeError, unknown_name
+from .._base.threads import thread_count, thread_map
+from ..table.codes import Codes
+from ..table.schema import Schema
+from .marginal import Marginal
+from .sparse import SparseCounts
+
+__all__ = ["DENSE_CELLS", "Tally", "resolve"]
+
+DENSE_CELLS = 1 << 22
+"""Marginals with more cells than this are counted sparsely."""
+
+MOST_DENSE_CELLS = 1 << 28
+"""Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
+
+
+def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
+    """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
+    if isinstance(clique, str):
+        raise InputError(f"A clique is a list of column names. Got the text '{clique}': write ('{clique}',).")
+    names = schema.names
+    for name in clique:
+        if name not in names:
+            raise unknown_name("column", name, names)
+    if len(set(clique)) != len(clique):
+        raise InputError(f"A clique names each column once. Got {', '.join(clique)}.")
+    return [names.index(name) for name in clique]
+
+
+class _DenseJob:
+    """Some cliques whose cells lie one after the other in one array: the work of one thread."""
+
+    def __init__(self, cliques: list[list[int]], sizes: tuple[int, ...], *, weighted: bool) -> None:
+        cells = [prod(sizes[j] for j in clique) for clique in cliques]
+        self.offsets = np.concatenate([[0], np.cumsum(cells)]).astype(np.int64)
+        self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(np.int64)
+        self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
+        self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
+        self.out: NDArray[np.int64] | NDArray[np.float64]
+        self.out = np.zeros(int(self.offsets[-1]), dtype=np.float64 if weighted else np.int64)
+
+    def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:
+        from . import kernels
+
+        where = (codes.groups[self.columns], codes.rows[self.columns], self.sizes, *codes.matrices, codes.n_rows)
+        if weights is None:
+            kernels.count(self.out, self.offsets[:-1], self.ends, *where)
+        else:
+            kernels.weigh(self.out, self.offsets[:-1], self.ends, *where, weights)
+
+
+class Tally:
+    """Counts of several cliques, to which batches of codes are added."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        cliques: Sequence[Sequence[str]],
+        *,
+        weighted: bool = False,
+        dense_cells: int = DENSE_CELLS,
+        threads: int | None = None,
+    ) -> None:
+        self.names = [tuple(clique) for clique in cliques]
+        self.positions = [resolve(schema, clique) for clique in cliques]
+        self.schema_sizes = schema.sizes
+        self.sizes = [tuple(self.schema_sizes[j] for j in clique) for clique in self.positions]
+        self.threads = thread_count(threads)
+        dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= dense_cells]
+        total = sum(prod(self.sizes[q]) for q in dense)
+        if total > MOST_DENSE_CELLS:
+            raise TooLargeError(
+                f"{len(dense):,} marginals with {total:,} cells together are over the limit of {MOST_DENSE_CELLS:,}. "
+                "Ask for fewer at a time, or use fewer bins."
+            )
+        chosen = set(dense)
+        self.sparse = {
+            q: SparseCounts(self.sizes[q], weighted=weighted) for q in range(len(cliques)) if q not in chosen
+        }
+        n_jobs = min(self.threads, len(dense)) or 1
+        self.shares = [dense[i::n_jobs] for i in range(n_jobs)] if dense else []
+        self.jobs = [
+            _DenseJob([self.positions[q] for q in share], self.schema_sizes, weighted=weighted) for share in self.shares
+        ]
+
+    def add(self, codes: Codes, weights: NDArray[np.float64] | None = None) -> None:
+        """Add a batch of rows, with a weight for each row if the tally is weighted."""
+        if not codes.n_rows:
+            return
+        for q, tally in self.sparse.items():
+            tally.add([codes[j] for j in self.positions[q]], weights)
+        thread_map(lambda job: job.add(codes, weights), self.jobs, threads=self.threads)
+
+    def marginals(self) -> list[Marginal]:
+        """Return the marginals in the order in which the cliques were given."""
+        found: dict[int, Marginal] = {}
+        for share, job in zip(self.shares, self.jobs, strict=True):
+            for i, q in enumerate(share):
+                counts = job.out[job.offsets[i] : job.offsets[i + 1]].reshape(self.sizes[q])
+                found[q] = Marginal(self.names[q], self.sizes[q], counts)
+        for q, tally in self.sparse.items():
+            found[q] = tally.marginal(self.names[q])
+        return [found[q] for q in range(len(self.names))]

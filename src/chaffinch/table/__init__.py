@@ -1,0 +1,31 @@
+"""What a column is, and how values become codes and codes values."""
+
+from .codec import OTHER, Categories, Codec, Intervals
+from .codes import Codes
+from .fit import Note
+from .read import read
+from .scan import Scan, scan
+from .schema import Column, Schema
+from .schema_file import read_schema, schema_text, write_schema
+from .table import Table
+from .write import table_writer, write_table
+
+__all__ = [
+    "OTHER",
+    "Categories",
+    "Codec",
+    "Codes",
+    "Column",
+    "Intervals",
+    "Note",
+    "Scan",
+    "Schema",
+    "Table",
+    "read",
+    "read_schema",
+    "scan",
+    "schema_text",
+    "table_writer",
+    "write_schema",
+    "write_table",
+]

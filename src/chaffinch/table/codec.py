@@ -1,0 +1,316 @@
+"""Codecs: how the values of one column become codes 0 to size - 1, and how codes become values again.
+
+Codes are ordered: values first, in their own order; then `(other)` if rare levels were pooled; then the
+missing levels: null, then the declared missing codes. This order holds everywhere in the package.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import SchemaError
+
+__all__ = ["OTHER", "Categories", "Codec", "Intervals", "Scalar", "codec_from_dict"]
+
+Scalar = str | int | float | bool
+OTHER = "(other)"
+NULL = "(missing)"
+
+
+@dataclass(frozen=True)
+class Categories:
+    """Codes of a categorical column: one for each level.
+
+    Parameters
+    ----------
+    levels
+        The values in code order.
+    other
+        Whether a code for pooled levels follows them.
+    null, missing
+        Whether null is a level, and the further missing codes.
+    """
+
+    form: ClassVar[str] = "categories"
+    levels: tuple[Scalar, ...]
+    other: bool = False
+    null: bool = False
+    missing: tuple[Scalar, ...] = ()
+
+    @property
+    def n_values(self) -> int:
+        """The number of codes that stand for values, `(other)` among them."""
+        return len(self.levels) + self.other
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return self.n_values + self.null + len(self.missing)
+
+    def names(self) -> list[str]:
+        """Return a readable name for each code."""
+        return [*map(str, self.levels), *[OTHER] * self.other, *_missing_names(self)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `codec_from_dict` reads."""
+        return {
+            "form": self.form,
+            "levels": list(self.levels),
+            "other": self.other,
+            "null": self.null,
+            "missing": list(self.missing),
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Intervals:
+    """Codes of a numeric column: values of their own ("atoms") and bins, in order of value.
+
+    A bin is the closed interval from its start to just below the start of the next, less the atoms in it.
+    Values before the first start or after the last fall in the first and the last bin. Where there are
+    no bins, a value takes the code of the nearest atom.
+
+    Parameters
+    ----------
+    atoms
+        Sorted values with a code of their own.
+    starts
+        Sorted starts of the bins.
+    knots
+        For each bin the values of its quantile function at evenly spread ranks, lowest and highest
+        first and last: what is drawn inside the bin. Each inner knot averages at least ten records.
+    atom_codes, bin_codes
+        The code of each atom and of each bin.
+    whole
+        Whether values are whole numbers of `step` units (int64), or floats with `decimals` (None: any).
+    """
+
+    form: ClassVar[str] = "intervals"
+    atoms: NDArray[np.int64] | NDArray[np.float64]
+    starts: NDArray[np.int64] | NDArray[np.float64]
+    knots: tuple[NDArray[np.float64], ...]
+    atom_codes: NDArray[np.int64]
+    bin_codes: NDArray[np.int64]
+    whole: bool
+    step: int = 1
+    decimals: int | None = None
+    null: bool = False
+    missing: tuple[Scalar, ...] = ()
+    bounds: tuple[float, float] | None = None
+
+    other: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        n, k = len(self.atoms), len(self.starts)
+        codes = np.concatenate([self.atom_codes, self.bin_codes])
+        sound = (
+            len(self.atom_codes) == n
+            and len(self.bin_codes) == len(self.knots) == k
+            and np.array_equal(np.sort(codes), np.arange(n + k))
+            and bool(np.all(np.diff(self.atoms) > 0))
+            and bool(np.all(np.diff(self.starts) > 0))
+            and all(len(knot) >= 1 and np.all(np.isfinite(knot)) and np.all(np.diff(knot) >= 0) for knot in self.knots)
+        )
+        if not sound:
+            raise SchemaError("The bins of a numeric column do not fit together. The file that holds them is damaged.")
+
+    @property
+    def n_values(self) -> int:
+        """The number of codes that stand for values."""
+        return len(self.atoms) + len(self.starts)
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        return self.n_values + self.null + len(self.missing)
+
+    def encode(self, values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the codes of numbers (none missing)."""
+        if not len(self.starts):
+            if not len(self.atoms):
+                return np.zeros(len(values), dtype=np.int64)
+            middles = (self.atoms[:-1].astype(np.float64) + self.atoms[1:]) / 2
+            return self.atom_codes[np.searchsorted(middles, values, side="right")]
+        lo, span = self._table_span
+        if span and len(values) > span:
+            inside = np.clip(values, lo, lo + span - 1)
+            inside -= lo
+            return self._table[inside]
+        return self._search(values)
+
+    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Return a number for each value code: the atom itself, or a draw from the bin's sketch."""
+        out = np.zeros(len(codes), dtype=self.atoms.dtype)
+        draws = rng.random(len(codes))
+        is_atom, index = self._of_code
+        chosen = index[codes]
+        atom = is_atom[codes]
+        out[atom] = self.atoms[chosen[atom]]
+        order = np.argsort(np.where(atom, -1, chosen), kind="stable")
+        ends = np.searchsorted(np.where(atom, -1, chosen)[order], np.arange(len(self.starts) + 1))
+        for b, knots in enumerate(self.knots):
+            rows = order[ends[b] : ends[b + 1]]
+            if len(rows):
+                ranks = np.linspace(0.0, 1.0, len(knots)) if len(knots) > 1 else np.zeros(1)
+                out[rows] = self._inside(b, np.interp(draws[rows], ranks, knots))
+        return out
+
+    def names(self) -> list[str]:
+        """Return a readable name for each code."""
+        names = [""] * self.n_values
+        for code, atom in zip(self.atom_codes, self.atoms, strict=True):
+            names[code] = f"{atom:g}" if not self.whole else str(atom)
+        for b, code in enumerate(self.bin_codes):
+            low, high = self._ends(b)
+            names[code] = f"{low:g} to {high:g}"
+        return [*names, *_missing_names(self)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that `codec_from_dict` reads."""
+        return {
+            "form": self.form,
+            "atoms": self.atoms.tolist(),
+            "starts": self.starts.tolist(),
+            "knots": [knot.tolist() for knot in self.knots],
+            "atom_codes": self.atom_codes.tolist(),
+            "bin_codes": self.bin_codes.tolist(),
+            "whole": self.whole,
+            "step": self.step,
+            "decimals": self.decimals,
+            "null": self.null,
+            "missing": list(self.missing),
+            "bounds": None if self.bounds is None else list(self.bounds),
+        }
+
+    def _search(self, values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+        which = np.searchsorted(self.starts[1:], values, side="right")
+        codes = self.bin_codes[which]
+        if len(self.atoms):
+            near = np.minimum(np.searchsorted(self.atoms, values), len(self.atoms) - 1)
+            hit = self.atoms[near] == values
+            codes[hit] = self.atom_codes[near[hit]]
+        return codes
+
+    @cached_property
+    def _table_span(self) -> tuple[int, int]:
+        """The lowest number and the length of a look-up table over all cuts, or length 0 where it would be long."""
+        if not self.whole:
+            return 0, 0
+        cuts = np.concatenate([self.atoms, self.starts])
+        lo, hi = int(cuts.min()) - 1, int(cuts.max()) + 1
+        return (lo, hi - lo + 1) if hi - lo < 1 << 16 else (0, 0)
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        lo, span = self._table_span
+        return self._search(np.arange(lo, lo + span, dtype=np.int64))
+
+    @cached_property
+    def _of_code(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+        is_atom = np.zeros(self.n_values, dtype=bool)
+        index = np.zeros(self.n_values, dtype=np.int64)
+        is_atom[self.atom_codes] = True
+        index[self.atom_codes] = np.arange(len(self.atoms))
+        index[self.bin_codes] = np.arange(len(self.starts))
+        return is_atom, index
+
+    def _ends(self, b: int) -> tuple[float, float]:
+        """The lowest and the highest number that may be drawn for a bin; both encode to it."""
+        low = float(self.starts[b]) if b else min(float(self.knots[b][0]), float(self.starts[b]))
+        if b + 1 == len(self.starts):
+            return low, max(float(self.knots[b][-1]), low)
+        above = self.starts[b + 1]
+        if self.whole:
+            return low, float(above - self.step)
+        if self.decimals is not None:
+            return low, float(np.round(above - 10.0**-self.decimals, self.decimals))
+        return low, float(np.nextafter(above, -np.inf))
+
+    def _inside(self, b: int, drawn: NDArray[np.float64]) -> NDArray[np.int64] | NDArray[np.float64]:
+        """Round draws to the column's grid, keep them inside their bin and off the atoms."""
+        low, high = self._ends(b)
+        if self.whole:
+            base = int(self.starts[b])
+            grid = np.rint((drawn - base) / self.step).astype(np.int64) * self.step + base
+            numbers: NDArray[Any] = np.clip(grid, int(np.ceil(low)), int(np.floor(high)))
+        else:
+            numbers = drawn if self.decimals is None else np.round(drawn, self.decimals)
+            numbers = np.clip(numbers, low, high)
+        return self._off_atoms(b, numbers, low, high)
+
+    def _off_atoms(self, b: int, numbers: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+        """Move a draw that fell on an atom to the nearest number of the bin that is none, below or above in turn."""
+        hit = np.isin(numbers, self.atoms) if len(self.atoms) else np.zeros(len(numbers), dtype=bool)
+        reach = 1
+        while hit.any() and reach <= 2 * len(self.atoms) + 2:
+            for sign in (-1, 1):
+                rows = np.flatnonzero(hit)
+                moved = self._neighbour(numbers[rows], sign * reach)
+                fits = (moved >= low) & (moved <= high) & ~np.isin(moved, self.atoms)
+                numbers[rows[fits]] = moved[fits]
+                hit[rows[fits]] = False
+            reach += 1
+        return numbers
+
+    def _neighbour(self, numbers: NDArray[Any], steps: int) -> NDArray[Any]:
+        if self.whole:
+            return np.asarray(numbers + steps * self.step)
+        if self.decimals is not None:
+            return np.asarray(np.round(numbers + steps * 10.0**-self.decimals, self.decimals))
+        return np.asarray(np.nextafter(numbers, np.inf if steps > 0 else -np.inf))
+
+
+Codec = Categories | Intervals
+
+
+def _missing_names(codec: Codec) -> list[str]:
+    return [*[NULL] * codec.null, *(f"(missing {code})" for code in codec.missing)]
+
+
+def codec_from_dict(data: Any) -> Codec:
+    """Return the codec that `to_dict` described; anything else is a SchemaError, and nothing is executed."""
+    try:
+        missing = tuple(_scalar(code) for code in data["missing"])
+        null = _bool(data["null"])
+        if data["form"] == "categories":
+            levels = tuple(_scalar(level) for level in data["levels"])
+            return Categories(levels, _bool(data["other"]), null, missing)
+        if data["form"] == "intervals":
+            whole = _bool(data["whole"])
+            kind = np.int64 if whole else np.float64
+            bounds = data["bounds"]
+            return Intervals(
+                np.array(data["atoms"], dtype=kind),
+                np.array(data["starts"], dtype=kind),
+                tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
+                np.array(data["atom_codes"], dtype=np.int64),
+                np.array(data["bin_codes"], dtype=np.int64),
+                whole,
+                int(data["step"]),
+                None if data["decimals"] is None else int(data["decimals"]),
+                null,
+                missing,
+                None if bounds is None else (float(bounds[0]), float(bounds[1])),
+            )
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
+        if isinstance(error, SchemaError):
+            raise
+        raise SchemaError("The description of a column's codes is incomplete or of the wrong type.") from None
+    raise SchemaError("A column's codes are of no known form. Forms: categories, intervals.")
+
+
+def _scalar(value: Any) -> Scalar:
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise TypeError
+
+
+def _bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise TypeError

@@ -1,0 +1,240 @@
+"""Values to codes and codes to values, for one column at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .._base.errors import SchemaError
+from .codec import OTHER, Categories, Intervals
+from .codes import narrowest
+from .grid import from_numbers, to_numbers
+from .schema import Column
+from .types import is_numeric, is_words, parse_type, value_type
+
+__all__ = ["decode_column", "encode_column", "missing_words"]
+
+Codes1D = NDArray[np.unsignedinteger[Any]]
+
+
+def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | None = None) -> Codes1D:
+    """Return the codes of a column's values.
+
+    `tokens` tells which missing code a text file spelled where the value is null (-1: an empty cell).
+    """
+    codec = column.codec
+    if codec is None:
+        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    out = np.zeros(len(values), dtype=np.int64)
+    if isinstance(codec, Categories) and not is_numeric(values.type):
+        absent = _encode_words(column, codec, values, out)
+    else:
+        absent = _encode_numbers(column, values, out)
+    if tokens is not None:
+        spelled = tokens >= 0
+        out[spelled] = codec.n_values + codec.null + tokens[spelled]
+        absent &= ~spelled
+    if absent.any():
+        if not codec.null:
+            raise SchemaError(
+                f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
+            )
+        out[absent] = codec.n_values
+    return out.astype(narrowest(codec.size))
+
+
+def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Fill in the codes of text, booleans and dictionaries; return which entries are null."""
+    if not pa.types.is_dictionary(values.type):
+        values = values.dictionary_encode()
+    lookup = _word_codes(codec)
+    outside = len(codec.levels) if codec.other else -1
+    table = np.array([lookup.get(word, outside) for word in values.dictionary.to_pylist()] or [0], dtype=np.int64)
+    absent = values.indices.is_null().to_numpy(zero_copy_only=False) if values.indices.null_count else np.zeros(len(values), dtype=bool)
+    indices = values.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    out[:] = table[indices]
+    if None in values.dictionary.to_pylist():
+        absent = absent | (indices == values.dictionary.to_pylist().index(None))
+    if (out[~absent] < 0).any():
+        raise _outside(column)
+    return absent
+
+
+def _word_codes(codec: Categories) -> dict[Any, int]:
+    codes: dict[Any, int] = {level: code for code, level in enumerate(codec.levels)}
+    if codec.other:
+        codes[OTHER] = len(codec.levels)
+    for i, code in enumerate(codec.missing):
+        codes[code] = codec.n_values + codec.null + i
+    return codes
+
+
+def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Fill in the codes of numbers, dates and times; return which entries are null or NaN."""
+    codec = column.codec
+    assert codec is not None
+    numbers, present = to_numbers(values)
+    absent = ~present
+    if numbers.dtype == np.float64:
+        absent |= np.isnan(numbers)
+    done = absent.copy()
+    for i, code in enumerate(codec.missing):
+        if isinstance(code, int | float) and not isinstance(code, bool):
+            hit = (numbers == code) & ~absent
+            if hit.any():
+                out[hit] = codec.n_values + codec.null + i
+                done |= hit
+    plain = not done.any()
+    held = numbers if plain else numbers[~done]
+    if not len(held):
+        return absent
+    if isinstance(codec, Intervals):
+        codes = codec.encode(_in_range(column, codec, held))
+    else:
+        codes = _level_codes(column, codec, held)
+    if plain:
+        out[:] = codes
+    else:
+        out[~done] = codes
+    return absent
+
+
+def _in_range(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArray[Any]:
+    if codec.whole and numbers.dtype == np.float64:
+        if (np.rint(numbers) != numbers).any():
+            raise SchemaError(f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\".")
+        numbers = numbers.astype(np.int64)
+    bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
+    if bounds is not None and column.out_of_range == "error" and (numbers.min() < bounds[0] or numbers.max() > bounds[1]):
+        raise SchemaError(
+            f"Column '{column.name}' has values outside its bins, {bounds[0]:g} to {bounds[1]:g}. Widen the bins, or set "
+            'out_of_range = "clip".'
+        )
+    return numbers
+
+
+def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the codes of numbers that are levels: coded categories."""
+    levels = np.array([level for level in codec.levels if not isinstance(level, str)], dtype=np.float64)
+    codes = np.array([i for i, level in enumerate(codec.levels) if not isinstance(level, str)], dtype=np.int64)
+    order = np.argsort(levels, kind="stable")
+    levels, codes = levels[order], codes[order]
+    outside = len(codec.levels) if codec.other else -1
+    if not len(levels):
+        found = np.full(len(numbers), outside, dtype=np.int64)
+    else:
+        near = np.minimum(np.searchsorted(levels, numbers), len(levels) - 1)
+        found = np.where(levels[near] == numbers, codes[near], outside)
+    if not codec.n_values and codec.null:
+        return np.full(len(numbers), codec.n_values, dtype=np.int64)  # too few numbers to keep: made missing
+    if (found < 0).any():
+        raise _outside(column)
+    return found
+
+
+def _outside(column: Column) -> SchemaError:
+    return SchemaError(
+        f"Column '{column.name}' has values outside its levels. Add them to levels, list them in missing, or set other = true."
+    )
+
+
+def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.random.Generator) -> pa.Array:
+    """Return values of the column's own type for codes.
+
+    Missing levels come out as null, or as their code where that is a value of the type. `missing_words` has the
+    spelling that a text file needs. Where `(other)` is no value of the type it comes out as null.
+    """
+    codec = column.codec
+    if codec is None:
+        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    kind = parse_type(column.type)
+    codes = codes.astype(np.int64)
+    if isinstance(codec, Intervals):
+        return _decode_numbers(column, codec, codes, kind, rng)
+    inner = value_type(kind)
+    words = [*codec.levels, *[OTHER] * codec.other, *[None] * codec.null, *codec.missing]
+    if column.spelled:
+        words = [*codec.levels, *[OTHER] * codec.other, *[None] * (codec.size - codec.n_values)]
+    fits = [_fits(word, inner) for word in words]
+    if pa.types.is_dictionary(kind):
+        kept = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]
+        position = np.full(len(words) + 1, -1, dtype=np.int64)
+        position[kept] = np.arange(len(kept))
+        indices = position[codes]
+        dictionary = pa.array([words[i] for i in kept], type=pa.string() if is_words(inner) else None).cast(inner)
+        index_type = kind.index_type if len(kept) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
+        held = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
+        return pa.DictionaryArray.from_arrays(held, dictionary, ordered=kind.ordered)
+    table = pa.array([word if ok else None for word, ok in zip(words, fits, strict=True)] or [None], type=_plain(inner))
+    out = table.take(pa.array(codes)).cast(inner)
+    return _as_nan(column, out)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """A type that Python values convert to, from which Arrow casts to `kind`."""
+    if is_words(kind):
+        return pa.string()
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return kind
+    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else pa.int64()
+
+
+def _fits(word: Any, kind: pa.DataType) -> bool:
+    """Whether a level can be written as a value of the column's type."""
+    if word is None or pa.types.is_null(kind):
+        return False
+    if is_words(kind):
+        return isinstance(word, str)
+    if pa.types.is_boolean(kind):
+        return isinstance(word, bool)
+    return not isinstance(word, str | bool)
+
+
+def _decode_numbers(
+    column: Column, codec: Intervals, codes: NDArray[np.int64], kind: pa.DataType, rng: np.random.Generator
+) -> pa.Array:
+    present = codes < codec.n_values
+    numbers = np.zeros(len(codes), dtype=np.int64 if codec.whole else np.float64)
+    if present.any():
+        numbers[present] = codec.decode(codes[present], rng)
+    if kind in (pa.float32(), pa.float16()) and not codec.whole:
+        _narrow(codec, numbers, codes, present, np.float16 if pa.types.is_float16(kind) else np.float32)
+    for i, code in enumerate(codec.missing):
+        if not isinstance(code, str):
+            hit = codes == codec.n_values + codec.null + i
+            numbers[hit] = code
+            present = present | hit
+    return _as_nan(column, from_numbers(numbers, present, kind))
+
+
+def _narrow(codec: Intervals, numbers: NDArray[Any], codes: NDArray[np.int64], present: NDArray[np.bool_], dtype: Any) -> None:
+    """Round to a narrower float in place, a step down where rounding up would leave the bin."""
+    narrow = numbers.astype(dtype)
+    out = present.copy()
+    out[present] = codec.encode(narrow[present].astype(np.float64)) != codes[present]
+    narrow[out] = np.nextafter(narrow[out], dtype(-np.inf))
+    numbers[:] = narrow
+
+
+def _as_nan(column: Column, values: pa.Array) -> pa.Array:
+    """Spell missing as NaN where the column came with NaN and no null."""
+    if column.format == "nan" and values.null_count and pa.types.is_floating(values.type):
+        return pc.fill_null(values, float("nan"))
+    return values
+
+
+def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array | None:
+    """Return the spelled missing code of each entry (null for none), or None where the column has no spelled codes."""
+    codec = column.codec
+    if not column.spelled or codec is None or not any(isinstance(code, str) for code in codec.missing):
+        return None
+    first = codec.n_values + codec.null
+    words = pa.array([code if isinstance(code, str) else None for code in codec.missing], type=pa.string())
+    index = codes.astype(np.int64) - first
+    return words.take(pa.array(np.maximum(index, 0), mask=index < 0))

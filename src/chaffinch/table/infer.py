@@ -1,0 +1,191 @@
+"""What each column is, decided from the counts of all of its values. Deterministic: no row is sampled."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from .._base.errors import InputError
+from .codec import Scalar
+from .profile import FULL_PRECISION, Profile
+from .schema import Column
+from .types import is_nested, is_numeric, type_name, value_type
+
+__all__ = ["CODED_LEVELS", "MIN_RECORDS", "infer_column", "looks_like_id"]
+
+CODED_LEVELS = 10
+"""Whole numbers with at most this many distinct values are taken for codes of categories."""
+
+MIN_RECORDS = 10
+"""Records that must share a value before it may show."""
+
+TEXT_LEVELS = 20
+"""Text with more distinct values than this is free text if most of its records have a rare value."""
+
+_STEPS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_ID_TOKENS = {"id", "ids", "uuid", "guid", "pid", "hid", "ssn", "identifier", "serial", "key"}
+_ID_NAME = re.compile(
+    r"(person|patient|household|hh|subject|case|record|respondent|family|customer|client|user|row|member|account|serial)s?"
+    r"(id|ids|no|nr|num|number|key|code)"
+)
+_GROUP_NAME = re.compile(r"(person|patient|household|hh|subject|respondent|family|customer|client|user|member|pid|hid|account)")
+
+
+def looks_like_id(name: str) -> bool:
+    """Return whether a column's name says that it identifies something.
+
+    Examples
+    --------
+    >>> [looks_like_id(name) for name in ("person_id", "recordNumber", "number_children", "education_num")]
+    [True, True, False, False]
+    """
+    tokens = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower())
+    return bool(_ID_TOKENS & set(tokens)) or _ID_NAME.fullmatch("".join(tokens)) is not None
+
+
+def infer_column(
+    name: str,
+    profile: Profile,
+    *,
+    rare_below: int,
+    spelled: str = "",
+    why: str = "",
+    title: str = "",
+    labels: Mapping[Scalar, str] | None = None,
+) -> Column:
+    """Return what a column is, with the reason in words."""
+    column = _Inference(name, profile, rare_below, spelled, why, title, labels or {})
+    return column.decide()
+
+
+class _Inference:
+    def __init__(
+        self, name: str, profile: Profile, rare_below: int, spelled: str, why: str, title: str, labels: Mapping[Scalar, str]
+    ) -> None:
+        self.name, self.profile, self.rare_below = name, profile, rare_below
+        self.spelled, self.why, self.title, self.labels = spelled, why, title, labels
+        self.kind = profile.kind
+
+    def decide(self) -> Column:
+        profile, inner = self.profile, value_type(self.kind)
+        if is_nested(self.kind):
+            return self._column("text", f"values of type {type_name(self.kind)} cannot be modelled: dropped")
+        if profile.n_infinite:
+            raise InputError(
+                f"Column '{self.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
+            )
+        if not profile.n_present:
+            return self._column("categorical", "every value is missing")
+        if pa.types.is_boolean(inner):
+            return self._column("boolean", "true or false", levels=(False, True))
+        if is_numeric(inner) and not pa.types.is_dictionary(self.kind):
+            return self._numeric()
+        return self._words()
+
+    def _column(self, kind: str, reason: str, **more: object) -> Column:
+        profile = self.profile
+        reason = f"{self.why}: {reason}" if self.why else reason
+        missing = tuple(code for code in profile.missing if profile.n_missing.get(code))
+        role = "identifier" if kind == "identifier" else "other"
+        spelled = "nan" if profile.n_nan and not profile.n_null else self.spelled
+        return Column(
+            self.name,
+            kind,  # type: ignore[arg-type]
+            role,  # type: ignore[arg-type]
+            type_name(self.kind) if not is_nested(self.kind) else "string",
+            title=self.title,
+            nullable=profile.n_null + profile.n_nan > 0,
+            missing=missing,
+            labels=tuple(self.labels.items()),
+            ordered=bool(pa.types.is_dictionary(self.kind) and self.kind.ordered),
+            format=spelled,
+            reason=reason,
+            **more,  # type: ignore[arg-type]
+        )
+
+    def _numeric(self) -> Column:
+        profile, n = self.profile, self.profile.n_present
+        values, _ = profile.numbers.result()
+        distinct = len(values)
+        at_least = "" if profile.numbers.exact else "more than "
+        found = f"{at_least}{distinct:,} distinct"
+        if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
+            step = self._step()
+            kind = "date" if pa.types.is_date(self.kind) else "datetime"
+            return self._column(kind, f"{found} {kind}s", step=step)
+        whole = profile.n_fraction == 0 and profile.largest < 2.0**53
+        if not pa.types.is_integer(self.kind) and not pa.types.is_temporal(self.kind) and not whole:
+            decimals = self._decimals()
+            shown = "full precision" if decimals is None else f"{decimals} decimals"
+            return self._column("float", f"{found} numbers, {shown}", decimals=decimals)
+        if self.labels and distinct <= max(CODED_LEVELS, 2 * len(self.labels)):
+            return self._column("categorical", f"{found} codes, with value labels")
+        if distinct <= CODED_LEVELS and (distinct * 5 <= n or distinct == 1):
+            return self._column("categorical", f"{found} whole numbers: taken as codes of categories")
+        if id_like := self._identifier(distinct, n):
+            return self._column("identifier", id_like, output="drop")
+        return self._column("integer", f"{found} whole numbers")
+
+    def _identifier(self, distinct: int, n: int) -> str:
+        """Return why the column is an identifier, or an empty string if it is none."""
+        named = looks_like_id(self.name)
+        values, _ = self.profile.numbers.result()
+        if distinct == n and self.profile.n_rows == n and n >= 20 and self.profile.numbers.exact:
+            dense = bool(len(values)) and float(values[-1]) - float(values[0]) < 2 * n
+            if named or (dense and not self.profile.words):
+                return "every value is different: identifies rows; never synthesised"
+        if named and (not self.profile.numbers.exact or (distinct > 20 and distinct * 20 >= n)):
+            if distinct == n:
+                return "every value is different: identifies rows; never synthesised"
+            return _repeats(self.name)
+        return ""
+
+    def _words(self) -> Column:
+        profile, n = self.profile, self.profile.n_present
+        distinct = len(profile.words)
+        if profile.too_many_words:
+            if looks_like_id(self.name):
+                return self._column("identifier", "over a million distinct values and a name that identifies")
+            return self._column("text", "over a million distinct values: free text, dropped")
+        counts = np.array(list(profile.words.values()), dtype=np.int64)
+        if distinct > TEXT_LEVELS and looks_like_id(self.name) and distinct * 20 >= n:
+            reason = "every value is different: identifies rows; never synthesised" if distinct == n else _repeats(self.name)
+            return self._column("identifier", reason)
+        pooled = int(counts[counts < self.rare_below].sum())
+        if distinct > TEXT_LEVELS and 2 * pooled > n:
+            if distinct == n and not any(" " in str(word) for word in profile.words):
+                return self._column("identifier", "every value is different, and one word each: identifies rows")
+            return self._column("text", "most values are rare: free text, dropped")
+        return self._column("categorical", f"{distinct:,} distinct values")
+
+    def _decimals(self) -> int | None:
+        """Return the decimals that all but fewer than ten records need; None for full precision."""
+        needed = self.profile.decimals
+        for d in range(FULL_PRECISION):
+            if needed[d + 1 :].sum() < min(MIN_RECORDS, self.profile.n_present / 2):
+                return d
+        return None
+
+    def _step(self) -> int:
+        """Return the largest natural step (day, hour, minute, second) that nearly all times are multiples of."""
+        if pa.types.is_date32(self.kind):
+            return 1
+        second = 1000 if pa.types.is_date64(self.kind) else _STEPS[self.kind.unit]
+        values, counts = self.profile.numbers.result()
+        for step in (86_400 * second, 3_600 * second, 60 * second, second, second // 1000, second // 10**6):
+            if step >= 1 and counts[values % step != 0].sum() < min(MIN_RECORDS, self.profile.n_present / 2):
+                return step
+        return 1
+
+
+def _repeats(name: str) -> str:
+    tokens = "".join(re.findall(r"[a-z]+", name.lower()))
+    whose = found[0] if (found := _GROUP_NAME.search(tokens)) else "unit"
+    whose = {"hh": "household", "hid": "household", "pid": "person"}.get(whose, whose)
+    return (
+        f"values repeat: several rows belong to one {whose}, so rows are not independent, and measures of risk and "
+        "worth that count rows are too sure of themselves"
+    )

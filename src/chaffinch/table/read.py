@@ -1,0 +1,86 @@
+"""Reading a table: the front door."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from .._base.progress import Progress, silent
+from .codes import Codes
+from .encode import encode_column
+from .schema import Schema
+from .settle import settle, spelling_of, typed
+from .sources import Source, open_source
+from .table import Table
+
+__all__ = ["read"]
+
+
+def read(
+    source: Any,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    rare: Literal["pool", "keep"] = "pool",
+    progress: Progress = silent,
+) -> Table:
+    """Return a table from a file or from a pandas, polars, pyarrow or other Arrow-speaking object.
+
+    Parameters
+    ----------
+    source
+        A path (CSV or TSV, also gzipped; Parquet; Arrow or Feather; SPSS .sav and Stata .dta with the extra
+        `pyreadstat`) or an object.
+    schema
+        What columns are: a `Schema` or the path of a schema file (TOML, or SDV metadata in JSON). Without one
+        it is inferred from all rows. A given schema wins over inference and is checked against the data.
+        The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
+    encoding, delimiter
+        Of text files; the delimiter is found from the header unless given.
+    rare
+        "pool": levels with fewer than three records become `(other)`. "keep": they stay.
+
+    Examples
+    --------
+    >>> table = read(pa.table({"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20}))
+    >>> table
+    Table(60 rows x 2 columns: sex, ill)
+    >>> table.code("ill")[:3]
+    array([0, 0, 1], dtype=uint8)
+    """
+    opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter))
+    settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
+    return _encoded(opened, settled.schema, settled.notes)
+
+
+def as_schema(schema: Schema | str | os.PathLike[str] | None) -> Schema | None:
+    """Return a schema that was given as such or as the path of a file."""
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    from .schema_file import read_schema
+
+    return read_schema(schema)
+
+
+def in_memory(source: Source) -> Source:
+    """Return the source with its rows held, so that passes over them do not read the file again."""
+    table = source.table()
+
+    def batches(columns: Any) -> Any:
+        chosen = table if columns is None else table.select(list(columns))
+        whole = chosen.combine_chunks()
+        yield from whole.to_batches() or [pa.RecordBatch.from_pylist([], schema=chosen.schema)]
+
+    return Source(source.name, table.schema, batches, source.text, source.native, source.delimiter, source.labels)
+
+
+def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
+    whole = source.table()
+    values = typed(whole, {column.name: spelling_of(column) for column in schema}, text=source.text)
+    arrays = [encode_column(column, *values[column.name]) for column in schema.modelled]
+    fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
+    data = pa.Table.from_arrays([values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata))
+    return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), source.native, source.delimiter)

@@ -1,0 +1,79 @@
+"""A file larger than memory, under a fitted schema: batches of codes, as many times as asked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.progress import Progress, silent
+from .codes import Codes
+from .encode import encode_column
+from .fit import Note
+from .read import as_schema
+from .schema import Schema
+from .settle import settle, spelling_of, typed
+from .sources import Source, open_source
+from .table import weights_of
+
+__all__ = ["CodedBatch", "Scan", "scan"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedBatch:
+    """The codes of some rows: of the columns asked for; the others are all 0. And their weights, if asked for."""
+
+    codes: Codes
+    weights: NDArray[np.float64] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """A source with a fitted schema, read batch by batch. Make one with `chaffinch.scan`."""
+
+    source: Source
+    schema: Schema
+    n_rows: int
+    notes: tuple[Note, ...] = ()
+
+    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+        """Return batches of codes; only the named columns (all if None) are read and coded."""
+        wanted = [c for c in self.schema.modelled if columns is None or c.name in columns]
+        read = {c.name: spelling_of(c) for c in wanted}
+        if weight is not None:
+            read[weight] = spelling_of(self.schema[weight])
+        one = self.schema.columns[0]
+        if not read:
+            read[one.name] = spelling_of(one)  # something has to be read to learn how many rows a batch has
+        for batch in self.source.batches(list(read)):
+            values = typed(batch, read, text=self.source.text)
+            weights = None if weight is None else weights_of(self.schema[weight], values[weight][0])
+            names = {c.name for c in wanted}
+            arrays: list[NDArray[Any]] = [
+                encode_column(c, *values[c.name]) if c.name in names else np.zeros(batch.num_rows, dtype=np.uint8)
+                for c in self.schema.modelled
+            ]
+            yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
+
+
+def scan(
+    source: Any,
+    schema: Schema | str | os.PathLike[str] | None = None,
+    *,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    rare: Literal["pool", "keep"] = "pool",
+    progress: Progress = silent,
+) -> Scan:
+    """Return a scan of a file too large to read: arguments as for `read`.
+
+    The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
+    stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
+    """
+    opened = open_source(source, encoding=encoding, delimiter=delimiter)
+    settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
+    return Scan(opened, settled.schema, settled.n_rows, settled.notes)

@@ -1,0 +1,228 @@
+"""What a column is: kind, role, missing codes, levels or bins, and, once fitted, its codec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal, get_args
+
+from .._base.errors import InputError, SchemaError, listed, unknown_name
+from .._base.html import html_table
+from .codec import Codec, Scalar
+
+__all__ = ["KINDS", "ROLES", "Column", "Kind", "Role", "Schema"]
+
+Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text"]
+Role = Literal["identifier", "key", "sensitive", "label", "weight", "other"]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+ROLES: tuple[str, ...] = get_args(Role)
+NUMERIC_KINDS = ("integer", "float", "date", "datetime")
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: what was declared or inferred of it, and its codec once it is fitted to data.
+
+    Parameters
+    ----------
+    name, kind, role
+        `kind` says how values are coded, `role` what they are for.
+    type
+        The Arrow type of the values as they came, so that they go out the same.
+    nullable
+        Whether null (an empty cell of a text file) is a level.
+    missing
+        Further missing codes (-8, 99, "NA"), each a level of its own that survives.
+    levels, ordered, other, rare
+        Categorical: the declared levels in order (always kept), whether the order means something, whether
+        values outside them go to `(other)` instead of being an error, and whether rare levels found
+        in data are pooled ("pool") or kept ("keep").
+    labels, title
+        Value labels (as pairs) and the variable label, as SPSS and Stata have them.
+    binning, bins, edges, atoms
+        Numeric: "quantile", "width" or "edges"; how many levels; the declared edges; and the values that
+        are levels of their own (None: found in the data for quantile bins, none for the others).
+    bounds, out_of_range
+        Numeric: the declared range, and whether values outside it are an "error" or "clip".
+    decimals
+        Decimals of a float column; None for full precision. For dates and times see `step`.
+    step
+        Whole units of the type between neighbouring values (86,400 for a timestamp in seconds with whole days).
+    format
+        How a text file spells the values: a date format, or "true/false" for booleans, or "fixed" decimals.
+    spelled
+        Whether values came from a text file, whose missing codes are words beside the values and not values.
+    output
+        Identifier and text: "regenerate" (row numbers) or "drop".
+    reason
+        Why inference chose what it chose.
+    """
+
+    name: str
+    kind: Kind
+    role: Role = "other"
+    type: str = "string"
+    title: str = ""
+    nullable: bool = False
+    missing: tuple[Scalar, ...] = ()
+    levels: tuple[Scalar, ...] | None = None
+    labels: tuple[tuple[Scalar, str], ...] = ()
+    ordered: bool = False
+    other: bool = False
+    rare: Literal["pool", "keep"] = "pool"
+    binning: Literal["quantile", "width", "edges"] = "quantile"
+    bins: int = 20
+    edges: tuple[float, ...] | None = None
+    atoms: tuple[float, ...] | None = None
+    bounds: tuple[float, float] | None = None
+    out_of_range: Literal["error", "clip"] = "error"
+    decimals: int | None = None
+    step: int = 1
+    format: str = ""
+    spelled: bool = False
+    output: Literal["regenerate", "drop"] = "drop"
+    reason: str = field(default="", compare=False)
+    codec: Codec | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.name.strip():
+            raise SchemaError("A column needs a name. Got an empty one.")
+        if self.kind not in KINDS:
+            raise unknown_name("kind", self.kind, KINDS)
+        if self.role not in ROLES:
+            raise unknown_name("role", self.role, ROLES)
+        if not 1 <= self.bins <= 10_000:
+            raise SchemaError(f"Column '{self.name}': bins must lie between 1 and 10,000. Got {self.bins}.")
+        if not 1 <= self.step:
+            raise SchemaError(f"Column '{self.name}': step must be at least 1. Got {self.step}.")
+        if self.decimals is not None and not 0 <= self.decimals <= 15:
+            raise SchemaError(f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}.")
+        if self.levels is not None:
+            if self.kind not in ("categorical", "boolean"):
+                raise SchemaError(f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges.")
+            if not self.levels or len(set(map(_typed, self.levels))) != len(self.levels):
+                raise SchemaError(f"Column '{self.name}': levels must be distinct, and at least one.")
+            if both := set(map(_typed, self.levels)) & set(map(_typed, self.missing)):
+                raise SchemaError(f"Column '{self.name}': {len(both)} codes stand in levels and in missing. Keep each in one.")
+        if self.edges is not None:
+            if self.kind not in NUMERIC_KINDS:
+                raise SchemaError(f"Column '{self.name}' is {self.kind}: edges belong to a numeric column.")
+            if len(self.edges) < 2 or any(not a < b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+                raise SchemaError(f"Column '{self.name}': edges must rise, and be at least two.")
+        if (self.binning == "edges") != (self.edges is not None):
+            raise SchemaError(f"Column '{self.name}': edges go with binning = 'edges', and only with it.")
+        if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
+            raise SchemaError(f"Column '{self.name}': bounds must be [low, high] with low below high.")
+
+    @property
+    def modelled(self) -> bool:
+        """Whether the column has codes: identifiers and free text have none."""
+        return self.kind not in ("identifier", "text")
+
+    @property
+    def written(self) -> bool:
+        """Whether the column stands in output: modelled ones, and identifiers that are made anew."""
+        return self.modelled or self.output == "regenerate"
+
+    @property
+    def size(self) -> int:
+        """The number of codes."""
+        if self.codec is None:
+            raise SchemaError(f"Column '{self.name}' has no codes: it is {self.kind}, or its schema was not fitted to data.")
+        return self.codec.size
+
+
+def _typed(value: Scalar) -> tuple[str, Scalar]:
+    """Tell 1 from True and from 1.0, which Python holds equal."""
+    return type(value).__name__, value
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table, in order.
+
+    A schema that was read from a file says what columns are; one that belongs to a table is *fitted*: each
+    modelled column has a codec, so `sizes` are known. Fitted schemas hold levels of the data: confidential.
+    """
+
+    columns: tuple[Column, ...]
+    rare_below: int = 3
+
+    def __post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if double := sorted({name for name in names if names.count(name) > 1}):
+            raise SchemaError(f"Column names must be distinct. Twice or more: {listed(double)}.")
+        if not self.columns:
+            raise SchemaError("A schema needs at least one column.")
+        if self.rare_below < 0:
+            raise SchemaError(f"rare_below must be at least 0. Got {self.rare_below}.")
+        for role in ("label", "weight"):
+            if len(holders := self.with_role(role)) > 1:
+                raise SchemaError(f"Only one column can have the role {role}. Got {listed(holders)}.")
+
+    def __iter__(self) -> Iterator[Column]:
+        return iter(self.columns)
+
+    def __getitem__(self, name: str) -> Column:
+        for column in self.columns:
+            if column.name == name:
+                return column
+        raise unknown_name("column", name, (column.name for column in self.columns))
+
+    @cached_property
+    def modelled(self) -> tuple[Column, ...]:
+        """The columns that have codes, in order."""
+        return tuple(column for column in self.columns if column.modelled)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the modelled columns, in the order of their codes."""
+        return tuple(column.name for column in self.modelled)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of codes of each modelled column."""
+        return tuple(column.size for column in self.modelled)
+
+    @property
+    def fitted(self) -> bool:
+        """Whether every modelled column has its codec."""
+        return all(column.codec is not None for column in self.modelled)
+
+    def with_role(self, role: str) -> tuple[str, ...]:
+        """Return the names of the columns with a role."""
+        return tuple(column.name for column in self.columns if column.role == role)
+
+    def with_roles(
+        self,
+        *,
+        label: str | None = None,
+        weight: str | None = None,
+        keys: Sequence[str] = (),
+        sensitive: Sequence[str] = (),
+    ) -> Schema:
+        """Return the schema with roles given to named columns; a label or weight named here replaces the old one."""
+        roles: dict[str, Role] = {}
+        wanted: list[tuple[Role, Sequence[str]]] = [
+            ("key", keys),
+            ("sensitive", sensitive),
+            ("label", [label] if label else []),
+            ("weight", [weight] if weight else []),
+        ]
+        for role, names in wanted:
+            for name in names:
+                self[name]
+                if roles.get(name, role) != role:
+                    raise InputError(f"Column '{name}' cannot be {roles[name]} and {role} at once. Choose one.")
+                roles[name] = role
+        single = {role for role in ("label", "weight") if role in roles.values()}
+        kept = (replace(c, role="other") if c.role in single and c.name not in roles else c for c in self.columns)
+        return replace(self, columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in kept))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason) for c in self.columns
+        ]
+        return html_table(["column", "kind", "role", "levels", "why"], rows)

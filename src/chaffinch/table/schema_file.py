@@ -1,0 +1,272 @@
+"""Schemas as files that people read and edit: TOML with a comment for each column."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .._base.errors import FileError, InputError, SchemaError, unknown_name
+from .._base.safe_files import write_text
+from .codec import Categories, Scalar
+from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
+from .types import parse_type
+
+__all__ = ["read_schema", "schema_from_toml", "schema_text", "write_schema"]
+
+FORMAT = "chaffinch-schema"
+VERSION = 1
+MOST_BYTES = 64 << 20
+
+Moment = datetime.datetime | datetime.date | Annotated[float, Field(allow_inf_nan=False)]
+Code = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False)] | str
+
+
+class _ColumnModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Kind
+    role: Role = "other"
+    type: str = ""
+    title: str = ""
+    nullable: bool = False
+    missing: list[Code] = []
+    levels: list[Code] | None = None
+    labels: dict[str, str] = {}
+    ordered: bool = False
+    other: bool = False
+    rare: Literal["pool", "keep"] = "pool"
+    binning: Literal["quantile", "width", "edges"] | None = None
+    bins: int = 20
+    edges: list[Moment] | None = None
+    atoms: list[Moment] | None = None
+    bounds: Annotated[list[Moment], Field(min_length=2, max_length=2)] | None = None
+    out_of_range: Literal["error", "clip"] = "error"
+    decimals: int | None = None
+    step: int = 1
+    format: str = ""
+    output: Literal["regenerate", "drop"] = "drop"
+
+
+class _SchemaModel(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    format: Literal["chaffinch-schema"]
+    version: int
+    rare_below: int = 3
+    columns: dict[str, _ColumnModel]
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema:
+    """Return the schema in a file: TOML, or SDV metadata in JSON (V1 or SINGLE_TABLE_V1)."""
+    file = Path(path)
+    try:
+        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{file}'. `chaffinch schema DATA -o {file.name}` writes one.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{file}': {error.strerror}.") from error
+    if raw is None:
+        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no schema is that large.")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FileError(f"'{file}' is not UTF-8. Schemas are.") from None
+    if text.lstrip().startswith("{"):
+        from .sdv import schema_from_sdv
+
+        try:
+            return schema_from_sdv(json.loads(text), name=str(file))
+        except (json.JSONDecodeError, RecursionError):
+            raise SchemaError(f"'{file}' is not valid JSON.") from None
+    return schema_from_toml(text, name=str(file))
+
+
+def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
+    """Return the schema that TOML text describes; raise with the place and the rule where it does not."""
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        raise SchemaError(f"'{name}' is not valid TOML: {_first_line(error)}.") from None
+    version = data.get("version")
+    if data.get("format") != FORMAT:
+        raise SchemaError(f"'{name}' is not a schema: it must say format = \"{FORMAT}\".")
+    if version != VERSION:
+        raise SchemaError(f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew.")
+    try:
+        model = _SchemaModel.model_validate(data)
+    except ValidationError as error:
+        raise _explain(error, name) from None
+    return Schema(tuple(_column(key, entry) for key, entry in model.columns.items()), model.rare_below)
+
+
+def _column(name: str, entry: _ColumnModel) -> Column:
+    kind = entry.type or _usual_type(entry)
+    parse_type(kind)
+    binning = entry.binning or ("edges" if entry.edges is not None else "quantile")
+
+    def numbers(values: list[Moment] | None) -> tuple[float, ...] | None:
+        return None if values is None else tuple(_number(value, kind, name) for value in values)
+
+    edges, atoms, bounds = numbers(entry.edges), numbers(entry.atoms), numbers(entry.bounds)
+    typed = {str(code): code for code in [*(entry.levels or []), *entry.missing]}
+    return Column(
+        name,
+        entry.kind,
+        "identifier" if entry.kind == "identifier" and entry.role == "other" else entry.role,
+        kind,
+        title=entry.title,
+        nullable=entry.nullable,
+        missing=tuple(entry.missing),
+        levels=tuple(entry.levels) if entry.levels is not None else ((False, True) if entry.kind == "boolean" else None),
+        labels=tuple((typed.get(code, _code(code)), label) for code, label in entry.labels.items()),
+        ordered=entry.ordered,
+        other=entry.other,
+        rare=entry.rare,
+        binning=binning,
+        bins=entry.bins,
+        edges=edges,
+        atoms=atoms,
+        bounds=None if bounds is None else (bounds[0], bounds[1]),
+        out_of_range=entry.out_of_range,
+        decimals=entry.decimals,
+        step=entry.step,
+        format=entry.format,
+        output=entry.output,
+        reason="as the schema says",
+    )
+
+
+def _usual_type(entry: _ColumnModel) -> str:
+    """The type of a kind whose type the schema leaves open: text files need one."""
+    if entry.kind == "categorical":
+        sample = entry.levels[0] if entry.levels else ""
+        return "bool" if isinstance(sample, bool) else "int64" if isinstance(sample, int) else "double" if isinstance(sample, float) else "string"
+    return {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}.get(entry.kind, "string")
+
+
+def _code(word: str) -> Scalar:
+    try:
+        return int(word)
+    except ValueError:
+        try:
+            return float(word)
+        except ValueError:
+            return word
+
+
+def _number(value: Moment, kind: str, name: str) -> float:
+    """Return a bound or edge as a number of the column's units: dates and times may be written as such."""
+    if not isinstance(value, datetime.date):
+        return float(value)
+    units = {"date32": 1 / 86_400, "date64": 1000.0, "timestamp[s": 1.0, "timestamp[ms": 1e3, "timestamp[us": 1e6, "timestamp[ns": 1e9}
+    unit = units.get(kind.split("]")[0].split(",")[0])
+    if unit is None:
+        raise SchemaError(f"Column '{name}': a date stands where a number belongs: its type is {kind}.")
+    if not isinstance(value, datetime.datetime):
+        value = datetime.datetime(value.year, value.month, value.day)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=datetime.UTC)
+    return value.timestamp() * unit
+
+
+def _explain(error: ValidationError, name: str) -> SchemaError:
+    """Return the first fault in our own words."""
+    fault = error.errors()[0]
+    place = [str(part) for part in fault["loc"]]
+    column = place[1] if len(place) > 1 and place[0] == "columns" else None
+    where = f"'{name}', column '{column}'" if column else f"'{name}'"
+    key = place[2] if column and len(place) > 2 else place[-1] if place else ""
+    if fault["type"] == "extra_forbidden":
+        known = _ColumnModel.model_fields if column else _SchemaModel.model_fields
+        return SchemaError(f"{where}: {unknown_name('key', key, known)}")
+    if fault["type"] == "missing":
+        return SchemaError(f"{where}: '{place[-1]}' is missing. Every column needs a kind: {', '.join(KINDS)}.")
+    if fault["type"] == "literal_error" and key in ("kind", "role"):
+        return SchemaError(f"{where}: {unknown_name(key, fault['input'], KINDS if key == 'kind' else ROLES)}")
+    return SchemaError(f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}.")
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
+
+
+def write_schema(schema: Schema, path: str | os.PathLike[str], *, source: str = "") -> None:
+    """Write a schema as TOML, readable by its owner only: it lists levels of the data."""
+    write_text(path, schema_text(schema, source=source), mode=0o600)
+
+
+def schema_text(schema: Schema, *, source: str = "") -> str:
+    """Return a schema as TOML, each column with a comment that says why it is as it is."""
+    of = f" of {source}" if source else ""
+    lines = [
+        f"# Schema{of}. Confidential: it lists levels that occur in the data. Edit it, then pass it with --schema.",
+        f"# kind: {', '.join(KINDS)}.",
+        f"# role: {', '.join(ROLES)}.",
+        "",
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
+        f"rare_below = {schema.rare_below}  # levels with fewer records are pooled into (other), unless listed in levels",
+    ]
+    for column in schema:
+        lines += ["", f"[columns.{_key(column.name)}]", *_column_lines(column)]
+    return "\n".join(lines) + "\n"
+
+
+def _column_lines(column: Column) -> list[str]:
+    reason = " ".join(column.reason.split())
+    lines = [f"kind = {_toml(column.kind)}" + (f"  # {reason}" if reason else "")]
+    plain = Column(column.name, column.kind)
+    levels: tuple[Scalar, ...] | None = column.levels
+    other = column.other
+    if isinstance(column.codec, Categories) and column.kind == "categorical" and column.codec.levels:
+        levels, other = column.codec.levels, column.codec.other
+    for key in (
+        "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
+        "atoms", "bounds", "out_of_range", "decimals", "step", "format", "output",
+    ):  # fmt: skip
+        value = {"levels": levels, "other": other}.get(key, getattr(column, key))
+        shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
+        if (shown or value != getattr(plain, key)) and value is not None and not (key == "levels" and column.kind == "boolean"):
+            lines.append(f"{key} = {_toml(value)}")
+    if not column.modelled and "output" not in "".join(lines):
+        lines.append('output = "drop"  # or "regenerate": row numbers')
+    if column.labels:
+        inner = ", ".join(f"{_toml(str(code))} = {_toml(label)}" for code, label in column.labels)
+        lines.append(f"labels = {{ {inner} }}")
+    return lines
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and all(ch.isalnum() or ch in "-_" for ch in name)
+    return name if bare else _toml(name)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise InputError("A schema cannot hold infinite numbers.")
+        return repr(value)
+    if isinstance(value, str):
+        return '"' + "".join(_escape(ch) for ch in value) + '"'
+    return "[" + ", ".join(_toml(item) for item in value) + "]"
+
+
+def _escape(ch: str) -> str:
+    if ch in '"\\':
+        return "\\" + ch
+    if ch < " " or ch == "\x7f":
+        return f"\\u{ord(ch):04x}"
+    if 0xD800 <= ord(ch) <= 0xDFFF:
+        return "\\ufffd"
+    return ch

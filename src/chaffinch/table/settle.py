@@ -1,0 +1,157 @@
+"""From a source and perhaps a schema to a fitted schema: passes over the batches, and nothing kept but counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, SchemaError, listed, unknown_name
+from .._base.progress import Progress, silent
+from .fit import Note, fit_column
+from .infer import infer_column
+from .profile import Profile
+from .schema import Column, Schema
+from .sources import Labels, Source
+from .text import Spelling, TextGuess, parse_words
+from .types import parse_type, type_name
+
+__all__ = ["Settled", "settle", "spelling_of", "typed"]
+
+Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A fitted schema, how many rows it was fitted on, and what should be said of its columns."""
+
+    schema: Schema
+    n_rows: int
+    notes: tuple[Note, ...]
+
+
+def settle(
+    source: Source,
+    schema: Schema | None = None,
+    *,
+    rare: Literal["pool", "keep"] = "pool",
+    rare_below: int = 3,
+    progress: Progress = silent,
+) -> Settled:
+    """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them."""
+    names = source.schema.names
+    if len(names) < 2:
+        raise InputError(f"'{source.name}' has one column. A table needs two or more.")
+    if schema is not None:
+        _same_columns(source, schema)
+        if schema.fitted:
+            return _as_fitted(source, schema)
+        rare_below = schema.rare_below
+    spellings = _spellings(source, schema, progress)
+    profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
+    n_rows = 0
+    for batch in source.batches():
+        for name, (values, tokens) in typed(batch, spellings, text=source.text).items():
+            profiles[name].add(values, tokens)
+        n_rows += batch.num_rows
+        progress("reading", -1)
+    _enough_rows(source, n_rows)
+    columns: list[Column] = []
+    notes: list[Note] = []
+    for name in names:
+        column = _column(name, source, schema, spellings[name], profiles[name], rare, rare_below)
+        fitted, said = fit_column(column, profiles[name], rare_below=rare_below)
+        columns.append(fitted)
+        notes += said
+    if not any(column.modelled for column in columns):
+        raise InputError(f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema.")
+    return Settled(Schema(tuple(columns), rare_below), n_rows, tuple(notes))
+
+
+def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:
+    """Return the typed values of the spelled columns of a batch, with the missing codes that a text file spelled."""
+    out: Values = {}
+    for name, spelling in spellings.items():
+        values = batch.column(name)
+        if isinstance(values, pa.ChunkedArray):
+            values = values.combine_chunks()
+        out[name] = (values, None)
+        if text:
+            out[name] = parse_words(values, name=name, kind=spelling.type, spelled=spelling.format, missing=spelling.missing)
+    return out
+
+
+def spelling_of(column: Column) -> Spelling:
+    """Return how the words of a text column with this schema are to be read."""
+    kind = parse_type(column.type)
+    return Spelling(kind.value_type if pa.types.is_dictionary(kind) else kind, column.format, column.missing)
+
+
+def _enough_rows(source: Source, n_rows: int) -> None:
+    if n_rows < 2:
+        raise InputError(f"'{source.name}' has {'one row' if n_rows else 'no rows'}. A table needs two or more.")
+
+
+def _as_fitted(source: Source, schema: Schema) -> Settled:
+    """Return a fitted schema as it is, in the order of the source: its bins and levels are not fitted again."""
+    n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
+    _enough_rows(source, n_rows)
+    columns = tuple(replace(schema[name], spelled=source.text) for name in source.schema.names)
+    return Settled(replace(schema, columns=columns), n_rows, ())
+
+
+def _same_columns(source: Source, schema: Schema) -> None:
+    names, declared = source.schema.names, [column.name for column in schema]
+    for name in declared:
+        if name not in names:
+            raise unknown_name("column", name, names)
+    if extra := [name for name in names if name not in declared]:
+        raise SchemaError(f"The schema lacks columns of '{source.name}': {listed(extra)}. Add them, or drop them from the data.")
+
+
+def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dict[str, Spelling]:
+    """Return how each column is to be read."""
+    if not source.text:
+        out = {}
+        for column in source.schema:
+            labels = source.labels.get(column.name, Labels())
+            missing = schema[column.name].missing if schema is not None else labels.missing
+            out[column.name] = Spelling(column.type, schema[column.name].format if schema is not None else "", missing)
+        return out
+    if schema is not None:
+        return {column.name: spelling_of(column) for column in schema}
+    guesses = {name: TextGuess(name) for name in source.schema.names}
+    for batch in source.batches():
+        for name, guess in guesses.items():
+            guess.add(batch.column(name))
+        progress("understanding text", -1)
+    return {name: guess.spelling() for name, guess in guesses.items()}
+
+
+def _column(
+    name: str,
+    source: Source,
+    schema: Schema | None,
+    spelling: Spelling,
+    profile: Profile,
+    rare: Literal["pool", "keep"],
+    rare_below: int,
+) -> Column:
+    if schema is not None:
+        given = schema[name]
+        return replace(given, type=type_name(spelling.type) if given.modelled else given.type, spelled=source.text)
+    labels = source.labels.get(name, Labels())
+    column = infer_column(
+        name,
+        profile,
+        rare_below=rare_below,
+        spelled=spelling.format,
+        why=spelling.why,
+        title=labels.title,
+        labels=labels.values,
+    )
+    return replace(column, rare=rare, spelled=source.text)

@@ -1,0 +1,322 @@
+"""Where a table comes from: files and objects, all as streams of Arrow batches that can be read again."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from .._base.errors import FileError, InputError, listed
+from .codec import Scalar
+
+__all__ = ["Labels", "Source", "open_source", "recognise"]
+
+BATCH_ROWS = 1 << 18
+BLOCK_BYTES = 1 << 24
+Native = Literal["pandas", "polars", "arrow"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What SPSS and Stata files say of a column besides its values."""
+
+    title: str = ""
+    values: Mapping[Scalar, str] = field(default_factory=dict)
+    missing: tuple[Scalar, ...] = ()
+    display: str = ""
+    measure: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be read batch by batch, more than once.
+
+    `text` says that every column is words of a text file, still to be understood. `native` is the kind of
+    object to give back, `metadata` what that object's library wants to find again in the Arrow schema.
+    """
+
+    name: str
+    schema: pa.Schema
+    read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
+    text: bool = False
+    native: Native = "arrow"
+    delimiter: str = ","
+    labels: Mapping[str, Labels] = field(default_factory=dict)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Return batches of rows, of all columns or of those named."""
+        with _readable(self.name):
+            yield from self.read(columns)
+
+    def table(self) -> pa.Table:
+        """Return all rows."""
+        with _readable(self.name):
+            return pa.Table.from_batches(self.read(None), schema=self.schema)
+
+
+def open_source(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
+    """Return a source for a path or for a pandas, polars, pyarrow or any other Arrow-speaking object."""
+    if isinstance(source, str | os.PathLike):
+        found = _open_file(Path(source), encoding, delimiter)
+    else:
+        found = _open_object(source)
+    names = found.schema.names
+    if any(not str(name).strip() for name in names):
+        raise InputError(f"'{found.name}' has a column without a name (column {_first_empty(names)}). Name it.")
+    if double := sorted({name for name in names if names.count(name) > 1}):
+        raise InputError(f"'{found.name}' has columns of one name: {listed(double)}. Rename them.")
+    return found
+
+
+def _first_empty(names: Sequence[str]) -> int:
+    return next(i for i, name in enumerate(names, start=1) if not str(name).strip())
+
+
+def recognise(path: Path) -> str:
+    """Return the format of a file by its first bytes, or for text by its name.
+
+    One of parquet, arrow, stream, feather1, sav, dta, csv, tsv, pickle.
+    """
+    try:
+        with open(path, "rb") as handle:
+            head = handle.read(512)
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{path}'.") from None
+    except IsADirectoryError:
+        raise FileError(f"'{path}' is a folder. Name a file.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror}.") from error
+    if not head:
+        raise FileError(f"'{path}' is empty. A table needs column names and rows.")
+    for magic, form in (
+        (b"PAR1", "parquet"),
+        (b"ARROW1", "arrow"),
+        (b"\xff\xff\xff\xff", "stream"),
+        (b"FEA1", "feather1"),
+        (b"$FL2", "sav"),
+        (b"$FL3", "sav"),
+        (b"<stata_dta>", "dta"),
+        (b"\x80\x02", "pickle"),
+        (b"\x80\x03", "pickle"),
+        (b"\x80\x04", "pickle"),
+        (b"\x80\x05", "pickle"),
+    ):
+        if head.startswith(magic):
+            return form
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(".dta") and head[0] in range(0x69, 0x77):
+        return "dta"
+    for ending, form in ((".parquet", "parquet"), (".arrow", "arrow"), (".feather", "arrow"), (".sav", "sav"), (".dta", "dta")):
+        if name.endswith(ending):
+            raise FileError(f"'{path}' is named as {form} but does not start as such a file does. It may be damaged or misnamed.")
+    return "tsv" if name.endswith((".tsv", ".tab")) else "csv"
+
+
+def _open_file(path: Path, encoding: str, delimiter: str | None) -> Source:
+    form = recognise(path)
+    with _readable(str(path)):
+        if form == "parquet":
+            return _parquet(path)
+        if form in ("arrow", "stream"):
+            return _arrow(path, form)
+        if form in ("sav", "dta"):
+            from .stat_files import open_stat_file
+
+            return open_stat_file(path, form)
+        if form in ("feather1", "pickle"):
+            raise FileError(f"'{path}' is a {form} file, which is not read. Save it as Parquet or CSV.")
+        return _text(path, encoding, "\t" if form == "tsv" and delimiter is None else delimiter)
+
+
+@contextlib.contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn what Arrow says of a bad file into our own words: Arrow's may quote cells."""
+    try:
+        yield
+    except (FileError, InputError):
+        raise
+    except (pa.ArrowException, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib_error()) as error:
+        if isinstance(error, OSError) and error.errno is not None and error.strerror:
+            raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
+        raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None
+
+
+def zlib_error() -> type[Exception]:
+    """Return the error that a damaged gzip file raises."""
+    import zlib
+
+    return zlib.error
+
+
+def _parquet(path: Path) -> Source:
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        wanted = set(schema.names if columns is None else columns)
+        file = pq.ParquetFile(path, read_dictionary=[name for name in words if name in wanted and columns is not None])
+        yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
+
+    return Source(str(path), schema, read, native="arrow")
+
+
+def _arrow(path: Path, form: str) -> Source:
+    def reader() -> tuple[Any, Any]:
+        handle = pa.memory_map(str(path))
+        return handle, (pa.ipc.open_file(handle) if form == "arrow" else pa.ipc.open_stream(handle))
+
+    handle, opened = reader()
+    schema = opened.schema
+    handle.close()
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        handle, opened = reader()
+        with handle:
+            batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if form == "arrow" else opened
+            for batch in batches:
+                yield batch if columns is None else batch.select(list(columns))
+
+    return Source(str(path), schema, read)
+
+
+def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
+    import pyarrow.csv as pv
+
+    head = _head(path, encoding)
+    delimiter = delimiter or _sniff(head)
+    if len(delimiter) != 1:
+        raise InputError(f"delimiter must be one character. Got {delimiter!r}.")
+    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
+    if len(names) < 2:
+        raise InputError(
+            f"'{path}' has one column when read with the delimiter {delimiter!r}. A table needs two or more; if another "
+            "delimiter divides it, pass it."
+        )
+    schema = pa.schema([(name, pa.string()) for name in names])
+    compressed = _is_gzip(path)
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        bad: list[tuple[int, int]] = []
+
+        def note(row: Any) -> str:
+            bad.append((row.expected_columns, row.actual_columns))
+            return "error"
+
+        try:
+            with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
+                reader = pv.open_csv(
+                    stream,
+                    read_options=pv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding),
+                    parse_options=pv.ParseOptions(
+                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note, ignore_empty_lines=True
+                    ),
+                    convert_options=pv.ConvertOptions(
+                        column_types=dict.fromkeys(names, pa.string()),
+                        strings_can_be_null=False,
+                        include_columns=None if columns is None else list(columns),
+                    ),
+                )
+                yield from reader
+        except pa.ArrowInvalid as error:
+            if bad:
+                expected, actual = bad[0]
+                raise FileError(
+                    f"'{path}' has a row of {actual} cells where its header has {expected}. Check quotes and delimiters "
+                    f"(read with {delimiter!r}), or a file cut short."
+                ) from None
+            if "utf8" in str(error).lower():
+                raise _not_utf8(path, encoding) from None
+            if "empty" in str(error).lower():
+                raise InputError(f"'{path}' has no rows.") from None
+            raise FileError(f"Cannot read '{path}' as text with the delimiter {delimiter!r}: its rows do not hold together.") from None
+
+    return Source(str(path), schema, read, text=True, delimiter=delimiter)
+
+
+def _is_gzip(path: Path) -> bool:
+    with open(path, "rb") as handle:
+        return handle.read(2) == b"\x1f\x8b"
+
+
+def _head(path: Path, encoding: str, size: int = 1 << 20) -> str:
+    """Return the first megabyte of a text file, decoded."""
+    opener: Callable[..., Any] = gzip.open if _is_gzip(path) else open
+    with opener(path, "rb") as handle:
+        raw = handle.read(size)
+    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
+        raise _not_utf8(path, encoding)
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, errors="replace").read().removeprefix("\ufeff")
+    except LookupError:
+        raise InputError(f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16.") from None
+
+
+def _not_utf8(path: Path, encoding: str) -> FileError:
+    with open(path, "rb") as handle:
+        mark = handle.read(2)
+    likely = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
+    return FileError(f"'{path}' is not {encoding}. Pass its encoding: most likely encoding=\"{likely}\" (--encoding {likely}).")
+
+
+def _sniff(head: str) -> str:
+    """Return the delimiter that divides the header into the most cells; a comma if none does."""
+    line = head.splitlines()[0] if head else ""
+    return max((",", ";", "\t", "|"), key=lambda d: (len(next(csv.reader([line], delimiter=d), [])), d == ","))
+
+
+def _open_object(source: Any) -> Source:
+    import narwhals as nw
+
+    if isinstance(source, pa.RecordBatch):
+        source = pa.Table.from_batches([source])
+    native: Native = "arrow"
+    if isinstance(source, pa.Table):
+        table = source
+    elif nw.dependencies.is_pandas_dataframe(source):
+        native, table = "pandas", _from_pandas(source)
+    elif nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source):
+        frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
+        native, table = "polars", frame.to_arrow()
+    elif hasattr(source, "__arrow_c_stream__"):
+        table = pa.table(source)
+    else:
+        raise InputError(
+            f"Cannot read a {type(source).__name__}. Give a path, a pandas, polars or pyarrow table, or an object with "
+            "__arrow_c_stream__."
+        )
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        chosen = table if columns is None else table.select(list(columns))
+        yield from chosen.to_batches()
+
+    return Source(f"{native} table", table.schema, read, native=native)
+
+
+def _from_pandas(frame: Any) -> pa.Table:
+    if any(not isinstance(name, str) for name in frame.columns):
+        raise InputError("Every column name of a pandas table must be text. Rename the others, as in df.columns.astype(str).")
+    if not frame.columns.is_unique:
+        raise InputError(f"The pandas table has columns of one name: {listed(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them.")
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        mixed = [name for name in frame.columns if not _converts(frame[name])]
+        raise InputError(f"Columns mix types: {listed(mixed)}. Make each column one type, as in df[c].astype(str).") from None
+
+
+def _converts(column: Any) -> bool:
+    try:
+        pa.Array.from_pandas(column)
+    except (pa.ArrowException, TypeError, ValueError):
+        return False
+    return True

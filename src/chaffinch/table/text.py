@@ -1,0 +1,227 @@
+"""What a column of a text file means, decided from every cell, and how it spells its values.
+
+A CSV file has only words. Guessing is done on distinct words with their counts, batch by batch, and a type is
+taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .._base.errors import SchemaError, listed
+from .codec import Scalar
+from .profile import FULL_PRECISION
+
+__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
+
+NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
+"""Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
+
+SHOWN_FROM = 10
+"""Records that must share a word before a message may show it."""
+
+_INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
+_NUMBER = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
+_TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
+_FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES))
+_PARTS = {"%Y": r"[0-9]{4}", "%m": r"[0-9]{1,2}", "%d": r"[0-9]{1,2}", "%H": "[0-9]{2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}"}
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """How a text column is to be read: its Arrow type, its format, and the words that mean missing."""
+
+    type: pa.DataType
+    format: str = ""
+    missing: tuple[Scalar, ...] = ()
+    why: str = ""
+
+
+@dataclass
+class TextGuess:
+    """Collects what all cells of one text column agree on."""
+
+    name: str
+    n_present: int = 0
+    n_number: int = 0
+    n_infinite: int = 0
+    integer: bool = True
+    number_words: int = 0
+    missing: dict[str, None] = field(default_factory=dict)
+    booleans: dict[str, None] = field(default_factory=dict)
+    boolean: bool = True
+    formats: tuple[str, ...] = _FORMATS
+    decimals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(FULL_PRECISION + 1, dtype=np.int64))
+    odd: dict[str, int] = field(default_factory=dict)
+
+    def add(self, cells: pa.Array) -> None:
+        """Add a batch of cells."""
+        found = pc.value_counts(cells.drop_null())
+        words, counts = found.field("values"), found.field("counts").to_numpy(zero_copy_only=False)
+        trimmed = pc.utf8_trim_whitespace(words)
+        null = pc.is_in(trimmed, value_set=pa.array(NULL_WORDS)).to_numpy(zero_copy_only=False)
+        empty = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
+        self.missing.update(dict.fromkeys(sorted(words.filter(pa.array(null)).to_pylist())))
+        present = ~(null | empty)
+        trimmed, counts = trimmed.filter(pa.array(present)), counts[present]
+        if not len(trimmed):
+            return
+        self.n_present += int(counts.sum())
+        self._add_numbers(trimmed, counts)
+        if self.boolean:
+            self.booleans.update(dict.fromkeys(trimmed.slice(0, 3).to_pylist()))
+            self.boolean = len(trimmed) <= 2 and _boolean_words(self.booleans) is not None
+        self.formats = tuple(f for f in self.formats if _parse_times(trimmed, f, strict=True).null_count == 0)
+
+    def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
+        whole = _matches(words, _INTEGER)
+        number = whole | _matches(words, _NUMBER)
+        self.integer = self.integer and bool(whole.all())
+        self.n_number += int(counts[number].sum())
+        self.number_words += int(number.sum())
+        infinite = _matches(words, _INFINITE)
+        self.n_infinite += int(counts[infinite].sum())
+        if number.all():
+            digits = pc.utf8_length(pc.replace_substring_regex(words, r"^[^.]*\.?", "")).to_numpy(zero_copy_only=False)
+            exponent = _matches(words, "[eE]")
+            digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
+            self.decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(np.int64)
+        else:
+            rest = ~(number | infinite)
+            for word, n in zip(words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False):
+                if len(self.odd) < 1000 or word in self.odd:
+                    self.odd[word] = self.odd.get(word, 0) + int(n)
+
+    def spelling(self) -> Spelling:
+        """Return what the column is, from all cells added; raise if it mixes numbers and text."""
+        missing = tuple(self.missing)
+        if not self.n_present:
+            return Spelling(pa.string(), "", missing, "every cell is empty or missing")
+        if self.boolean and (words := _boolean_words(self.booleans)):
+            return Spelling(pa.bool_(), words, missing, "every cell is true or false")
+        if self.integer:
+            return Spelling(pa.int64(), "", missing, "every cell is a whole number")
+        if self.n_number + self.n_infinite == self.n_present and self.n_number:
+            used = np.flatnonzero(self.decimals)
+            fixed = f"fixed {used[0]}" if len(used) == 1 and 0 < used[0] < FULL_PRECISION else ""
+            return Spelling(pa.float64(), fixed, missing, "every cell is a number")
+        if self.formats:
+            return self._times(missing)
+        if 2 * self.n_number >= self.n_present and self.number_words > 20:
+            common = sorted(word for word, n in self.odd.items() if n >= SHOWN_FROM)
+            shown = f" Common words in it: {listed(common, most=5)}." if common else ""
+            raise SchemaError(
+                f"Column '{self.name}' mixes numbers and text.{shown} Declare the words that mean missing, as in "
+                f"missing = [\"unknown\"], or type = \"string\" and kind = \"categorical\", in a schema."
+            )
+        return Spelling(pa.string(), "", missing, "")
+
+    def _times(self, missing: tuple[str, ...]) -> Spelling:
+        chosen = self.formats[0]
+        day_or_month = [f for f in self.formats if f != chosen]
+        doubt = f"; {listed(day_or_month)} would fit too" if day_or_month else ""
+        kind = pa.date32() if chosen in _DATES else pa.timestamp("s")
+        return Spelling(kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
+
+
+def parse_words(
+    cells: pa.Array, *, name: str, kind: pa.DataType, spelled: str, missing: tuple[Scalar, ...]
+) -> tuple[pa.Array, NDArray[np.int16] | None]:
+    """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
+    if isinstance(cells, pa.ChunkedArray):
+        cells = cells.combine_chunks()
+    words = [code for code in missing if isinstance(code, str)]
+    tokens: NDArray[np.int16] | None = None
+    if words:
+        index = pc.index_in(cells, value_set=pa.array(words, type=pa.string()))
+        if index.null_count < len(index):
+            positions = np.array([missing.index(word) for word in words], dtype=np.int16)
+            found = index.fill_null(-1).to_numpy(zero_copy_only=False)
+            tokens = np.where(found >= 0, positions[found], np.int16(-1)).astype(np.int16)
+            cells = pc.if_else(pa.array(found >= 0), pa.scalar(None, pa.string()), cells)
+    blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    cells = pc.if_else(blank, pa.scalar(None, pa.string()), cells)
+    if kind == pa.string():
+        return cells, tokens
+    trimmed = pc.utf8_trim_whitespace(cells)
+    try:
+        if pa.types.is_boolean(kind):
+            true = (spelled or "true/false").split("/")[0]
+            values = pc.equal(trimmed, true)
+            false = (spelled or "true/false").split("/")[-1]
+            if pc.any(pc.invert(pc.or_(values, pc.equal(trimmed, false)))).as_py():
+                raise pa.ArrowInvalid
+        elif pa.types.is_temporal(kind):
+            values = _parse_times(trimmed, spelled, strict=False)
+            if values.null_count > trimmed.null_count:
+                raise pa.ArrowInvalid
+            values = values.cast(kind)
+        else:
+            values = trimmed.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        spelled_as = f" spelled {spelled}" if spelled else ""
+        raise SchemaError(
+            f"Column '{name}' is declared {kind}{spelled_as}, but some cells are not. Correct type or format in the "
+            f"schema, or list the words that mean missing."
+        ) from None
+    return values, tokens
+
+
+def format_values(values: pa.Array, spelled: str) -> pa.Array:
+    """Return values as the words of a text file; null stays null."""
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values = values.cast(kind.value_type)
+        kind = values.type
+    if pa.types.is_boolean(kind):
+        true, _, false = (spelled if "/" in spelled and "%" not in spelled else "true/false").partition("/")
+        return pc.if_else(values, true, false)
+    if pa.types.is_floating(kind) and spelled.startswith("fixed "):
+        return _fixed(values, int(spelled.split()[1]))
+    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and spelled.startswith("%"):
+        return pc.strftime(values.cast(pa.timestamp("s")), format=spelled)
+    return values.cast(pa.string())
+
+
+def _fixed(values: pa.Array, decimals: int) -> pa.Array:
+    """Return floats with a fixed number of decimals, by whole-number arithmetic."""
+    numbers = values.cast(pa.float64()).fill_null(0.0).to_numpy(zero_copy_only=False)
+    if len(numbers) and np.abs(numbers).max() * 10.0**decimals >= 2.0**53:
+        words = pa.array([f"{x:.{decimals}f}" for x in numbers], type=pa.string())
+    else:
+        scaled = np.rint(np.abs(numbers) * 10.0**decimals).astype(np.int64)
+        units, rest = np.divmod(scaled, 10**decimals)
+        tail = pc.utf8_lpad(pa.array(rest).cast(pa.string()), width=decimals, padding="0")
+        sign = pc.if_else(pa.array((numbers < 0) & (scaled > 0)), "-", "")
+        words = pc.binary_join_element_wise(sign, pa.array(units).cast(pa.string()), "")
+        words = pc.binary_join_element_wise(words, tail, ".")
+    return pc.if_else(values.is_valid(), words, pa.scalar(None, pa.string()))
+
+
+def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _boolean_words(words: dict[str, None]) -> str | None:
+    """Return "True/False" in the spelling of the words, if they are no more than that; None if not."""
+    for true, false in (("true", "false"), ("True", "False"), ("TRUE", "FALSE")):
+        if words and set(words) <= {true, false}:
+            return f"{true}/{false}"
+    return None
+
+
+def _parse_times(words: pa.Array, spelled: str, *, strict: bool) -> pa.Array:
+    """Return timestamps in seconds, null where a word does not read as one."""
+    pattern = re.sub("%[YmdHMS]", lambda part: _PARTS[part[0]], spelled.replace(".", r"\."))
+    if strict and not _matches(words, f"^{pattern}$").all():
+        return pa.nulls(len(words), pa.timestamp("s"))
+    return pc.strptime(words, format=spelled, unit="s", error_is_null=True)
