@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["html_table"]
+__all__ = ["html_page", "html_table"]
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = "") -> str:
@@ -20,3 +20,18 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption
     top = "".join(f"<th>{escape(str(cell))}</th>" for cell in head)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table>{title}<thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def html_page(title: str, body: str) -> str:
+    """Return a whole HTML page around a body that is already HTML: no script, nothing from elsewhere."""
+    style = (
+        "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
+        "table{border-collapse:collapse}th,td{padding:.25rem .6rem;border-bottom:1px solid #ccc;text-align:left;"
+        "vertical-align:top}caption{text-align:left;font-weight:600;padding:.5rem 0}"
+    )
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    return (
+        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
+        f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
+    )

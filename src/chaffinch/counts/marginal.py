@@ -62,7 +62,7 @@ class Marginal:
                 f"{DENSE_LIMIT:,} for a dense array. Use nonzero(), fewer columns or fewer bins."
             )
         out = np.zeros(self.sizes, dtype=self.counts.dtype)
-        out[tuple(self.cells.T)] = self.counts
+        out[tuple(self.cells.T)] = self.counts if self.columns else self.counts.sum()
         return out
 
     def nonzero(self) -> tuple[NDArray[np.uint32], NDArray[np.int64] | NDArray[np.float64]]:
@@ -87,8 +87,10 @@ class Marginal:
             gone = tuple(a for a in range(len(self.columns)) if a not in axes)
             summed = self.counts.sum(axis=gone) if gone else self.counts
             rank = {a: i for i, a in enumerate(sorted(axes))}
-            counts = np.ascontiguousarray(np.asarray(summed).transpose([rank[a] for a in axes]))
+            counts = np.asarray(summed).transpose([rank[a] for a in axes]).copy()
             return Marginal(tuple(columns), sizes, counts)
+        if not columns:
+            return Marginal((), (), np.asarray(self.counts.sum()))
         from .sparse import SparseCounts
 
         tally = SparseCounts(sizes, weighted=self.counts.dtype == np.float64)

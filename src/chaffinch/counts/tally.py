@@ -76,7 +76,7 @@ class Tally:
         self.schema_sizes = schema.sizes
         self.sizes = [tuple(self.schema_sizes[j] for j in clique) for clique in self.positions]
         self.threads = thread_count(threads)
-        dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= dense_cells]
+        dense = [q for q, sizes in enumerate(self.sizes) if prod(sizes) <= max(dense_cells, 1)]
         total = sum(prod(self.sizes[q]) for q in dense)
         if total > MOST_DENSE_CELLS:
             raise TooLargeError(

@@ -127,7 +127,14 @@ class _Inference:
             return self._column("categorical", f"{found} whole numbers: taken as codes of categories")
         if id_like := self._identifier(distinct, n):
             return self._column("identifier", id_like, output="drop")
-        return self._column("integer", f"{found} whole numbers")
+        return self._column("integer", f"{found} whole numbers{self._odd_one_out()}")
+
+    def _odd_one_out(self) -> str:
+        """Return a hint where a single negative number stands among many that are not: often a missing code."""
+        values, counts = self.profile.numbers.result()
+        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= MIN_RECORDS:
+            return f"; {values[0]:g} alone is negative: if it means missing, write missing = [{values[0]:g}]"
+        return ""
 
     def _identifier(self, distinct: int, n: int) -> str:
         """Return why the column is an identifier, or an empty string if it is none."""

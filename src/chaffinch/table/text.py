@@ -104,15 +104,15 @@ class TextGuess:
         """Return what the column is, from all cells added; raise if it mixes numbers and text."""
         missing = tuple(self.missing)
         if not self.n_present:
-            return Spelling(pa.string(), "", missing, "every cell is empty or missing")
+            return Spelling(pa.string(), "", missing)
         if self.boolean and (words := _boolean_words(self.booleans)):
-            return Spelling(pa.bool_(), words, missing, "every cell is true or false")
+            return Spelling(pa.bool_(), words, missing)
         if self.integer:
-            return Spelling(pa.int64(), "", missing, "every cell is a whole number")
+            return Spelling(pa.int64(), "", missing)
         if self.n_number + self.n_infinite == self.n_present and self.n_number:
             used = np.flatnonzero(self.decimals)
             fixed = f"fixed {used[0]}" if len(used) == 1 and 0 < used[0] < FULL_PRECISION else ""
-            return Spelling(pa.float64(), fixed, missing, "every cell is a number")
+            return Spelling(pa.float64(), fixed, missing)
         if self.formats:
             return self._times(missing)
         if 2 * self.n_number >= self.n_present and self.number_words > 20:
@@ -122,7 +122,7 @@ class TextGuess:
                 f"Column '{self.name}' mixes numbers and text.{shown} Declare the words that mean missing, as in "
                 f"missing = [\"unknown\"], or type = \"string\" and kind = \"categorical\", in a schema."
             )
-        return Spelling(pa.string(), "", missing, "")
+        return Spelling(pa.string(), "", missing)
 
     def _times(self, missing: tuple[str, ...]) -> Spelling:
         chosen = self.formats[0]

@@ -1,0 +1,109 @@
+# Every target sets up what it needs: Python 3.11 or newer, make and a package index are enough.
+# Another Python: make PYTHON=python3.12 test. If uv is on the PATH it is used instead of venv and pip.
+
+PYTHON ?= python3
+UV := $(shell command -v uv 2>/dev/null)
+UV_PYTHON := $(if $(filter file,$(origin PYTHON)),>=3.11,$(PYTHON))
+SHARED_DATA ?= ../shared/data
+
+VENV := .venv
+BENCH_VENV := .venv-bench
+DOCS_VENV := .venv-docs
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test test-slow lint types bench experiments docs clean clean-all
+
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+demo: $(VENV)/.plain ## Do the main job on the bundled Adult table; files go to demo/
+	@$(VENV)/bin/python examples/demo.py
+
+test: $(VENV)/.test ## Run the tests and the doctests, less those marked slow
+	$(VENV)/bin/python -m pytest -m "not slow" -n auto
+
+test-slow: $(VENV)/.test ## Run the tests marked slow
+	@$(VENV)/bin/python -m pytest -m slow -n auto || { \
+	  status=$$?; \
+	  if [ $$status -eq 5 ]; then echo "There are no slow tests."; else exit $$status; fi; }
+
+lint: $(VENV)/.test ## Check the style with ruff
+	$(VENV)/bin/ruff check .
+
+types: $(VENV)/.test ## Check the types with mypy
+	$(VENV)/bin/mypy
+
+bench: $(BENCH_VENV)/.bench ## Run the benchmarks that benchmarks/README.md names
+	@found=no; \
+	for script in benchmarks/*.py; do \
+	  if [ -f "$$script" ] && grep -qs "$$(basename "$$script")" benchmarks/README.md; then \
+	    found=yes; echo "== $$script"; $(BENCH_VENV)/bin/python "$$script" || exit 1; \
+	  fi; \
+	done; \
+	if [ $$found = no ]; then echo "benchmarks/README.md names no script of benchmarks/: nothing to run."; fi
+
+experiments: $(VENV)/.plain ## Rerun the tables of the papers: experiments/*/run.py
+	@if ! ls experiments/*/run.py >/dev/null 2>&1; then \
+	  echo "There are no experiments yet: nothing to run."; \
+	elif [ ! -d "$(SHARED_DATA)" ]; then \
+	  echo "The experiments need the larger public tables, looked for in $(SHARED_DATA): not there, nothing run."; \
+	  echo "Name another folder: make SHARED_DATA=FOLDER experiments."; \
+	else \
+	  for script in experiments/*/run.py; do \
+	    echo "== $$script"; SHARED_DATA="$(SHARED_DATA)" $(VENV)/bin/python "$$script" || exit 1; \
+	  done; \
+	fi
+
+docs: $(DOCS_VENV)/.docs ## Build the documentation into site/
+	$(DOCS_VENV)/bin/mkdocs build --strict
+	@echo "Open site/index.html."
+
+clean: ## Remove what was built, and caches; environments stay
+	rm -rf demo site dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@for folder in src tests examples benchmarks experiments; do \
+	  if [ -d $$folder ]; then find $$folder -type d -name __pycache__ -prune -exec rm -rf {} +; fi; \
+	done
+
+clean-all: clean ## Remove the environments too
+	rm -rf $(VENV) $(BENCH_VENV) $(DOCS_VENV)
+
+# A stamp in the environment says that its packages were installed from this pyproject.toml.
+# $(call install,ENVIRONMENT,REQUIREMENT)
+ifdef UV
+define install
+@$(1)/bin/python -c "" 2>/dev/null || { rm -rf $(1); uv venv --quiet --python "$(UV_PYTHON)" $(1); }
+uv pip install --quiet --python $(1)/bin/python -e '$(2)'
+endef
+else
+define install
+@$(1)/bin/python -c "import pip" 2>/dev/null || { $(CHECK_PYTHON); $(PYTHON) -m venv --clear $(1); }
+$(1)/bin/python -m pip install --quiet --disable-pip-version-check -e '$(2)'
+endef
+endif
+
+define CHECK_PYTHON
+command -v $(PYTHON) >/dev/null 2>&1 || { \
+  echo "There is no '$(PYTHON)' here. Chaffinch needs Python 3.11 or newer: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }; \
+$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || { \
+  echo "Chaffinch needs Python 3.11 or newer. '$(PYTHON)' is $$($(PYTHON) -V 2>&1)." >&2; \
+  echo "Name another: make PYTHON=python3.11 ..." >&2; exit 1; }; \
+$(PYTHON) -c "import ensurepip, venv" 2>/dev/null || { \
+  echo "'$(PYTHON)' has no venv module. Install it (Debian and Ubuntu: python3-venv), or install uv." >&2; exit 1; }
+endef
+
+$(VENV)/.plain: pyproject.toml
+	$(call install,$(VENV),.)
+	@touch $@
+
+$(VENV)/.test: pyproject.toml
+	$(call install,$(VENV),.[test])
+	@touch $@ $(VENV)/.plain
+
+$(BENCH_VENV)/.bench: pyproject.toml
+	$(call install,$(BENCH_VENV),.[bench])
+	@touch $@
+
+$(DOCS_VENV)/.docs: pyproject.toml
+	$(call install,$(DOCS_VENV),.[docs])
+	@touch $@

@@ -1,0 +1,5 @@
+"""`python -m chaffinch`: the command line."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,5 @@
+"""The command line: one file for each command, each a thin call into the public API."""
+
+from .main import main
+
+__all__ = ["main"]

@@ -1,0 +1,71 @@
+"""`chaffinch describe`: columns, kinds, levels and missing, with small counts hidden."""
+
+from __future__ import annotations
+
+from .options import (
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    Input,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    SeedIn,
+    Threads,
+    limit_threads,
+    write_json,
+)
+
+__all__ = ["describe"]
+
+
+def describe(
+    input: Input,
+    schema: SchemaIn = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    rare: Rare = "pool",
+    json: JsonOut = None,
+    html: HtmlOut = None,
+    seed: SeedIn = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Show what a table holds: its columns, their kinds, levels and missing values.
+
+    Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
+    """
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    from .._base.html import html_page
+    from .._base.progress import progress_bar
+    from .._base.safe_files import check_writable, write_text
+    from ..counts import StreamCounter
+    from ..counts import describe as describe_counter
+    from .reading import scan_input
+
+    for path in (json, html):
+        if path is not None:
+            check_writable(path)
+    limit_threads(threads)
+    with progress_bar(quiet=quiet) as progress:
+        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
+        counter = StreamCounter(found, threads=threads, progress=progress)
+        description = describe_counter(counter, notes=tuple(str(note) for note in found.notes))
+    if json is not None:
+        write_json(json, description.to_dict())
+    if html is not None:
+        write_text(html, html_page(f"{input.name}", description._repr_html_()))
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console.print(f"{description.n_rows:,} rows x {len(description.columns)} columns")
+    table = RichTable(*description.HEAD, box=None, pad_edge=False)
+    for row in description.rows():
+        table.add_row(*row)
+    console.print(table)
+    if not quiet:
+        for note in description.notes:
+            console.print(f"Note: {note}", markup=False)

@@ -1,0 +1,79 @@
+"""The `chaffinch` command: its commands, and how faults end.
+
+Exit codes: 0 done, 1 a policy said no, 2 bad use or bad input, 3 a fault of ours, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Annotated, NoReturn
+
+import typer
+
+from .. import __version__
+from .._base.errors import ChaffinchError
+from .describe import describe
+from .schema import schema
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    help="Privacy-preserving synthetic microdata: make it, measure it, attack it, decide.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
+)
+app.command()(schema)
+app.command()(describe)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"chaffinch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    pass
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with its exit code."""
+    try:
+        app()
+    except SystemExit as end:
+        sys.exit(end.code)
+    except ChaffinchError as error:
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. Nothing was written.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except MemoryError:
+        typer.echo("Error: not enough memory. Use a machine with more, or fewer columns or bins.", err=True)
+        sys.exit(2)
+    except Exception as error:
+        _fault(error)
+    sys.exit(0)
+
+
+def _fault(error: Exception) -> NoReturn:
+    """End on a fault of ours: say where it was, not what was in the data."""
+    if os.environ.get("CHAFFINCH_DEBUG") == "1":
+        traceback.print_exception(error)
+        sys.exit(3)
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    typer.echo(
+        f"Internal fault: {type(error).__name__} in {os.path.basename(last.filename)}, line {last.lineno}. This is a defect in "
+        "Chaffinch. Details are withheld, since they may hold data; CHAFFINCH_DEBUG=1 shows them.",
+        err=True,
+    )
+    sys.exit(3)

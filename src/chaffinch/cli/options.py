@@ -1,0 +1,42 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["Delimiter", "Encoding", "HtmlOut", "Input", "JsonOut", "Quiet", "Rare", "SchemaIn", "SeedIn", "Threads", "limit_threads", "write_json"]
+
+Input = Annotated[
+    Path, typer.Argument(help="CSV or TSV (also .gz), Parquet, Arrow/Feather, SPSS .sav or Stata .dta.", show_default=False)
+]
+SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or SDV metadata in JSON).")]
+Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; found from its header unless given.")]
+Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
+JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
+HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write the result as a page.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no notes.")]
+Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
+SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]
+
+
+def limit_threads(threads: int | None) -> None:
+    """Keep Arrow to the number of threads asked for."""
+    if threads is None:
+        return
+    import pyarrow as pa
+
+    from .._base.threads import thread_count
+
+    pa.set_cpu_count(thread_count(threads))
+
+
+def write_json(path: Path, data: dict[str, Any]) -> None:
+    """Write a result as JSON, wholly or not at all."""
+    from .._base.safe_files import write_text
+
+    write_text(path, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")

@@ -1,0 +1,32 @@
+"""Small tables for tests, made from codes."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chaffinch.table import Categories, Column, Schema, Table
+
+DATA = Path(__file__).parents[1] / "examples" / "data"
+
+
+def make_coded(codes: Sequence[Sequence[int]], sizes: Sequence[int]) -> Table:
+    """Return a table of text columns a, b, c ... with the given codes; the levels of a column are 'v0', 'v1' ..."""
+    columns = []
+    for j, size in enumerate(sizes):
+        levels = tuple(f"v{i:06d}" for i in range(size))
+        columns.append(Column(f"c{j}", "categorical", levels=levels, codec=Categories(levels)))
+    arrays = [np.asarray(column, dtype=np.uint32) for column in codes]
+    return Table.from_codes(Schema(tuple(columns)), arrays, seed=0)
+
+
+@pytest.fixture
+def coded() -> Callable[[Sequence[Sequence[int]], Sequence[int]], Table]:
+    return make_coded
+
+
+@pytest.fixture
+def data() -> Path:
+    """The folder of the bundled public tables."""
+    return DATA

@@ -1,0 +1,428 @@
+"""Rules of the house: imports point one way, start-up is light, nothing calls out, and the papers in order.
+
+Checkers are plain functions, each tried on a small planted fault before it is let loose on the project.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import chaffinch
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "chaffinch"
+DATA = ROOT / "examples" / "data"
+
+RANKS = {
+    name: rank
+    for rank, names in enumerate(
+        # The command line and the page stand side by side: a command may start the page.
+        ["_base", "table", "counts", "privacy", "synth", "measure", "outputs", "report", "cli web"]
+    )
+    for name in names.split()
+}
+LAST = max(RANKS.values())
+
+
+def python(*arguments: str, cwd: Path = ROOT, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run this Python and return what it said; fail if it did not end well."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=cwd,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8", **environment},
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+# (a) A module imports only from stages left of its own.
+
+
+def imports_of(tree: ast.AST, module: str, *, is_package: bool) -> Iterator[tuple[int, str]]:
+    """Yield the line and the full name of all that a module imports, also lazily, inside functions.
+
+    `from x import y` yields `x.y`: y may be a module.
+    """
+    parts = module.split(".") if is_package else module.split(".")[:-1]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = parts[: len(parts) - node.level + 1] if node.level else []
+            stem = ".".join([*base, *([node.module] if node.module else [])])
+            yield from ((node.lineno, f"{stem}.{alias.name}") for alias in node.names)
+        elif isinstance(node, ast.Call):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called in ("import_module", "__import__") and node.args and isinstance(node.args[0], ast.Constant):
+                yield node.lineno, str(node.args[0].value)
+
+
+def backward_imports(package: Path) -> list[str]:
+    """Return a line for each import of a package that points to the right, or past the stages."""
+    faults = []
+    for file in sorted(package.rglob("*.py")):
+        relative = file.relative_to(package)
+        if relative.as_posix() in ("__init__.py", "__main__.py"):
+            continue
+        stage = relative.parts[0]
+        if stage not in RANKS:
+            faults.append(f"{relative}: '{stage}' is no stage")
+            continue
+        is_package = file.name == "__init__.py"
+        module = ".".join([package.name, *relative.with_suffix("").parts]).removesuffix(".__init__")
+        for line, name in imports_of(ast.parse(file.read_text("utf-8")), module, is_package=is_package):
+            root, _, rest = name.partition(".")
+            if root != package.name:
+                continue
+            target = rest.split(".")[0]
+            # The top of the package holds names of every stage, so it counts as the last.
+            if RANKS.get(target, LAST) > RANKS[stage]:
+                faults.append(f"{relative}:{line} imports {name}")
+    return faults
+
+
+def plant(folder: Path, files: dict[str, str]) -> Path:
+    package = folder / "chaffinch"
+    for name, text in files.items():
+        file = package / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return package
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("table/read.py", "from ..counts import Marginal"),
+        ("table/read.py", "from .. import counts"),
+        ("table/read.py", "import chaffinch.synth.privbayes"),
+        ("table/read.py", "from chaffinch.report import html"),
+        ("table/read.py", "def f():\n    from ..measure.risk import cap"),
+        ("table/read.py", "def f():\n    import importlib\n    importlib.import_module('chaffinch.cli')"),
+        ("table/read.py", "if TYPE_CHECKING:\n    from ..counts import Marginal"),
+        ("table/__init__.py", "from ..counts import Marginal"),
+        ("synth/bayesnet/greedy.py", "from ...measure import utility"),
+        ("counts/memory.py", "from chaffinch import read"),
+        ("counts/memory.py", "from .. import read"),
+        ("_base/errors.py", "from ..table import Schema"),
+        ("helpers/odd.py", "import numpy"),
+        ("odd.py", "import numpy"),
+    ],
+)
+def test_a_planted_backward_import_is_found(tmp_path: Path, name: str, text: str) -> None:
+    assert len(backward_imports(plant(tmp_path, {name: text}))) == 1
+
+
+def test_imports_to_the_left_are_no_fault(tmp_path: Path) -> None:
+    package = plant(
+        tmp_path,
+        {
+            "__init__.py": "from .counts import Marginal",
+            "counts/memory.py": "from ..table import Table\nfrom .._base.errors import InputError\nfrom . import kernels",
+            "synth/bayesnet/greedy.py": "from ...counts import Counter\nfrom ..shared import x\nimport numpy.typing",
+            "cli/main.py": "from .. import __version__\nfrom ..report import page\nfrom ..web import serve",
+        },
+    )
+    assert backward_imports(package) == []
+
+
+def test_imports_point_one_way() -> None:
+    assert len(list(PACKAGE.rglob("*.py"))) > 10
+    assert backward_imports(PACKAGE) == []
+
+
+# (b) Importing is light.
+
+HEAVY = {"numba", "sklearn", "pandas", "polars", "duckdb", "pyreadstat", "scipy"}
+
+
+def loaded_by(*arguments: str) -> set[str]:
+    """Return the top names of all modules that a run of Python imports."""
+    lines = python("-X", "importtime", *arguments).stderr.splitlines()
+    return {line.rsplit("|", 1)[1].strip().split(".")[0] for line in lines if line.startswith("import time:")}
+
+
+def test_loaded_modules_are_seen() -> None:
+    assert "pandas" in loaded_by("-c", "import pandas")
+
+
+@pytest.mark.parametrize("arguments", [("-c", "import chaffinch"), ("-m", "chaffinch", "--help")])
+def test_start_up_loads_nothing_heavy(arguments: tuple[str, ...]) -> None:
+    loaded = loaded_by(*arguments)
+    assert "chaffinch" in loaded
+    assert loaded & HEAVY == set()
+
+
+# (c) The whole journey without a network.
+
+BLOCK = '''"""Refuse every connection: Python imports a module of this name when it starts."""
+import socket
+
+
+def refuse(*_args, **_options):
+    raise RuntimeError("the network was touched")
+
+
+for name in ("connect", "connect_ex", "sendto", "sendmsg", "bind"):
+    setattr(socket.socket, name, refuse)
+for name in ("create_connection", "getaddrinfo", "gethostbyname", "gethostbyaddr", "create_server"):
+    setattr(socket, name, refuse)
+'''
+
+JOURNEY = """
+import sys
+from itertools import combinations
+import chaffinch
+
+source, schema, out = sys.argv[1:]
+table = chaffinch.read(source, schema=schema)
+pairs = list(combinations(table.schema.names, 2))
+counted = chaffinch.MemoryCounter(table).marginals(pairs)
+streamed = chaffinch.StreamCounter(chaffinch.scan(source, schema)).marginals(pairs)
+assert all(one.same(other) for one, other in zip(counted, streamed, strict=True))
+codes = [table.code(name) for name in table.schema.names]
+for ending in ("csv", "csv.gz", "parquet", "arrow"):
+    chaffinch.Table.from_codes(table.schema, codes, seed=1, like=table).write(f"{out}.{ending}")
+"""
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> dict[str, str]:
+    """Environment variables under which any Python process refuses to use the network."""
+    folder = tmp_path / "offline"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCK, encoding="utf-8")
+    return {"PYTHONPATH": str(folder)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        "import socket; socket.socket().connect(('127.0.0.1', 9))",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9/')",
+    ],
+)
+def test_a_call_out_is_refused(offline: dict[str, str], call: str) -> None:
+    with pytest.raises(AssertionError, match="the network was touched"):
+        python("-c", call, **offline)
+
+
+@pytest.mark.parametrize("name", ["adult_train.parquet", "diabetes.csv"])
+def test_the_journey_needs_no_network(tmp_path: Path, offline: dict[str, str], name: str) -> None:
+    source, schema, out = DATA / name, tmp_path / "schema.toml", tmp_path / "out"
+    python("-m", "chaffinch", "schema", str(source), "-o", str(schema), **offline)
+    python(
+        "-m", "chaffinch", "describe", str(source), "--schema", str(schema), "--json", str(tmp_path / "d.json"), **offline
+    )
+    python("-c", JOURNEY, str(source), str(schema), str(out), **offline)
+    written = sorted(path.name for path in tmp_path.iterdir() if path.is_file())
+    assert written == ["d.json", "out.arrow", "out.csv", "out.csv.gz", "out.parquet", "schema.toml"]
+
+
+def test_the_demo_runs_without_a_network_and_names_its_files(tmp_path: Path, offline: dict[str, str]) -> None:
+    folder = tmp_path / "demo"
+    said = python("examples/demo.py", str(folder), **offline).stdout
+    files = sorted(folder.iterdir())
+    assert files
+    for file in files:
+        assert file.stat().st_size > 0
+        assert str(file) in said
+
+
+# (d) What the documents show is what happens.
+
+SEPARATOR = "~~~~ next block ~~~~"
+DOCUMENTS = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md"))]
+
+
+def blocks_of(markdown: str) -> list[tuple[str, str]]:
+    """Return the language and the text of each fenced block."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def as_script(markdown: str) -> tuple[str, list[str | None]]:
+    """Return the Python and the `chaffinch` commands of a document as one script, and the output shown after each block."""
+    script, shown = ["import subprocess, sys"], []
+    blocks = blocks_of(markdown)
+    for (language, text), (after, output) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
+        if language == "python":
+            script.append(text)
+        elif language == "sh" and (commands := [line.split() for line in text.splitlines() if line.startswith("chaffinch ")]):
+            script += [
+                f"subprocess.run([sys.executable, '-m', *{command!r}], check=True, stderr=subprocess.DEVNULL)"
+                for command in commands
+            ]
+        else:
+            continue
+        script.append(f"print({SEPARATOR!r}, flush=True)")
+        shown.append(output if after == "text" else None)
+    return "\n".join(script), shown
+
+
+def rights(text: str) -> str:
+    """Return text without blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_documents_run_and_print_what_they_show(tmp_path: Path, document: str) -> None:
+    script, shown = as_script((ROOT / document).read_text("utf-8"))
+    if not shown:
+        return  # a page without code
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "data").symlink_to(DATA)
+    said = python("-c", script, cwd=tmp_path, COLUMNS="100").stdout.split(f"{SEPARATOR}\n")[:-1]
+    assert len(said) == len(shown)
+    for given, expected in zip(said, shown, strict=True):
+        if expected is not None:
+            assert rights(given) == rights(expected)
+
+
+def test_a_wrong_output_would_be_seen() -> None:
+    script, shown = as_script("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    assert shown == ["3\n"]
+    assert python("-c", script).stdout == f"2\n{SEPARATOR}\n"
+
+
+def test_readme_and_tutorial_have_code_that_runs() -> None:
+    for document, fewest in (("README.md", 1), ("docs/tutorial.md", 5)):
+        languages = [language for language, _ in blocks_of((ROOT / document).read_text("utf-8"))]
+        assert languages.count("python") >= fewest, document
+        assert "text" in languages, document
+
+
+def test_the_reference_names_every_key_and_every_error() -> None:
+    from chaffinch.table.schema_file import _ColumnModel, _SchemaModel
+
+    page = (ROOT / "docs" / "reference" / "schema-file.md").read_text("utf-8")
+    for key in (*_SchemaModel.model_fields, *_ColumnModel.model_fields):
+        assert f"`{key}`" in page, key
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text("utf-8")
+    for name in chaffinch.__all__:
+        if name.endswith("Error"):
+            assert f"`{name}`" in page, name
+
+
+def test_the_page_of_a_command_names_its_options() -> None:
+    import typer
+
+    from chaffinch.cli.main import app
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    assert {"schema", "describe"} <= set(commands)
+    for name, command in commands.items():
+        page = (ROOT / "docs" / "commands" / f"{name}.md").read_text("utf-8")
+        for option in command.params:
+            for spelling in option.opts:
+                assert spelling in page or option.param_type_name == "argument", f"{name}: {spelling}"
+
+
+# (e) One version.
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as handle:
+        version = tomllib.load(handle)["project"]["version"]
+    changes = re.findall(r"^## \[?(\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), flags=re.MULTILINE)
+    cited = re.findall(r"^version: [\"']?([^\s\"']+)", (ROOT / "CITATION.cff").read_text("utf-8"), flags=re.MULTILINE)
+    assert changes[:1] == [version]
+    assert cited == [version]
+    assert chaffinch.__version__ == version
+
+
+# (f) Files from strangers are data.
+
+RUNS_CODE = {"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve"}
+
+
+def code_runners(source: str) -> list[str]:
+    """Return a line for each import of a pickle, each call of eval or exec, and each allowed pickle in a source."""
+    tree = ast.parse(source)
+    faults = [f"{line} imports {name}" for line, name in imports_of(tree, "m", is_package=False) if name.split(".")[0] in RUNS_CODE]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else ""
+            if called in ("eval", "exec"):
+                faults.append(f"{node.lineno} calls {called}")
+            faults += [f"{node.lineno} allows pickles" for word in node.keywords if word.arg == "allow_pickle"]
+    return faults
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import pickle",
+        "import pickle as p",
+        "from pickle import loads",
+        "def f():\n    import dill",
+        "__import__('pickle')",
+        "eval('1')",
+        "def f(text):\n    exec(text)",
+        "numpy.load(path, allow_pickle=True)",
+    ],
+)
+def test_a_planted_code_runner_is_found(source: str) -> None:
+    assert len(code_runners(source)) == 1
+
+
+def test_no_pickle_no_eval() -> None:
+    faults = {
+        str(file.relative_to(ROOT)): found
+        for file in PACKAGE.rglob("*.py")
+        if (found := code_runners(file.read_text("utf-8")))
+    }
+    assert faults == {}
+
+
+# (g) Nothing knows the machine it was written on.
+
+MACHINE_PATH = re.compile(r"(?<![\w.:/~-])/" + "(?:root|work|tmp|home)" + r"\b")
+TEXT = {".py", ".md", ".toml", ".yml", ".yaml", ".cff", ".csv", ".json", ".txt", ".html", ".css", ".typed", ""}
+TOP = [".ci", "benchmarks", "docs", "examples", "experiments", "src", "tests"]
+
+
+def project_texts() -> list[Path]:
+    """Return the text files of the project: those at the top and those in its folders."""
+    files = [path for path in ROOT.iterdir() if path.is_file()]
+    files += [path for folder in TOP for path in (ROOT / folder).rglob("*") if path.is_file()]
+    return [p for p in files if p.suffix in TEXT and "__pycache__" not in p.parts and "scratch" not in p.parts]
+
+
+def test_a_planted_path_is_found() -> None:
+    for folder in ("root", "work", "tmp", "home"):
+        assert MACHINE_PATH.search(f"open('/{folder}/x.csv')")
+        assert MACHINE_PATH.search(f"see /{folder}/x")
+    for innocent in ("rows/work", "../tmp/x", "https://example.org/work/x", "/workclass", "~/home"):
+        assert not MACHINE_PATH.search(innocent)
+
+
+def test_no_file_names_a_folder_of_some_machine() -> None:
+    files = project_texts()
+    assert {ROOT / "README.md", ROOT / "Makefile", ROOT / ".ci" / "run", PACKAGE / "__init__.py"} <= set(files)
+    found = {str(p.relative_to(ROOT)): m[0] for p in files if (m := MACHINE_PATH.search(p.read_text("utf-8")))}
+    assert found == {}
+
+
+# (h) The bundled tables.
+
+
+def test_bundled_tables_are_small_and_credited() -> None:
+    tables = [path for path in DATA.iterdir() if path.suffix != ".md"]
+    credits = (DATA / "README.md").read_text("utf-8")
+    assert len(tables) >= 6
+    assert sum(path.stat().st_size for path in tables) < 2_000_000
+    for path in tables:
+        assert f"`{path.name}`" in credits, path.name
