@@ -71,7 +71,7 @@ def write_recoded(table: chaffinch.Table, path: Path) -> Path:
 
 def run(*arguments: str) -> None:
     """Run the command line with this Python."""
-    print("$ chaffinch", *(shown(Path(word)) if Path(word).is_absolute() else word for word in arguments), flush=True)
+    print("$ chaffinch", *(shown(Path(word)) for word in arguments), flush=True)
     subprocess.run([sys.executable, "-m", "chaffinch", *arguments], check=True)
 
 

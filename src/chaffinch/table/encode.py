@@ -41,11 +41,14 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
         out[spelled] = codec.n_values + codec.null + tokens[spelled]
         absent &= ~spelled
     if absent.any():
-        if not codec.null:
+        if not codec.null and codec.other and not is_words(values.type):
+            out[absent] = codec.n_values - 1  # where (other) is no value of the type, it is written as null
+        elif not codec.null:
             raise SchemaError(
                 f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
             )
-        out[absent] = codec.n_values
+        else:
+            out[absent] = codec.n_values
     return out.astype(narrowest(codec.size))
 
 
@@ -167,22 +170,22 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
         position = np.full(len(words) + 1, -1, dtype=np.int64)
         position[kept] = np.arange(len(kept))
         indices = position[codes]
-        dictionary = pa.array([words[i] for i in kept], type=pa.string() if is_words(inner) else None).cast(inner)
+        dictionary = _array([words[i] for i in kept], inner)
         index_type = kind.index_type if len(kept) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
         held = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
         return pa.DictionaryArray.from_arrays(held, dictionary, ordered=kind.ordered)
-    table = pa.array([word if ok else None for word, ok in zip(words, fits, strict=True)] or [None], type=_plain(inner))
-    out = table.take(pa.array(codes)).cast(inner)
-    return _as_nan(column, out)
+    shown = [word if ok else None for word, ok in zip(words, fits, strict=True)] or [None]
+    if is_words(inner):
+        return pa.array(shown, type=pa.string()).take(pa.array(codes)).cast(inner)
+    return _as_nan(column, _array(shown, inner).take(pa.array(codes)))
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """A type that Python values convert to, from which Arrow casts to `kind`."""
-    if is_words(kind):
-        return pa.string()
-    if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_null(kind):
-        return kind
-    return pa.float64() if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else pa.int64()
+def _array(words: list[Any], kind: pa.DataType) -> pa.Array:
+    """Return levels as an Arrow array of a type; None becomes null."""
+    if is_numeric(kind):
+        numbers = np.array([0 if word is None else word for word in words], dtype=None if words else np.int64)
+        return from_numbers(numbers, np.array([word is not None for word in words], dtype=bool), kind)
+    return pa.array(words, type=pa.string()).cast(kind) if is_words(kind) else pa.array(words, type=kind)
 
 
 def _fits(word: Any, kind: pa.DataType) -> bool:

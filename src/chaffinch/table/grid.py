@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .types import is_words, value_type
@@ -40,6 +39,8 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
         numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
     else:
         numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        if pa.types.is_decimal(values.type):
+            numbers = np.round(numbers, values.type.scale)  # the cast is not to the nearest float
     return numbers, present
 
 
@@ -59,8 +60,10 @@ def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pa.array(numbers, type=pa.int64(), mask=mask).cast(narrow).cast(kind)
     if pa.types.is_decimal(kind):
-        floats = pa.array(np.asarray(numbers, dtype=np.float64), mask=mask)
-        return pc.round(floats, ndigits=kind.scale).cast(kind, safe=False)
+        # Whole units of the last digit, then the same bits with a scale: a cast from float cuts instead of rounding.
+        units = np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale).astype(np.int64)
+        whole = pa.array(units, mask=mask).cast(pa.decimal128(38, 0))
+        return pa.Array.from_buffers(pa.decimal128(38, kind.scale), len(whole), whole.buffers()).cast(kind)
     if pa.types.is_integer(kind):
         info = np.iinfo(kind.to_pandas_dtype())
         held = np.clip(numbers, max(info.min, -(2**63)), min(info.max, 2**63 - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from .encode import encode_column
 from .schema import Schema
 from .settle import settle, spelling_of, typed
 from .sources import Source, open_source
-from .table import Table
+from .table import Origin, Table
 
 __all__ = ["read"]
 
@@ -74,7 +75,7 @@ def in_memory(source: Source) -> Source:
         whole = chosen.combine_chunks()
         yield from whole.to_batches() or [pa.RecordBatch.from_pylist([], schema=chosen.schema)]
 
-    return Source(source.name, table.schema, batches, source.text, source.native, source.delimiter, source.labels)
+    return replace(source, schema=table.schema, read=batches)
 
 
 def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
@@ -83,4 +84,5 @@ def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
     arrays = [encode_column(column, *values[column.name]) for column in schema.modelled]
     fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
     data = pa.Table.from_arrays([values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata))
-    return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), source.native, source.delimiter)
+    origin = Origin(source.native, source.dtypes, source.delimiter)
+    return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), origin)

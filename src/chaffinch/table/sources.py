@@ -40,7 +40,7 @@ class Source:
     """A table that can be read batch by batch, more than once.
 
     `text` says that every column is words of a text file, still to be understood. `native` is the kind of
-    object to give back, `metadata` what that object's library wants to find again in the Arrow schema.
+    object to give back, `dtypes` the types it had there where Arrow alone would not restore them.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Source:
     native: Native = "arrow"
     delimiter: str = ","
     labels: Mapping[str, Labels] = field(default_factory=dict)
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Return batches of rows, of all columns or of those named."""
@@ -280,10 +281,12 @@ def _open_object(source: Any) -> Source:
     if isinstance(source, pa.RecordBatch):
         source = pa.Table.from_batches([source])
     native: Native = "arrow"
+    dtypes: dict[str, Any] = {}
     if isinstance(source, pa.Table):
         table = source
     elif nw.dependencies.is_pandas_dataframe(source):
         native, table = "pandas", _from_pandas(source)
+        dtypes = {name: kind for name, kind in source.dtypes.items() if not hasattr(kind, "categories")}
     elif nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source):
         frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
         native, table = "polars", frame.to_arrow()
@@ -299,7 +302,7 @@ def _open_object(source: Any) -> Source:
         chosen = table if columns is None else table.select(list(columns))
         yield from chosen.to_batches()
 
-    return Source(f"{native} table", table.schema, read, native=native)
+    return Source(f"{native} table", table.schema, read, native=native, dtypes=dtypes)
 
 
 def _from_pandas(frame: Any) -> pa.Table:

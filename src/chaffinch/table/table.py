@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,7 +26,20 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Table"]
+__all__ = ["Origin", "Table", "weights_of"]
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a table was made from, so that what is made of it looks the same.
+
+    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, and what divides the
+    cells of a text file.
+    """
+
+    native: str = "arrow"
+    dtypes: Mapping[str, Any] = field(default_factory=dict)
+    delimiter: str = ","
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,16 +56,15 @@ class Table:
         The codes of the modelled columns, in the order of `schema.names`.
     notes
         What was dropped, pooled or changed, and why.
-    native, delimiter
-        The kind of object that `to_native` gives back, and what divides cells when written as CSV: as it came.
+    origin
+        What the table was made from.
     """
 
     schema: Schema
     data: pa.Table
     codes: Codes
     notes: tuple[Note, ...] = ()
-    native: str = "arrow"
-    delimiter: str = ","
+    origin: Origin = field(default_factory=Origin)
 
     @classmethod
     def from_codes(
@@ -82,7 +94,7 @@ class Table:
         metadata = like.data.schema.metadata if like is not None else None
         data = pa.Table.from_arrays([arrays[c.name] for c in kept], schema=pa.schema(fields, metadata=metadata))
         out = cls(replace(schema, columns=kept), data, coded)
-        return out if like is None else replace(out, notes=like.notes, native=like.native, delimiter=like.delimiter)
+        return out if like is None else replace(out, notes=like.notes, origin=like.origin)
 
     @property
     def n_rows(self) -> int:
@@ -115,7 +127,9 @@ class Table:
             import pandas  # noqa: F401 - a clear error if it is absent
         except ImportError:
             raise MissingExtraError("A pandas table", "pandas") from None
-        return self.data.to_pandas()
+        frame = self.data.to_pandas()
+        kept = {name: kind for name, kind in self.origin.dtypes.items() if name in frame and frame[name].dtype != kind}
+        return frame.astype(kept) if kept else frame
 
     def to_polars(self) -> pl.DataFrame:
         """Return the values as a polars table."""
@@ -129,7 +143,7 @@ class Table:
 
     def to_native(self) -> Any:
         """Return the values as the kind of object that was read: pandas, polars or pyarrow."""
-        return {"pandas": self.to_pandas, "polars": self.to_polars}.get(self.native, self.to_arrow)()
+        return {"pandas": self.to_pandas, "polars": self.to_polars}.get(self.origin.native, self.to_arrow)()
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, in the format that its name ends in; the old file stays until the new is whole."""

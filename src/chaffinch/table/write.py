@@ -90,7 +90,7 @@ def _text_writer(part: Path, form: str, *, compressed: bool) -> Iterator[Callabl
     with pa.output_stream(str(part), compression="gzip" if compressed else None) as stream:
 
         def write(table: Table) -> None:
-            delimiter = "\t" if form == "tsv" else "," if table.delimiter == "\t" else table.delimiter
+            delimiter = "\t" if form == "tsv" else "," if table.origin.delimiter == "\t" else table.origin.delimiter
             if not started:
                 header = delimiter.join(_quote(pa.array(list(table.columns)), delimiter).to_pylist())
                 stream.write(f"{header}\n".encode())
