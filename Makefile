@@ -56,7 +56,7 @@ experiments: $(VENV)/.plain ## Rerun the tables of the papers: experiments/*/run
 	fi
 
 docs: $(DOCS_VENV)/.docs ## Build the documentation into site/
-	$(DOCS_VENV)/bin/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(DOCS_VENV)/bin/mkdocs build --strict
 	@echo "Open site/index.html."
 
 clean: ## Remove what was built, and caches; environments stay

@@ -329,8 +329,7 @@ def test_the_reference_names_every_key_and_every_error() -> None:
 
 def test_the_page_of_a_command_names_its_options() -> None:
     import typer
-
-    from chaffinch.cli.main import app
+    from chaffinch.cli.app import app
 
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert {"schema", "describe"} <= set(commands)
@@ -410,9 +409,7 @@ def project_texts() -> list[Path]:
     """Return the text files of the project: those at the top and those in its folders."""
     files = [path for path in ROOT.iterdir() if path.is_file()]
     files += [path for folder in TOP for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return [
-        path for path in files if path.suffix in TEXT and not {"__pycache__", "scratch"} & set(path.parts)
-    ]
+    return [path for path in files if path.suffix in TEXT and not {"__pycache__", "scratch"} & set(path.parts)]
 
 
 def test_a_planted_path_is_found() -> None:

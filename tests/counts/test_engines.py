@@ -147,7 +147,7 @@ def test_a_sparse_tally_refuses_to_grow_without_end():
 
 def test_unknown_and_repeated_columns(coded):
     counter = MemoryCounter(coded([[0, 1], [1, 0]], [2, 2]))
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'cc0'. Did you mean 'c0'"):
+    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'cc0'\. Did you mean 'c0'"):
         counter.marginals([("c0", "cc0")])
     with pytest.raises(chaffinch.InputError, match="names each column once"):
         counter.marginals([("c0", "c0")])

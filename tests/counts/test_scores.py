@@ -26,7 +26,9 @@ def marginal(counts, names="abcdef", *, sparse=False):
 
 tables = st.integers(1, 4).flatmap(
     lambda rows: st.integers(1, 4).flatmap(
-        lambda columns: st.lists(st.lists(st.integers(0, 9), min_size=columns, max_size=columns), min_size=rows, max_size=rows)
+        lambda columns: st.lists(
+            st.lists(st.integers(0, 9), min_size=columns, max_size=columns), min_size=rows, max_size=rows
+        )
     )
 )
 
@@ -109,7 +111,9 @@ def test_joint_information_of_three_columns(flat):
     cube = marginal(counts)
     for child, axis in (("a", 0), ("b", 1), ("c", 2)):
         matrix = np.moveaxis(counts, axis, -1).reshape(4, 2)
-        assert scores.mutual_information(cube, child) == pytest.approx(scores.mutual_information(marginal(matrix)), abs=1e-12)
+        assert scores.mutual_information(cube, child) == pytest.approx(
+            scores.mutual_information(marginal(matrix)), abs=1e-12
+        )
         assert scores.mutual_information(marginal(counts, sparse=True), child) == pytest.approx(
             scores.mutual_information(cube, child), abs=1e-12
         )
@@ -117,7 +121,11 @@ def test_joint_information_of_three_columns(flat):
 
 def test_identical_and_independent_columns():
     same = marginal(np.diag([5, 5, 5]))
-    assert scores.mutual_information(same) == pytest.approx(np.log(3)) == pytest.approx(scores.entropy(marginal([5, 5, 5])))
+    assert (
+        scores.mutual_information(same)
+        == pytest.approx(np.log(3))
+        == pytest.approx(scores.entropy(marginal([5, 5, 5])))
+    )
     free = marginal(np.outer([1, 2, 3], [4, 5]))
     assert scores.mutual_information(free) == pytest.approx(0, abs=1e-12)
     assert scores.r_score(free) == pytest.approx(0, abs=1e-12)
@@ -142,7 +150,9 @@ def test_all_pairs_at_once(coded):
     assert matrix[0, 1] == pytest.approx(matrix[0, 0])  # a copy tells all of the entropy
     chi = scores.pairwise(MemoryCounter(table), "chi_square", columns=["c2", "c3"])
     assert chi[0, 1] == pytest.approx(
-        scipy.stats.chi2_contingency(scipy.stats.contingency.crosstab(codes[2], codes[3]).count, correction=False).statistic
+        scipy.stats.chi2_contingency(
+            scipy.stats.contingency.crosstab(codes[2], codes[3]).count, correction=False
+        ).statistic
     )
     with pytest.raises(chaffinch.UnknownNameError, match="Unknown score"):
         scores.pairwise(MemoryCounter(table), "mutual")

@@ -179,7 +179,7 @@ def spelled_rows(n=60):
         rows.append(
             f"{i},{age},{size},{rng.gamma(2, 50):.2f},{'True' if i % 3 else 'False'},{day},"
             f"2020-01-{rng.integers(1, 29):02d} {rng.integers(0, 24):02d}:{rng.integers(0, 60):02d},"
-            f"0{rng.integers(1, 4)},\"a, {'b' if i % 2 else 'c'}\""
+            f'0{rng.integers(1, 4)},"a, {"b" if i % 2 else "c"}"'
         )
     return rows
 
@@ -220,7 +220,9 @@ def test_csv_keeps_its_spelling(tmp_path):
     assert typed["age"].null_count == sum(row.split(",")[1] in ("NA", "") for row in rows)
 
 
-@pytest.mark.parametrize(("ending", "delimiter"), [(".csv", ";"), (".csv", "|"), (".tsv", "\t"), (".csv.gz", ","), (".tsv.gz", "\t")])
+@pytest.mark.parametrize(
+    ("ending", "delimiter"), [(".csv", ";"), (".csv", "|"), (".tsv", "\t"), (".csv.gz", ","), (".tsv.gz", "\t")]
+)
 def test_delimiters_and_gzip(tmp_path, ending, delimiter):
     text = delimiter.join(["a", "b c"]) + "\n" + "".join(f"{i % 3}{delimiter}w{i % 2}\n" for i in range(40))
     path = tmp_path / f"in{ending}"
@@ -235,7 +237,7 @@ def test_delimiters_and_gzip(tmp_path, ending, delimiter):
 
 def test_quotes_line_breaks_and_unicode_survive(tmp_path):
     words = ['say "hi"', "two\nlines", "a,b", "Ünïcode ☃", " padded "]
-    table = chaffinch.read(pa.table({"w": words * 8, "k, \"q\"": ["x", "y"] * 20}))
+    table = chaffinch.read(pa.table({"w": words * 8, 'k, "q"': ["x", "y"] * 20}))
     table.write(tmp_path / "t.csv")
     back = chaffinch.read(tmp_path / "t.csv")
     assert back.columns == table.columns
@@ -251,7 +253,9 @@ def test_quotes_line_breaks_and_unicode_survive(tmp_path):
 def test_identifiers_are_regenerated_or_dropped_as_the_schema_says():
     from dataclasses import replace
 
-    table = chaffinch.read(pa.table({"person_id": range(1000, 1100), "x": ["a", "b"] * 50, "uid": [f"u{i}" for i in range(100)]}))
+    table = chaffinch.read(
+        pa.table({"person_id": range(1000, 1100), "x": ["a", "b"] * 50, "uid": [f"u{i}" for i in range(100)]})
+    )
     assert table.schema["person_id"].role == table.schema["uid"].role == "identifier"
     assert again(table).columns == ("x",)
     made = replace(table.schema, columns=tuple(replace(c, output="regenerate") for c in table.schema))
@@ -276,7 +280,7 @@ def columns(draw):
         "few": st.integers(0, 3),
         "floats": st.floats(-1e9, 1e9, allow_nan=False),
         "cents": st.integers(-10_000, 10_000).map(lambda x: x / 100),
-        "words": st.sampled_from(["a", "b", "ä\"", "c,d"]),
+        "words": st.sampled_from(["a", "b", 'ä"', "c,d"]),
         "any words": st.text(max_size=8),
         "flags": st.booleans(),
         "days": st.dates(datetime.date(1900, 1, 1), datetime.date(2100, 1, 1)),
@@ -297,13 +301,16 @@ def test_codes_and_values_agree_whatever_the_table(given_table, seed):
     try:
         table = chaffinch.read(given_table)
     except chaffinch.InputError as error:  # only identifiers and free text
-        assert "nothing to model" in str(error)
+        if "nothing to model" not in str(error):
+            raise
         return
     out = again(table, seed)
     for column in table.schema.modelled:
         assert out.data[column.name].type == given_table[column.name].type
     for name in out.columns:  # decode undoes encode for categories
-        if table.schema[name].kind in ("categorical", "boolean") and "pooled" not in [n.what for n in table.notes if n.column == name]:
+        if table.schema[name].kind in ("categorical", "boolean") and "pooled" not in [
+            n.what for n in table.notes if n.column == name
+        ]:
             assert out.data[name].to_pylist() == given_table[name].to_pylist()
     kept = tuple(c for c in table.schema if c.name in out.columns)
     if len(kept) > 1:

@@ -1,5 +1,5 @@
 """The command line: one file for each command, each a thin call into the public API."""
 
-from .main import main
+from .app import main
 
 __all__ = ["main"]

@@ -13,7 +13,7 @@ from .options import (
     SchemaIn,
     SeedIn,
     Threads,
-    limit_threads,
+    start_arrow,
     write_json,
 )
 
@@ -51,7 +51,7 @@ def describe(
     for path in (json, html):
         if path is not None:
             check_writable(path)
-    limit_threads(threads)
+    start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
         counter = StreamCounter(found, threads=threads, progress=progress)

@@ -8,10 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Delimiter", "Encoding", "HtmlOut", "Input", "JsonOut", "Quiet", "Rare", "SchemaIn", "SeedIn", "Threads", "limit_threads", "write_json"]
+__all__ = [
+    "Delimiter",
+    "Encoding",
+    "HtmlOut",
+    "Input",
+    "JsonOut",
+    "Quiet",
+    "Rare",
+    "SchemaIn",
+    "SeedIn",
+    "Threads",
+    "start_arrow",
+    "write_json",
+]
 
 Input = Annotated[
-    Path, typer.Argument(help="CSV or TSV (also .gz), Parquet, Arrow/Feather, SPSS .sav or Stata .dta.", show_default=False)
+    Path,
+    typer.Argument(help="CSV or TSV (also .gz), Parquet, Arrow/Feather, SPSS .sav or Stata .dta.", show_default=False),
 ]
 SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or SDV metadata in JSON).")]
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
@@ -24,15 +38,25 @@ Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unl
 SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]
 
 
-def limit_threads(threads: int | None) -> None:
-    """Keep Arrow to the number of threads asked for."""
-    if threads is None:
-        return
+def start_arrow(threads: int | None) -> None:
+    """Keep Arrow to the number of threads asked for, and let it look for pandas while Ctrl-C waits.
+
+    Arrow imports pandas, where it is installed, at the first array it makes, and swallows every exception then.
+    """
+    import signal
+
     import pyarrow as pa
 
     from .._base.threads import thread_count
 
-    pa.set_cpu_count(thread_count(threads))
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if hasattr(signal, "pthread_sigmask") else None
+    try:
+        pa.array([0])
+    finally:
+        if held is not None:
+            signal.pthread_sigmask(signal.SIG_SETMASK, held)
+    if threads is not None:
+        pa.set_cpu_count(thread_count(threads))
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

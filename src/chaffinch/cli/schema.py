@@ -17,7 +17,7 @@ from .options import (
     SchemaIn,
     SeedIn,
     Threads,
-    limit_threads,
+    start_arrow,
     write_json,
 )
 
@@ -26,7 +26,9 @@ __all__ = ["schema"]
 
 def schema(
     input: Input,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write (TOML); standard output unless given.")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write (TOML); standard output unless given.")
+    ] = None,
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
@@ -48,7 +50,7 @@ def schema(
     for path in (output, json):
         if path is not None:
             check_writable(path)
-    limit_threads(threads)
+    start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
     if output is None:
@@ -56,10 +58,18 @@ def schema(
     else:
         write_schema(found.schema, output, source=input.name)
     if json is not None:
-        columns = [{"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in found.schema]
+        columns = [
+            {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in found.schema
+        ]
         notes = [str(note) for note in found.notes]
-        write_json(json, {"format": "chaffinch-columns", "version": 1, "rows": found.n_rows, "columns": columns, "notes": notes})
+        write_json(
+            json,
+            {"format": "chaffinch-columns", "version": 1, "rows": found.n_rows, "columns": columns, "notes": notes},
+        )
     if not quiet:
         show_notes(found.notes)
         if output is not None:
-            typer.echo(f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.", err=True)
+            typer.echo(
+                f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.",
+                err=True,
+            )

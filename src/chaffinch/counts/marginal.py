@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class Marginal:
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
-    counts: NDArray[np.int64] | NDArray[np.float64]
+    counts: NDArray[Any]
     cells: NDArray[np.uint32] | None = None
 
     def __post_init__(self) -> None:
@@ -52,7 +53,7 @@ class Marginal:
         """The sum of all counts: the number of records, or their weight."""
         return self.counts.sum().item()
 
-    def dense(self) -> NDArray[np.int64] | NDArray[np.float64]:
+    def dense(self) -> NDArray[Any]:
         """Return the counts as an array of shape `sizes`."""
         if self.cells is None:
             return self.counts
@@ -65,7 +66,7 @@ class Marginal:
         out[tuple(self.cells.T)] = self.counts if self.columns else self.counts.sum()
         return out
 
-    def nonzero(self) -> tuple[NDArray[np.uint32], NDArray[np.int64] | NDArray[np.float64]]:
+    def nonzero(self) -> tuple[NDArray[np.uint32], NDArray[Any]]:
         """Return the codes of the non-empty cells, one a row, in cell order, and their counts."""
         if self.cells is not None:
             return self.cells, self.counts

@@ -47,7 +47,9 @@ class ReferenceCounter:
                 seen[cell] = seen.get(cell, 0) + weights[row]
             cells = sorted(cell for cell, value in seen.items() if value)
             counts = np.array([seen[cell] for cell in cells], dtype=dtype)
-            sparse = Marginal(tuple(clique), sizes, counts, np.array(cells, dtype=np.uint32).reshape(len(cells), len(sizes)))
+            sparse = Marginal(
+                tuple(clique), sizes, counts, np.array(cells, dtype=np.uint32).reshape(len(cells), len(sizes))
+            )
             small = prod(sizes) <= 1 << 16
             out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
         return out

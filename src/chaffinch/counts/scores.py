@@ -98,7 +98,9 @@ def f_score(marginal: Marginal, child: str | None = None) -> float:
     """
     axis = _axis(marginal, child)
     if marginal.sizes[axis] != 2:
-        raise InputError(f"F is defined for a child of 2 levels. '{marginal.columns[axis]}' has {marginal.sizes[axis]}.")
+        raise InputError(
+            f"F is defined for a child of 2 levels. '{marginal.columns[axis]}' has {marginal.sizes[axis]}."
+        )
     if marginal.counts.dtype != np.int64:
         raise InputError("F needs whole counts. Count without weights.")
     cells = _cells(marginal, child)
@@ -123,7 +125,9 @@ def f_score(marginal: Marginal, child: str | None = None) -> float:
     return -float(short.min())
 
 
-def pairwise(counter: Counter, score: str = "mutual_information", *, columns: Sequence[str] | None = None) -> NDArray[np.float64]:
+def pairwise(
+    counter: Counter, score: str = "mutual_information", *, columns: Sequence[str] | None = None
+) -> NDArray[np.float64]:
     """Return the symmetric matrix of a score over all pairs of columns; the diagonal is a column with itself.
 
     `score` is `mutual_information`, `r_score` or `chi_square`. The diagonal of mutual information is the entropy.

@@ -7,6 +7,7 @@ sorted and merged, so memory follows the number of distinct combinations and not
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,7 @@ class SparseCounts:
         self.dtype = np.float64 if weighted else np.int64
         self.spans = _pack(self.sizes)
         self.keys: Keys = [np.empty(0, dtype=np.int64) for _ in self.spans]
-        self.counts: NDArray[np.int64] | NDArray[np.float64] = np.empty(0, dtype=self.dtype)
+        self.counts: NDArray[Any] = np.empty(0, dtype=self.dtype)
 
     def add(self, columns: Sequence[NDArray[np.unsignedinteger]], weights: NDArray[np.generic] | None = None) -> None:
         """Add one batch: a code array for each column, and a weight (or count) for each row if given."""
@@ -82,7 +83,7 @@ def _pack(sizes: tuple[int, ...]) -> list[list[int]]:
     return spans
 
 
-def _merge(keys: Keys, counts: NDArray[np.int64] | NDArray[np.float64]) -> tuple[Keys, NDArray[np.generic]]:
+def _merge(keys: Keys, counts: NDArray[Any]) -> tuple[Keys, NDArray[np.generic]]:
     """Return sorted distinct keys with their counts summed."""
     if not len(counts):
         return keys, counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ class _DenseJob:
         self.ends = np.concatenate([[0], np.cumsum([len(clique) for clique in cliques])]).astype(np.int64)
         self.columns = np.array([j for clique in cliques for j in clique], dtype=np.int64)
         self.sizes = np.array([sizes[j] for j in self.columns], dtype=np.int64)
-        self.out: NDArray[np.int64] | NDArray[np.float64]
+        self.out: NDArray[Any]
         self.out = np.zeros(int(self.offsets[-1]), dtype=np.float64 if weighted else np.int64)
 
     def add(self, codes: Codes, weights: NDArray[np.float64] | None) -> None:

@@ -82,8 +82,8 @@ class Intervals:
     starts
         Sorted starts of the bins.
     knots
-        For each bin the values of its quantile function at evenly spread ranks, lowest and highest
-        first and last: what is drawn inside the bin. Each inner knot averages at least ten records.
+        For each bin its quantile function: a row of ranks from 0 to 1 and a row of values, straight between
+        them: what is drawn inside the bin. Each inner knot averages at least ten records.
     atom_codes, bin_codes
         The code of each atom and of each bin.
     whole
@@ -91,8 +91,8 @@ class Intervals:
     """
 
     form: ClassVar[str] = "intervals"
-    atoms: NDArray[np.int64] | NDArray[np.float64]
-    starts: NDArray[np.int64] | NDArray[np.float64]
+    atoms: NDArray[Any]
+    starts: NDArray[Any]
     knots: tuple[NDArray[np.float64], ...]
     atom_codes: NDArray[np.int64]
     bin_codes: NDArray[np.int64]
@@ -114,7 +114,7 @@ class Intervals:
             and np.array_equal(np.sort(codes), np.arange(n + k))
             and bool(np.all(np.diff(self.atoms) > 0))
             and bool(np.all(np.diff(self.starts) > 0))
-            and all(len(knot) >= 1 and np.all(np.isfinite(knot)) and np.all(np.diff(knot) >= 0) for knot in self.knots)
+            and all(_is_quantile_function(knot) for knot in self.knots)
         )
         if not sound:
             raise SchemaError("The bins of a numeric column do not fit together. The file that holds them is damaged.")
@@ -129,7 +129,7 @@ class Intervals:
         """The number of codes."""
         return self.n_values + self.null + len(self.missing)
 
-    def encode(self, values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+    def encode(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the codes of numbers (none missing)."""
         if not len(self.starts):
             if not len(self.atoms):
@@ -143,7 +143,7 @@ class Intervals:
             return self._table[inside]
         return self._search(values)
 
-    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[np.int64] | NDArray[np.float64]:
+    def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[Any]:
         """Return a number for each value code: the atom itself, or a draw from the bin's sketch."""
         out = np.zeros(len(codes), dtype=self.atoms.dtype)
         draws = rng.random(len(codes))
@@ -156,8 +156,7 @@ class Intervals:
         for b, knots in enumerate(self.knots):
             rows = order[ends[b] : ends[b + 1]]
             if len(rows):
-                ranks = np.linspace(0.0, 1.0, len(knots)) if len(knots) > 1 else np.zeros(1)
-                out[rows] = self._inside(b, np.interp(draws[rows], ranks, knots))
+                out[rows] = self._inside(b, np.interp(draws[rows], *knots))
         return out
 
     def names(self) -> list[str]:
@@ -187,7 +186,7 @@ class Intervals:
             "bounds": None if self.bounds is None else list(self.bounds),
         }
 
-    def _search(self, values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.int64]:
+    def _search(self, values: NDArray[Any]) -> NDArray[np.int64]:
         which = np.searchsorted(self.starts[1:], values, side="right")
         codes = self.bin_codes[which]
         if len(self.atoms):
@@ -221,9 +220,9 @@ class Intervals:
 
     def _ends(self, b: int) -> tuple[float, float]:
         """The lowest and the highest number that may be drawn for a bin; both encode to it."""
-        low = float(self.starts[b]) if b else min(float(self.knots[b][0]), float(self.starts[b]))
+        low = float(self.starts[b]) if b else min(float(self.knots[b][1, 0]), float(self.starts[b]))
         if b + 1 == len(self.starts):
-            return low, max(float(self.knots[b][-1]), low)
+            return low, max(float(self.knots[b][1, -1]), low)
         above = self.starts[b + 1]
         if self.whole:
             return low, float(above - self.step)
@@ -231,13 +230,15 @@ class Intervals:
             return low, float(np.round(above - 10.0**-self.decimals, self.decimals))
         return low, float(np.nextafter(above, -np.inf))
 
-    def _inside(self, b: int, drawn: NDArray[np.float64]) -> NDArray[np.int64] | NDArray[np.float64]:
+    def _inside(self, b: int, drawn: NDArray[np.float64]) -> NDArray[Any]:
         """Round draws to the column's grid, keep them inside their bin and off the atoms."""
         low, high = self._ends(b)
         if self.whole:
-            base = int(self.starts[b])
-            grid = np.rint((drawn - base) / self.step).astype(np.int64) * self.step + base
-            numbers: NDArray[Any] = np.clip(grid, int(np.ceil(low)), int(np.floor(high)))
+            grid = np.rint(drawn / self.step).astype(np.int64) * self.step
+            first, last = -(-int(np.ceil(low)) // self.step) * self.step, int(np.floor(high)) // self.step * self.step
+            if first > last:  # declared edges closer than a step
+                first, last = int(np.ceil(low)), int(np.floor(high))
+            numbers: NDArray[Any] = np.clip(grid, first, last)
         else:
             numbers = drawn if self.decimals is None else np.round(drawn, self.decimals)
             numbers = np.clip(numbers, low, high)
@@ -266,6 +267,13 @@ class Intervals:
 
 
 Codec = Categories | Intervals
+
+
+def _is_quantile_function(knots: NDArray[np.float64]) -> bool:
+    if knots.ndim != 2 or knots.shape[0] != 2 or knots.shape[1] < 2 or not np.isfinite(knots).all():
+        return False
+    ranks, values = knots
+    return bool(ranks[0] == 0 and ranks[-1] == 1 and (np.diff(ranks) > 0).all() and (np.diff(values) >= 0).all())
 
 
 def _missing_names(codec: Codec) -> list[str]:

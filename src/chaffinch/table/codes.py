@@ -42,7 +42,9 @@ class Codes:
     n_rows: int
 
     @classmethod
-    def of(cls, columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int], *, n_rows: int | None = None) -> Codes:
+    def of(
+        cls, columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int], *, n_rows: int | None = None
+    ) -> Codes:
         """Return codes from one array for each column; `n_rows` is needed only where there are no columns."""
         lengths = {len(column) for column in columns} or {n_rows or 0}
         if len(lengths) != 1 or len(columns) != len(sizes):
@@ -54,7 +56,7 @@ class Codes:
         for group, width in enumerate(WIDTHS):
             members = np.flatnonzero(groups == group)
             matrix = np.empty((len(members), length), dtype=width)
-            for row, j in enumerate(members):
+            for row, j in enumerate(members.tolist()):
                 rows[j] = row
                 if length and int(columns[j].max()) >= sizes[j]:
                     raise InputError(f"A code lies outside its column: column {j} has {sizes[j]} codes.")
@@ -65,7 +67,7 @@ class Codes:
 
     def __getitem__(self, j: int) -> NDArray[np.unsignedinteger]:
         """Return the codes of column `j`, without a copy."""
-        return self.matrices[self.groups[j]][self.rows[j]]  # type: ignore[return-value]
+        return self.matrices[self.groups[j]][self.rows[j]]
 
     def __len__(self) -> int:
         return len(self.sizes)

@@ -1,8 +1,8 @@
 """Bins of a numeric column: atoms, edges and the in-bin sketch, from distinct values and their counts.
 
-No number that fewer than ten records share is kept. Atoms are values that at least ten records share; edges and knots are means
-of at least ten records; the ends of the column are the means of its ten lowest and ten highest records,
-unless bounds are declared.
+No number that fewer than ten records share is kept. Atoms are values that at least ten records share; edges
+and knots are means of at least ten records; the ends of the column are the means of its ten lowest and ten
+highest records, unless bounds are declared.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .codec import Intervals
 from .grid import Numbers
@@ -49,7 +49,7 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
     knots = _sketch(column, starts, values[rest], counts[rest], whole=whole)
-    middles = np.concatenate([atoms.astype(np.float64), [float(np.median(knot)) for knot in knots]])
+    middles = np.concatenate([atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
     return Intervals(
@@ -73,7 +73,7 @@ def _as(bound: float, whole: bool) -> Any:
 
 def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:
     distinct, inverse = np.unique(values, return_inverse=True)
-    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct))
+    return distinct, np.bincount(inverse, weights=counts, minlength=len(distinct)).astype(np.float64)
 
 
 def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
@@ -106,9 +106,8 @@ def _starts(column: Column, values: Numbers, counts: Counts, n_atoms: int, *, wh
         return np.ceil(starts) if whole else starts
     if not len(values) and column.bounds is None:
         return np.empty(0)
-    low, high = (values[0], values[-1]) if column.bounds is None else column.bounds
+    low, high = _soft_range(values, counts) if column.bounds is None else column.bounds
     if column.binning == "width":
-        low, high = (float(low), float(high)) if column.bounds else _soft_range(values, counts)
         edges = np.linspace(low, high, column.bins + 1)[:-1]
         return _round(edges, column, whole=whole)
     n = float(counts.sum())
@@ -116,44 +115,43 @@ def _starts(column: Column, values: Numbers, counts: Counts, n_atoms: int, *, wh
     if wanted < 1:
         # Fewer than ten records lie off the atoms: no bin of their own, they go to the nearest atom.
         alone = n_atoms == 0 and column.bounds is None and n > 0
-        return np.array([low]) if alone or column.bounds is not None else np.empty(0)
-    ends = np.cumsum(counts)
-    cuts = [_mean_around(values, ends, n * i / wanted) for i in range(1, wanted)]
-    return _round(np.array([float(low), *cuts]), column, whole=whole)
+        one = _round(np.array([float(low)]), column, whole=whole)
+        return one if alone or column.bounds is not None else np.empty(0)
+    ranks = n * np.arange(1, wanted) / wanted
+    half = MIN_RECORDS / 2  # each cut is the mean of the ten records around its rank
+    cuts = _means(values, counts, np.maximum(ranks - half, 0.0), np.minimum(ranks + half, n))
+    return _round(np.array([low, *cuts]), column, whole=whole)
 
 
 def _round(edges: NDArray[np.float64], column: Column, *, whole: bool) -> NDArray[np.float64]:
     if whole:
-        base = np.floor(edges[0])
-        return np.asarray(base + np.ceil((edges - base) / column.step) * column.step)
+        steps = np.ceil(edges / column.step)
+        steps[0] = np.floor(edges[0] / column.step)
+        return np.asarray(steps * column.step)
     return edges if column.decimals is None else np.round(edges, column.decimals)
 
 
-def _mean_around(values: Numbers, ends: Counts, rank: float) -> float:
-    """Return the mean of the ten records around a rank."""
-    half = MIN_RECORDS / 2
-    return _mean_between(values, ends, max(0.0, rank - half), min(float(ends[-1]), rank + half))
+def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -> NDArray[np.float64]:
+    """Return the means of the records from one rank to another, sharing out those at the borders.
 
-
-def _mean_between(values: Numbers, ends: Counts, first: float, last: float) -> float:
-    """Return the mean of the records from one rank to another, sharing out those at the borders."""
-    a, b = np.searchsorted(ends, [first, last], side="left")
-    a, b = min(int(a), len(values) - 1), min(int(b), len(values) - 1)
-    held = values[a : b + 1].astype(np.float64)
-    upto = np.clip(ends[a : b + 1], first, last)
-    share = np.diff(np.concatenate([[first], upto]))
-    if share.sum() <= 0:
-        return float(held[0])
-    mean = float(held[0] + ((held - held[0]) * share).sum() / share.sum())
-    return min(max(mean, float(held[0])), float(held[-1]))
+    Sums up to a rank are straight lines between those at the borders of values: two look-ups for each mean.
+    """
+    first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
+    if not len(values):
+        return np.empty(0)
+    base = float(values[0])  # sums of differences: timestamps are large and close together
+    ends = np.concatenate([[0.0], np.cumsum(counts)])
+    sums = np.concatenate([[0.0], np.cumsum((values.astype(np.float64) - base) * counts)])
+    means = base + (np.interp(last, ends, sums) - np.interp(first, ends, sums)) / (last - first)
+    return np.asarray(np.clip(means, base, float(values[-1])))
 
 
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
     """Return the means of the ten lowest and of the ten highest records."""
-    ends = np.cumsum(counts)
-    n = float(ends[-1])
+    n = float(counts.sum())
     few = min(float(MIN_RECORDS), n)
-    return _mean_between(values, ends, 0.0, few), _mean_between(values, ends, n - few, n)
+    low, high = _means(values, counts, [0.0, n - few], [few, n])
+    return float(low), float(high)
 
 
 def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDArray[Any]:
@@ -191,15 +189,28 @@ def _sketch(
         bottom = low if b == 0 else float(starts[b])
         top = high if b + 1 == len(starts) else max(float(tops[b]), bottom)
         inside, weights = values[ends[b] : ends[b + 1]], counts[ends[b] : ends[b + 1]]
-        n = float(weights.sum())
-        groups = int(min(MOST_KNOTS, n // MIN_RECORDS))
-        upto = np.cumsum(weights)
-        means = [_mean_between(inside, upto, n * g / groups, n * (g + 1) / groups) for g in range(groups)]
-        # Ranks 0, then the middle of each group, then 1: resampled to even ranks so that a bin is one array.
-        ranks = np.array([0.0, *((np.arange(groups) + 0.5) / groups if groups else []), 1.0])
-        even = np.linspace(0.0, 1.0, 2 * groups + 1 if groups else 2)
-        knots.append(np.maximum.accumulate(np.interp(even, ranks, np.clip([bottom, *means, top], bottom, top))))
+        cuts = _groups(float(weights.sum()), first=b == 0, last=b + 1 == len(starts))
+        means = _means(inside, weights, cuts[:-1], cuts[1:])
+        ranks = (cuts[1:] + cuts[:-1]) / 2 / max(float(weights.sum()), 1.0)
+        drawn = np.clip([bottom, *means, top], bottom, top)
+        knots.append(np.stack([np.array([0.0, *ranks, 1.0]), np.maximum.accumulate(drawn)]))
     return knots
+
+
+def _groups(n: float, *, first: bool, last: bool) -> NDArray[np.float64]:
+    """Return the ranks between which a bin's records are averaged: up to eight even groups of ten or more.
+
+    Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends.
+    """
+    few = int(min(MOST_KNOTS, n // MIN_RECORDS))
+    if not few:
+        return np.empty(0)
+    cuts = [n * i / few for i in range(few + 1)]
+    size = n / few
+    while size >= 2 * MIN_RECORDS:
+        size /= 2
+        cuts += [size] * first + [n - size] * last
+    return np.unique(cuts)
 
 
 def _column_ends(column: Column, values: Numbers, counts: Counts, starts: NDArray[Any]) -> tuple[float, float]:

@@ -45,7 +45,7 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
             out[absent] = codec.n_values - 1  # where (other) is no value of the type, it is written as null
         elif not codec.null:
             raise SchemaError(
-                f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true to it."
+                f"Column '{column.name}' has missing values, but its schema does not allow them. Add nullable = true."
             )
         else:
             out[absent] = codec.n_values
@@ -59,7 +59,11 @@ def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDAr
     lookup = _word_codes(codec)
     outside = len(codec.levels) if codec.other else -1
     table = np.array([lookup.get(word, outside) for word in values.dictionary.to_pylist()] or [0], dtype=np.int64)
-    absent = values.indices.is_null().to_numpy(zero_copy_only=False) if values.indices.null_count else np.zeros(len(values), dtype=bool)
+    absent = (
+        values.indices.is_null().to_numpy(zero_copy_only=False)
+        if values.indices.null_count
+        else np.zeros(len(values), dtype=bool)
+    )
     indices = values.indices.fill_null(0).to_numpy(zero_copy_only=False)
     out[:] = table[indices]
     if None in values.dictionary.to_pylist():
@@ -111,15 +115,20 @@ def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) ->
 def _in_range(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArray[Any]:
     if codec.whole and numbers.dtype == np.float64:
         if (np.rint(numbers) != numbers).any():
-            raise SchemaError(f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\".")
+            raise SchemaError(
+                f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\"."
+            )
         numbers = numbers.astype(np.int64)
     bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
-    if bounds is not None and column.out_of_range == "error" and (numbers.min() < bounds[0] or numbers.max() > bounds[1]):
+    if bounds is None or (numbers.min() >= bounds[0] and numbers.max() <= bounds[1]):
+        return numbers
+    if column.out_of_range == "error":
         raise SchemaError(
             f"Column '{column.name}' has values outside its bins, {bounds[0]:g} to {bounds[1]:g}. Widen the bins, or set "
             'out_of_range = "clip".'
         )
-    return numbers
+    low, high = (int(bound) if codec.whole else bound for bound in bounds)
+    return np.clip(numbers, low, high)
 
 
 def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> NDArray[np.int64]:
@@ -157,9 +166,9 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
     if codec is None:
         raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
     kind = parse_type(column.type)
-    codes = codes.astype(np.int64)
+    wide = codes.astype(np.int64)
     if isinstance(codec, Intervals):
-        return _decode_numbers(column, codec, codes, kind, rng)
+        return _decode_numbers(column, codec, wide, kind, rng)
     inner = value_type(kind)
     words = [*codec.levels, *[OTHER] * codec.other, *[None] * codec.null, *codec.missing]
     if column.spelled:
@@ -169,15 +178,15 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
         kept = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]
         position = np.full(len(words) + 1, -1, dtype=np.int64)
         position[kept] = np.arange(len(kept))
-        indices = position[codes]
+        indices = position[wide]
         dictionary = _array([words[i] for i in kept], inner)
         index_type = kind.index_type if len(kept) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
         held = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
         return pa.DictionaryArray.from_arrays(held, dictionary, ordered=kind.ordered)
     shown = [word if ok else None for word, ok in zip(words, fits, strict=True)] or [None]
     if is_words(inner):
-        return pa.array(shown, type=pa.string()).take(pa.array(codes)).cast(inner)
-    return _as_nan(column, _array(shown, inner).take(pa.array(codes)))
+        return pa.array(shown, type=pa.string()).take(pa.array(wide)).cast(inner)
+    return _as_nan(column, _array(shown, inner).take(pa.array(wide)))
 
 
 def _array(words: list[Any], kind: pa.DataType) -> pa.Array:
@@ -216,7 +225,9 @@ def _decode_numbers(
     return _as_nan(column, from_numbers(numbers, present, kind))
 
 
-def _narrow(codec: Intervals, numbers: NDArray[Any], codes: NDArray[np.int64], present: NDArray[np.bool_], dtype: Any) -> None:
+def _narrow(
+    codec: Intervals, numbers: NDArray[Any], codes: NDArray[np.int64], present: NDArray[np.bool_], dtype: Any
+) -> None:
     """Round to a narrower float in place, a step down where rounding up would leave the bin."""
     narrow = numbers.astype(dtype)
     out = present.copy()

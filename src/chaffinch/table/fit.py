@@ -36,7 +36,9 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
     """Return the column with its codec, and notes on what was dropped, pooled or made missing."""
     notes: list[Note] = []
     if profile.n_infinite:
-        raise SchemaError(f"Column '{column.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading.")
+        raise SchemaError(
+            f"Column '{column.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
+        )
     if not column.modelled:
         return column, [_unmodelled(column)]
     if profile.n_null + profile.n_nan and not column.nullable:
@@ -61,23 +63,31 @@ def _unmodelled(column: Column) -> Note:
         how = "made anew as row numbers" if column.output == "regenerate" else "dropped"
         repeats = " Its values repeat: rows are not independent." if "repeat" in column.reason else ""
         return Note(column.name, "identifier", f"an identifier, never synthesised; {how} in output.{repeats}")
-    return Note(column.name, "text", "free text, dropped: its values are mostly rare or of a type that cannot be modelled.")
+    return Note(
+        column.name, "text", "free text, dropped: its values are mostly rare or of a type that cannot be modelled."
+    )
 
 
 def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[Note]) -> Codec:
     kind = value_type(parse_type(column.type))
     if not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
-        raise SchemaError(f"Column '{column.name}' is declared {column.kind}, but holds {column.type}. Declare kind = \"categorical\".")
+        raise SchemaError(
+            f"Column '{column.name}' is declared {column.kind}, but holds {column.type}. Declare kind = \"categorical\"."
+        )
     values, counts = profile.numbers.result()
     whole = is_whole(kind) or column.kind == "integer"
     if whole and profile.n_fraction:
-        raise SchemaError(f"Column '{column.name}' is declared {column.kind}, but holds fractions. Declare kind = \"float\".")
+        raise SchemaError(
+            f"Column '{column.name}' is declared {column.kind}, but holds fractions. Declare kind = \"float\"."
+        )
     if whole:
         values = np.asarray(values).astype(np.int64)
     _check_range(column, values)
     declared = column.bounds is not None or column.edges is not None or column.atoms
     if not declared and profile.n_present < rare_below and column.rare == "pool":
-        notes.append(Note(column.name, "rare", f"fewer than {rare_below} records have a value; these are made missing."))
+        notes.append(
+            Note(column.name, "rare", f"fewer than {rare_below} records have a value; these are made missing.")
+        )
         return Categories((), False, True, column.missing)
     return fit_intervals(column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16()))
 
@@ -89,13 +99,15 @@ def _check_range(column: Column, values: np.ndarray[tuple[int, ...], np.dtype[np
     if values[0] < bounds[0] or values[-1] > bounds[1]:
         raise SchemaError(
             f"Column '{column.name}' has values outside its {'bounds' if column.bounds else 'edges'}, {bounds[0]:g} to "
-            f"{bounds[1]:g}. Widen them, or set out_of_range = \"clip\"."
+            f'{bounds[1]:g}. Widen them, or set out_of_range = "clip".'
         )
 
 
 def _categories(column: Column, profile: Profile, rare_below: int, notes: list[Note]) -> Codec:
     if column.kind == "boolean" and not pa.types.is_boolean(value_type(parse_type(column.type))):
-        raise SchemaError(f"Column '{column.name}' is declared boolean, but holds {column.type}. Declare kind = \"categorical\".")
+        raise SchemaError(
+            f"Column '{column.name}' is declared boolean, but holds {column.type}. Declare kind = \"categorical\"."
+        )
     if profile.too_many_words or (not profile.words and not profile.numbers.exact):
         raise SchemaError(_too_many(column.name, "more than a million"))
     found = {level: n for level, n in profile.value_counts() if level != OTHER}
@@ -113,9 +125,17 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
     if column.rare == "pool" and rare_below > 1 and column.kind != "boolean":
         kept = tuple(level for level in levels if found[level] == 0 or found[level] >= rare_below)
         if len(kept) < len(levels):
-            emitted = "" if pa.types.is_string(value_type(parse_type(column.type))) else " Output has a missing value in its place."
+            emitted = (
+                ""
+                if pa.types.is_string(value_type(parse_type(column.type)))
+                else " Output has a missing value in its place."
+            )
             notes.append(
-                Note(column.name, "pooled", f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}")
+                Note(
+                    column.name,
+                    "pooled",
+                    f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}",
+                )
             )
             pooled = True
         levels = kept
@@ -127,5 +147,5 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
 def _too_many(name: str, how_many: str) -> str:
     return (
         f"Column '{name}' has {how_many} levels; at most {MOST_LEVELS:,} can be modelled. Declare it kind = \"text\" or "
-        "\"identifier\" to leave it out, \"integer\" or \"float\" to bin it, or list the levels to keep with other = true."
+        '"identifier" to leave it out, "integer" or "float" to bin it, or list the levels to keep with other = true.'
     )

@@ -12,7 +12,7 @@ from .types import is_words, value_type
 
 __all__ = ["from_numbers", "is_whole", "to_numbers"]
 
-Numbers = NDArray[np.int64] | NDArray[np.float64]
+Numbers = NDArray[Any]
 
 
 def is_whole(kind: pa.DataType) -> bool:

@@ -31,7 +31,9 @@ _ID_NAME = re.compile(
     r"(person|patient|household|hh|subject|case|record|respondent|family|customer|client|user|row|member|account|serial)s?"
     r"(id|ids|no|nr|num|number|key|code)"
 )
-_GROUP_NAME = re.compile(r"(person|patient|household|hh|subject|respondent|family|customer|client|user|member|pid|hid|account)")
+_GROUP_NAME = re.compile(
+    r"(person|patient|household|hh|subject|respondent|family|customer|client|user|member|pid|hid|account)"
+)
 
 
 def looks_like_id(name: str) -> bool:
@@ -63,7 +65,14 @@ def infer_column(
 
 class _Inference:
     def __init__(
-        self, name: str, profile: Profile, rare_below: int, spelled: str, why: str, title: str, labels: Mapping[Scalar, str]
+        self,
+        name: str,
+        profile: Profile,
+        rare_below: int,
+        spelled: str,
+        why: str,
+        title: str,
+        labels: Mapping[Scalar, str],
     ) -> None:
         self.name, self.profile, self.rare_below = name, profile, rare_below
         self.spelled, self.why, self.title, self.labels = spelled, why, title, labels
@@ -159,7 +168,9 @@ class _Inference:
             return self._column("text", "over a million distinct values: free text, dropped")
         counts = np.array(list(profile.words.values()), dtype=np.int64)
         if distinct > TEXT_LEVELS and looks_like_id(self.name) and distinct * 20 >= n:
-            reason = "every value is different: identifies rows; never synthesised" if distinct == n else _repeats(self.name)
+            reason = (
+                "every value is different: identifies rows; never synthesised" if distinct == n else _repeats(self.name)
+            )
             return self._column("identifier", reason)
         pooled = int(counts[counts < self.rare_below].sum())
         if distinct > TEXT_LEVELS and 2 * pooled > n:

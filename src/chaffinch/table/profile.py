@@ -18,7 +18,7 @@ from .codec import Scalar
 from .grid import Numbers, to_numbers
 from .types import is_nested, is_numeric, is_words, value_type
 
-__all__ = ["MOST_DISTINCT", "FULL_PRECISION", "NumberTally", "Profile"]
+__all__ = ["FULL_PRECISION", "MOST_DISTINCT", "NumberTally", "Profile"]
 
 MOST_DISTINCT = 1 << 20
 GROUPS = 1 << 17
@@ -55,7 +55,7 @@ class NumberTally:
         values = np.concatenate([held[0] for held in self._held])
         counts = np.concatenate([held[1] for held in self._held])
         values, inverse = np.unique(values, return_inverse=True)
-        counts = np.bincount(inverse, weights=counts)
+        counts = np.bincount(inverse, weights=counts).astype(np.float64)
         if len(values) > self.most:
             values, counts = _compress(values, counts, min(GROUPS, self.most // 2))
             self.exact = False
@@ -74,7 +74,7 @@ def _compress(values: Numbers, counts: NDArray[np.float64], groups: int) -> tupl
     if values.dtype == np.int64:
         means = np.rint(means).astype(np.int64)
     merged, again = np.unique(np.concatenate([values[heavy], means]), return_inverse=True)
-    return merged, np.bincount(again, weights=np.concatenate([counts[heavy], summed]))
+    return merged, np.bincount(again, weights=np.concatenate([counts[heavy], summed])).astype(np.float64)
 
 
 @dataclass
@@ -196,4 +196,3 @@ class Profile:
             if not len(left):
                 return
         self.decimals[FULL_PRECISION - 1] += len(left)
-

@@ -83,6 +83,8 @@ def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
     values = typed(whole, {column.name: spelling_of(column) for column in schema}, text=source.text)
     arrays = [encode_column(column, *values[column.name]) for column in schema.modelled]
     fields = [whole.schema.field(c.name).with_type(values[c.name][0].type) for c in schema]
-    data = pa.Table.from_arrays([values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata))
+    data = pa.Table.from_arrays(
+        [values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata)
+    )
     origin = Origin(source.native, source.dtypes, source.delimiter)
     return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), origin)

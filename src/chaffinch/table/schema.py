@@ -95,17 +95,21 @@ class Column:
             raise unknown_name("role", self.role, ROLES)
         if not 1 <= self.bins <= 10_000:
             raise SchemaError(f"Column '{self.name}': bins must lie between 1 and 10,000. Got {self.bins}.")
-        if not 1 <= self.step:
+        if not self.step >= 1:
             raise SchemaError(f"Column '{self.name}': step must be at least 1. Got {self.step}.")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
             raise SchemaError(f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}.")
         if self.levels is not None:
             if self.kind not in ("categorical", "boolean"):
-                raise SchemaError(f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges.")
+                raise SchemaError(
+                    f"Column '{self.name}' is {self.kind}: levels belong to a categorical column. Use bounds or edges."
+                )
             if not self.levels or len(set(map(_typed, self.levels))) != len(self.levels):
                 raise SchemaError(f"Column '{self.name}': levels must be distinct, and at least one.")
             if both := set(map(_typed, self.levels)) & set(map(_typed, self.missing)):
-                raise SchemaError(f"Column '{self.name}': {len(both)} codes stand in levels and in missing. Keep each in one.")
+                raise SchemaError(
+                    f"Column '{self.name}': {len(both)} codes stand in levels and in missing. Keep each in one."
+                )
         if self.edges is not None:
             if self.kind not in NUMERIC_KINDS:
                 raise SchemaError(f"Column '{self.name}' is {self.kind}: edges belong to a numeric column.")
@@ -130,7 +134,9 @@ class Column:
     def size(self) -> int:
         """The number of codes."""
         if self.codec is None:
-            raise SchemaError(f"Column '{self.name}' has no codes: it is {self.kind}, or its schema was not fitted to data.")
+            raise SchemaError(
+                f"Column '{self.name}' has no codes: it is {self.kind}, or its schema was not fitted to data."
+            )
         return self.codec.size
 
 
@@ -222,7 +228,5 @@ class Schema:
         return replace(self, columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in kept))
 
     def _repr_html_(self) -> str:
-        rows = [
-            (c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason) for c in self.columns
-        ]
+        rows = [(c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason) for c in self.columns]
         return html_table(["column", "kind", "role", "levels", "why"], rows)

@@ -25,7 +25,12 @@ VERSION = 1
 MOST_BYTES = 64 << 20
 
 Moment = datetime.datetime | datetime.date | Annotated[float, Field(allow_inf_nan=False)]
-Code = Annotated[bool, Field(strict=True)] | Annotated[int, Field(strict=True)] | Annotated[float, Field(allow_inf_nan=False)] | str
+Code = (
+    Annotated[bool, Field(strict=True)]
+    | Annotated[int, Field(strict=True)]
+    | Annotated[float, Field(allow_inf_nan=False)]
+    | str
+)
 
 
 class _ColumnModel(BaseModel):
@@ -98,7 +103,9 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
     if data.get("format") != FORMAT:
         raise SchemaError(f"'{name}' is not a schema: it must say format = \"{FORMAT}\".")
     if version != VERSION:
-        raise SchemaError(f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew.")
+        raise SchemaError(
+            f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
+        )
     try:
         model = _SchemaModel.model_validate(data)
     except ValidationError as error:
@@ -124,7 +131,9 @@ def _column(name: str, entry: _ColumnModel) -> Column:
         title=entry.title,
         nullable=entry.nullable,
         missing=tuple(entry.missing),
-        levels=tuple(entry.levels) if entry.levels is not None else ((False, True) if entry.kind == "boolean" else None),
+        levels=tuple(entry.levels)
+        if entry.levels is not None
+        else ((False, True) if entry.kind == "boolean" else None),
         labels=tuple((typed.get(code, _code(code)), label) for code, label in entry.labels.items()),
         ordered=entry.ordered,
         other=entry.other,
@@ -147,8 +156,18 @@ def _usual_type(entry: _ColumnModel) -> str:
     """The type of a kind whose type the schema leaves open: text files need one."""
     if entry.kind == "categorical":
         sample = entry.levels[0] if entry.levels else ""
-        return "bool" if isinstance(sample, bool) else "int64" if isinstance(sample, int) else "double" if isinstance(sample, float) else "string"
-    return {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}.get(entry.kind, "string")
+        return (
+            "bool"
+            if isinstance(sample, bool)
+            else "int64"
+            if isinstance(sample, int)
+            else "double"
+            if isinstance(sample, float)
+            else "string"
+        )
+    return {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}.get(
+        entry.kind, "string"
+    )
 
 
 def _code(word: str) -> Scalar:
@@ -165,7 +184,14 @@ def _number(value: Moment, kind: str, name: str) -> float:
     """Return a bound or edge as a number of the column's units: dates and times may be written as such."""
     if not isinstance(value, datetime.date):
         return float(value)
-    units = {"date32": 1 / 86_400, "date64": 1000.0, "timestamp[s": 1.0, "timestamp[ms": 1e3, "timestamp[us": 1e6, "timestamp[ns": 1e9}
+    units = {
+        "date32": 1 / 86_400,
+        "date64": 1000.0,
+        "timestamp[s": 1.0,
+        "timestamp[ms": 1e3,
+        "timestamp[us": 1e6,
+        "timestamp[ns": 1e9,
+    }
     unit = units.get(kind.split("]")[0].split(",")[0])
     if unit is None:
         raise SchemaError(f"Column '{name}': a date stands where a number belongs: its type is {kind}.")
@@ -233,7 +259,11 @@ def _column_lines(column: Column) -> list[str]:
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
-        if (shown or value != getattr(plain, key)) and value is not None and not (key == "levels" and column.kind == "boolean"):
+        if (
+            (shown or value != getattr(plain, key))
+            and value is not None
+            and not (key == "levels" and column.kind == "boolean")
+        ):
             lines.append(f"{key} = {_toml(value)}")
     if not column.modelled and "output" not in "".join(lines):
         lines.append('output = "drop"  # or "regenerate": row numbers')

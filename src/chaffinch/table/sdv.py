@@ -65,7 +65,9 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
     sdtype = entry["sdtype"]
     reason = f"SDV metadata: {sdtype}"
     if primary or sdtype not in (*_KINDS, "numerical", "unknown"):
-        return Column(name, "identifier", "identifier", "string", output="regenerate" if primary else "drop", reason=reason)
+        return Column(
+            name, "identifier", "identifier", "string", output="regenerate" if primary else "drop", reason=reason
+        )
     if sdtype == "numerical":
         kind: Kind = "integer" if _WHOLE.fullmatch(str(entry.get("computer_representation", ""))) else "float"
         return Column(name, kind, type=_TYPES[kind], nullable=True, reason=reason)
@@ -81,4 +83,13 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
         kind = "date"
     levels = (False, True) if kind == "boolean" else None
     order = entry.get("order_by") == "numerical_value"
-    return Column(name, kind, type=_TYPES.get(kind, "string"), nullable=True, levels=levels, ordered=order, format=form, reason=reason)
+    return Column(
+        name,
+        kind,
+        type=_TYPES.get(kind, "string"),
+        nullable=True,
+        levels=levels,
+        ordered=order,
+        format=form,
+        reason=reason,
+    )

@@ -68,7 +68,9 @@ def settle(
         columns.append(fitted)
         notes += said
     if not any(column.modelled for column in columns):
-        raise InputError(f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema.")
+        raise InputError(
+            f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
+        )
     return Settled(Schema(tuple(columns), rare_below), n_rows, tuple(notes))
 
 
@@ -81,7 +83,9 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
             values = values.combine_chunks()
         out[name] = (values, None)
         if text:
-            out[name] = parse_words(values, name=name, kind=spelling.type, spelled=spelling.format, missing=spelling.missing)
+            out[name] = parse_words(
+                values, name=name, kind=spelling.type, spelled=spelling.format, missing=spelling.missing
+            )
     return out
 
 
@@ -110,7 +114,9 @@ def _same_columns(source: Source, schema: Schema) -> None:
         if name not in names:
             raise unknown_name("column", name, names)
     if extra := [name for name in names if name not in declared]:
-        raise SchemaError(f"The schema lacks columns of '{source.name}': {listed(extra)}. Add them, or drop them from the data.")
+        raise SchemaError(
+            f"The schema lacks columns of '{source.name}': {listed(extra)}. Add them, or drop them from the data."
+        )
 
 
 def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dict[str, Spelling]:

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,12 +65,13 @@ class Source:
 
 
 def open_source(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
-    """Return a source for a path or for a pandas, polars, pyarrow or any other Arrow-speaking object."""
+    """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset."""
     if isinstance(source, str | os.PathLike):
         found = _open_file(Path(source), encoding, delimiter)
     else:
         found = _open_object(source)
-    names = found.schema.names
+    with _readable(found.name):
+        names = found.schema.names
     if any(not str(name).strip() for name in names):
         raise InputError(f"'{found.name}' has a column without a name (column {_first_empty(names)}). Name it.")
     if double := sorted({name for name in names if names.count(name) > 1}):
@@ -115,9 +117,17 @@ def recognise(path: Path) -> str:
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(".dta") and head[0] in range(0x69, 0x77):
         return "dta"
-    for ending, form in ((".parquet", "parquet"), (".arrow", "arrow"), (".feather", "arrow"), (".sav", "sav"), (".dta", "dta")):
+    for ending, form in (
+        (".parquet", "parquet"),
+        (".arrow", "arrow"),
+        (".feather", "arrow"),
+        (".sav", "sav"),
+        (".dta", "dta"),
+    ):
         if name.endswith(ending):
-            raise FileError(f"'{path}' is named as {form} but does not start as such a file does. It may be damaged or misnamed.")
+            raise FileError(
+                f"'{path}' is named as {form} but does not start as such a file does. It may be damaged or misnamed."
+            )
     return "tsv" if name.endswith((".tsv", ".tab")) else "csv"
 
 
@@ -185,6 +195,7 @@ def _arrow(path: Path, form: str) -> Source:
         with handle:
             batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if form == "arrow" else opened
             for batch in batches:
+                batch.validate(full=True)  # a damaged file may hold offsets that point outside it
                 yield batch if columns is None else batch.select(list(columns))
 
     return Source(str(path), schema, read)
@@ -207,19 +218,13 @@ def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
     compressed = _is_gzip(path)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
-        bad: list[tuple[int, int]] = []
-
-        def note(row: Any) -> str:
-            bad.append((row.expected_columns, row.actual_columns))
-            return "error"
-
         try:
             with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
                 reader = pv.open_csv(
                     stream,
                     read_options=pv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding),
                     parse_options=pv.ParseOptions(
-                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=note, ignore_empty_lines=True
+                        delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=True
                     ),
                     convert_options=pv.ConvertOptions(
                         column_types=dict.fromkeys(names, pa.string()),
@@ -229,8 +234,8 @@ def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
                 )
                 yield from reader
         except pa.ArrowInvalid as error:
-            if bad:
-                expected, actual = bad[0]
+            if ragged := re.search(r"Expected (\d+) columns, got (\d+)", str(error)):
+                expected, actual = ragged.groups()
                 raise FileError(
                     f"'{path}' has a row of {actual} cells where its header has {expected}. Check quotes and delimiters "
                     f"(read with {delimiter!r}), or a file cut short."
@@ -239,7 +244,9 @@ def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
                 raise _not_utf8(path, encoding) from None
             if "empty" in str(error).lower():
                 raise InputError(f"'{path}' has no rows.") from None
-            raise FileError(f"Cannot read '{path}' as text with the delimiter {delimiter!r}: its rows do not hold together.") from None
+            raise FileError(
+                f"Cannot read '{path}' as text with the delimiter {delimiter!r}: its rows do not hold together."
+            ) from None
 
     return Source(str(path), schema, read, text=True, delimiter=delimiter)
 
@@ -266,7 +273,9 @@ def _not_utf8(path: Path, encoding: str) -> FileError:
     with open(path, "rb") as handle:
         mark = handle.read(2)
     likely = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "cp1252"
-    return FileError(f"'{path}' is not {encoding}. Pass its encoding: most likely encoding=\"{likely}\" (--encoding {likely}).")
+    return FileError(
+        f"'{path}' is not {encoding}. Pass its encoding: most likely encoding=\"{likely}\" (--encoding {likely})."
+    )
 
 
 def _sniff(head: str) -> str:
@@ -290,6 +299,8 @@ def _open_object(source: Any) -> Source:
     elif nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source):
         frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
         native, table = "polars", frame.to_arrow()
+    elif hasattr(source, "to_batches") and hasattr(source, "scanner"):
+        return _dataset(source)
     elif hasattr(source, "__arrow_c_stream__"):
         table = pa.table(source)
     else:
@@ -305,16 +316,31 @@ def _open_object(source: Any) -> Source:
     return Source(f"{native} table", table.schema, read, native=native, dtypes=dtypes)
 
 
+def _dataset(dataset: Any) -> Source:
+    """A pyarrow dataset: a folder of files, read batch by batch."""
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        yield from dataset.to_batches(columns=None if columns is None else list(columns), batch_size=BATCH_ROWS)
+
+    return Source("dataset", dataset.schema, read)
+
+
 def _from_pandas(frame: Any) -> pa.Table:
     if any(not isinstance(name, str) for name in frame.columns):
-        raise InputError("Every column name of a pandas table must be text. Rename the others, as in df.columns.astype(str).")
+        raise InputError(
+            "Every column name of a pandas table must be text. Rename the others, as in df.columns.astype(str)."
+        )
     if not frame.columns.is_unique:
-        raise InputError(f"The pandas table has columns of one name: {listed(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them.")
+        raise InputError(
+            f"The pandas table has columns of one name: {listed(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them."
+        )
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
         mixed = [name for name in frame.columns if not _converts(frame[name])]
-        raise InputError(f"Columns mix types: {listed(mixed)}. Make each column one type, as in df[c].astype(str).") from None
+        raise InputError(
+            f"Columns mix types: {listed(mixed)}. Make each column one type, as in df[c].astype(str)."
+        ) from None
 
 
 def _converts(column: Any) -> bool:

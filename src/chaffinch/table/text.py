@@ -32,7 +32,14 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
 _FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES))
-_PARTS = {"%Y": r"[0-9]{4}", "%m": r"[0-9]{1,2}", "%d": r"[0-9]{1,2}", "%H": "[0-9]{2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}"}
+_PARTS = {
+    "%Y": r"[0-9]{4}",
+    "%m": r"[0-9]{1,2}",
+    "%d": r"[0-9]{1,2}",
+    "%H": "[0-9]{2}",
+    "%M": "[0-9]{2}",
+    "%S": "[0-9]{2}",
+}
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,8 @@ class TextGuess:
         if self.boolean:
             self.booleans.update(dict.fromkeys(trimmed.slice(0, 3).to_pylist()))
             self.boolean = len(trimmed) <= 2 and _boolean_words(self.booleans) is not None
-        self.formats = tuple(f for f in self.formats if _parse_times(trimmed, f, strict=True).null_count == 0)
+        for words in (trimmed.slice(0, 20), trimmed):  # a few words rule out most formats, all words decide
+            self.formats = tuple(f for f in self.formats if _parse_times(words, f, strict=True).null_count == 0)
 
     def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
         whole = _matches(words, _INTEGER)
@@ -120,7 +128,7 @@ class TextGuess:
             shown = f" Common words in it: {listed(common, most=5)}." if common else ""
             raise SchemaError(
                 f"Column '{self.name}' mixes numbers and text.{shown} Declare the words that mean missing, as in "
-                f"missing = [\"unknown\"], or type = \"string\" and kind = \"categorical\", in a schema."
+                f'missing = ["unknown"], or type = "string" and kind = "categorical", in a schema.'
             )
         return Spelling(pa.string(), "", missing)
 

@@ -63,7 +63,9 @@ def parse_type(name: str) -> pa.DataType:
             return getattr(pa, f"decimal{found[1]}")(int(found[2]), int(found[3]))
     except (ValueError, TypeError, pa.ArrowException):
         pass
-    raise SchemaError(f"Unknown type '{name[:80]}'. Types are Arrow's: int64, double, string, bool, date32, timestamp[us] ...")
+    raise SchemaError(
+        f"Unknown type '{name[:80]}'. Types are Arrow's: int64, double, string, bool, date32, timestamp[us] ..."
+    )
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:
@@ -80,7 +82,10 @@ def is_words(kind: pa.DataType) -> bool:
 def is_numeric(kind: pa.DataType) -> bool:
     """Return whether values of this type lie on a line: numbers, dates, times."""
     return (
-        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_temporal(kind)
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_temporal(kind)
     ) and not pa.types.is_interval(kind)
 
 

@@ -1,0 +1,225 @@
+"""Bad input gets a clear error; nothing is written and nothing is lost."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch._base.safe_files import replacing
+from chaffinch.table import write_table
+
+GOOD = "a,b\n" + "".join(f"{i % 5},{'xy'[i % 2]}\n" for i in range(50))
+
+
+def fails(source, says, kind=chaffinch.ChaffinchError, **options):
+    with pytest.raises(kind) as caught:
+        chaffinch.read(source, **options)
+    assert says in str(caught.value), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("header.csv", b"a,b\n", "no rows"),
+        ("one.csv", b"a,b\n1,2\n", "has one row"),
+        ("column.csv", b"a\n1\n2\n3\n", "has one column"),
+        ("semicolon.csv", b"a\n1;2\n", "has one column"),
+        ("double.csv", b"a,a,b\n1,2,3\n1,2,3\n", "columns of one name: a"),
+        ("nameless.csv", b"a,,b\n1,2,3\n1,2,3\n", "a column without a name (column 2)"),
+        ("ragged.csv", GOOD.encode() + b"1,2,3\n", "a row of 3 cells where its header has 2"),
+        ("short.csv", GOOD.encode() + b"1\n", "a row of 1 cells where its header has 2"),
+        ("latin.csv", "a,b\nœuf,1\nœuf,2\n".encode("cp1252"), 'encoding="cp1252"'),
+        ("wide.csv", "a,b\nœuf,1\nœuf,2\n".encode("utf-16"), 'encoding="utf-16"'),
+        ("cut.csv.gz", gzip.compress(GOOD.encode() * 50)[:-30], "damaged, truncated"),
+        ("not.parquet", b"a,b\n1,2\n", "is named as parquet but does not start as such"),
+        ("cut.parquet", b"PAR1" + b"\x00" * 50, "damaged, truncated"),
+        ("cut.arrow", b"ARROW1\x00\x00" + b"\x01" * 50, "damaged, truncated"),
+        ("cut.arrows", b"\xff\xff\xff\xff" + b"\x01" * 50, "damaged, truncated"),
+        ("model.csv", b"\x80\x04\x95", "a pickle file, which is not read"),
+        ("infinite.csv", b"a,b\n" + b"1.5,x\n" * 20 + b"inf,x\n", "holds infinite numbers"),
+    ],
+)
+def test_bad_files(tmp_path, name, content, says):
+    path = tmp_path / name
+    path.write_bytes(content)
+    fails(path, says)
+    if "one row" not in says:
+        with pytest.raises(chaffinch.ChaffinchError):
+            chaffinch.scan(path)
+
+
+def test_no_such_file_and_folders(tmp_path):
+    fails(tmp_path / "none.csv", "No such file", chaffinch.FileError)
+    fails(tmp_path, "is a folder", chaffinch.FileError)
+    (tmp_path / "t.csv").write_text(GOOD)
+    fails(tmp_path / "t.csv", "Unknown encoding 'klingon'", encoding="klingon")
+    fails(tmp_path / "t.csv", "delimiter must be one character", delimiter=";;")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads every file")
+def test_a_file_without_permission(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD)
+    path.chmod(0)
+    fails(path, "Permission denied", chaffinch.FileError)
+
+
+def test_truncated_parquet_anywhere(tmp_path):
+    whole = tmp_path / "w.parquet"
+    write_table(chaffinch.read(pa.table({"a": np.arange(500) % 7, "b": ["x", "y"] * 250})), whole)
+    content = whole.read_bytes()
+    for cut in (5, 100, len(content) // 2, len(content) - 1):
+        (tmp_path / "cut.parquet").write_bytes(content[:cut])
+        fails(tmp_path / "cut.parquet", "damaged, truncated", chaffinch.FileError)
+
+
+def test_bad_objects():
+    fails(pa.table({"a": [1, 2]}), "has one column")
+    fails(pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())}), "no rows")
+    fails(pa.table({"a": [1], "b": [1]}), "has one row")
+    fails(pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["a", "a"]), "columns of one name: a")
+    fails(pa.Table.from_arrays([pa.array([1, 2])] * 2, names=["a", " "]), "without a name (column 2)")
+    fails(pd.DataFrame({"a": [1, "x", 2.5], "b": [1, 2, 3]}), "Columns mix types: a")
+    fails(pd.DataFrame([[1, 2], [3, 4]]), "Every column name")
+    fails(pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "columns of one name: a")
+    fails(pa.table({"a": [1.0, float("inf")] * 9, "b": ["x", "y"] * 9}), "holds infinite numbers")
+    fails(None, "Cannot read a NoneType")
+
+
+def test_a_million_levels():
+    words = pa.array([f"w{i}" for i in range(1_000_100)])
+    frame = pa.table({"a": pa.concat_arrays([words, words]), "b": pa.array(["x", "y"] * 1_000_100)})
+    schema = chaffinch.Schema((chaffinch.Column("a", "categorical", rare="keep"), chaffinch.Column("b", "categorical")))
+    fails(frame, "Column 'a' has 1,000,100 levels; at most 200,000", chaffinch.SchemaError, schema=schema)
+    table = chaffinch.read(frame)  # without a schema it is free text, and goes
+    assert table.schema["a"].kind == "text"
+
+
+def test_constant_and_empty_columns_work_with_a_sentence():
+    table = chaffinch.read(pa.table({"c": ["k"] * 20, "n": pa.array([None] * 20, pa.float64()), "x": ["a", "b"] * 10}))
+    assert sorted(note.what for note in table.notes) == ["constant", "empty"]
+    out = chaffinch.Table.from_codes(table.schema, [table.codes[j] for j in range(3)], seed=0, like=table)
+    assert out.to_arrow().equals(table.to_arrow())
+
+
+def test_outputs_that_cannot_be_written(tmp_path):
+    table = chaffinch.read(pa.table({"a": ["p", "q"] * 9, "b": ["x", "y"] * 9}))
+    for path, says in (
+        (tmp_path / "none" / "t.csv", "there is no folder"),
+        (tmp_path, "Cannot tell the format"),
+        (tmp_path / "t.xlsx", "End it in one of .csv"),
+    ):
+        with pytest.raises(chaffinch.FileError, match=says):
+            table.write(path)
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(chaffinch.FileError, match="it is a folder"):
+        table.write(tmp_path / "d.csv")
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("old")
+
+    def half():
+        with replacing(path) as part:
+            part.write_text("half of the new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+KILLED = """
+import sys, time
+import pyarrow as pa, chaffinch
+from chaffinch.table import table_writer
+table = chaffinch.read(pa.table({"a": ["p", "q"] * 5000, "b": ["x", "y"] * 5000}))
+with table_writer(sys.argv[1]) as write:
+    write(table)
+    print("writing", flush=True)
+    while True:
+        write(table)
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_leaves_the_old_file(tmp_path, how, ending):
+    path = tmp_path / f"t{ending}"
+    path.write_text("old")
+    process = subprocess.Popen(
+        [sys.executable, "-c", KILLED, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    assert process.stdout.readline() == b"writing\n"
+    time.sleep(0.2)
+    process.send_signal(how)
+    process.wait(20)
+    assert path.read_text() == "old"
+    if how is signal.SIGINT:
+        assert list(tmp_path.iterdir()) == [path]
+
+
+def damaged_copies(content: bytes, how_many: int, seed: int):
+    rng = random.Random(seed)
+    for _ in range(how_many):
+        data = bytearray(content)
+        for _ in range(rng.randint(1, 8)):
+            at = rng.randrange(len(data))
+            action = rng.random()
+            if action < 0.5:
+                data[at] = rng.randrange(256)
+            elif action < 0.75:
+                del data[at : at + rng.randint(1, 64)]
+            else:
+                data[at:at] = bytes(rng.randrange(256) for _ in range(rng.randint(1, 8)))
+            if not data:
+                break
+        yield bytes(data)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".parquet", ".arrow"])
+@pytest.mark.parametrize("n_copies", [150, pytest.param(3000, marks=pytest.mark.slow)])
+def test_fuzzed_files_are_read_or_refused(tmp_path, ending, n_copies, data):
+    """Damaged copies of a real file: each is read, or refused with our own error and nothing else."""
+    table = chaffinch.read(data / "caesarian.csv")
+    path = tmp_path / f"t{ending}"
+    table.write(path)
+    content = path.read_bytes()
+    refused = 0
+    for damaged in damaged_copies(content, n_copies, seed=n_copies):
+        path.write_bytes(damaged)
+        try:
+            chaffinch.read(path)
+        except chaffinch.ChaffinchError:
+            refused += 1
+    assert refused > 20
+
+
+def test_reading_leaves_the_input_untouched(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(GOOD)
+    before = path.stat().st_mtime_ns
+    frame = pd.read_csv(path)
+    copy = frame.copy()
+    chaffinch.read(path)
+    chaffinch.read(frame)
+    assert path.stat().st_mtime_ns == before
+    assert path.read_text() == GOOD
+    pd.testing.assert_frame_equal(frame, copy)
+    assert list(Path(tmp_path).iterdir()) == [path]

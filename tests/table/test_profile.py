@@ -1,0 +1,133 @@
+"""Profiles: exact for ordinary columns, bounded and nearly right for endless ones; the same in one batch or many."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch.counts import MemoryCounter, StreamCounter
+from chaffinch.table import sources as sources_module
+from chaffinch.table.profile import NumberTally, Profile
+
+
+@given(st.lists(st.lists(st.integers(-50, 50), max_size=20), min_size=1, max_size=5))
+@settings(deadline=None)
+def test_batches_add_up(batches):
+    tally = NumberTally(most=10**6)
+    for batch in batches:
+        tally.add(np.array(batch, dtype=np.int64))
+    values, counts = tally.result()
+    want, n = np.unique(np.concatenate([np.array(b, dtype=np.int64) for b in batches]), return_counts=True)
+    assert np.array_equal(values, want)
+    assert np.array_equal(counts, n)
+    assert tally.exact
+
+
+@pytest.mark.parametrize("kind", ["normal", "heavy", "whole"])
+def test_an_endless_column_keeps_its_ranks_mass_and_mean(kind):
+    rng = np.random.default_rng(4)
+    tally, whole = NumberTally(most=2000), []
+    for _ in range(100):
+        batch = rng.normal(size=1000) if kind == "normal" else np.exp(3 * rng.normal(size=1000))
+        batch[:200] = 1.25  # a spike that must stay exact
+        if kind == "whole":
+            batch = np.rint(batch * 1e6).astype(np.int64)
+        tally.add(batch)
+        whole.append(batch)
+    values, counts = tally.result()
+    data = np.sort(np.concatenate(whole))
+    spike = 1_250_000 if kind == "whole" else 1.25
+    assert not tally.exact
+    assert len(values) <= 4000
+    assert counts.sum() == len(data)
+    assert counts[values == spike][0] >= 20_000
+    assert (values * counts).sum() == pytest.approx(float(data.sum()), rel=1e-4, abs=1)
+    for q in np.linspace(0.01, 0.99, 99):
+        estimate = values[np.searchsorted(np.cumsum(counts), q * len(data))]
+        low, high = np.searchsorted(data, [estimate, np.nextafter(float(estimate), np.inf)]) / len(data)
+        assert low - 0.01 <= q <= high + 0.01
+
+
+def test_words_past_the_limit_are_given_up():
+    profile = Profile(pa.string(), most_words=100)
+    for start in range(0, 300, 50):
+        profile.add(pa.array([f"w{i}" for i in range(start, start + 50)]))
+    assert profile.too_many_words
+    assert not profile.words
+    assert profile.n_rows == 300
+
+
+def test_a_scan_is_fitted_as_a_read_is(tmp_path, monkeypatch, data):
+    """Small batches, mixed types, text and typed files: a scan's schema and counts equal those of a read."""
+    monkeypatch.setattr(sources_module, "BATCH_ROWS", 997)
+    monkeypatch.setattr(sources_module, "BLOCK_BYTES", 20_000)
+    table = chaffinch.read(data / "adult_train.parquet")
+    for ending in (".parquet", ".csv", ".arrow"):
+        path = tmp_path / f"t{ending}"
+        table.write(path)
+        scanned, read = chaffinch.scan(path), chaffinch.read(path)
+        assert scanned.n_rows == read.n_rows == 32_561
+        for a, b in zip(scanned.schema.modelled, read.schema.modelled, strict=True):
+            assert a.codec.to_dict() == b.codec.to_dict(), a.name
+        cliques = [("age", "income"), ("capital_gain", "sex", "race"), ("native_country",)]
+        for a, b in zip(StreamCounter(scanned).marginals(cliques), MemoryCounter(read).marginals(cliques), strict=True):
+            assert a.same(b)
+        (weighted,) = StreamCounter(scanned, weight="fnlwgt").marginals([("sex",)])
+        assert weighted.same(MemoryCounter(read, weight="fnlwgt").marginals([("sex",)])[0])
+
+
+def test_nothing_asked_is_still_counted(tmp_path, data):
+    scanned = chaffinch.scan(data / "caesarian.csv")
+    (marginal,) = StreamCounter(scanned).marginals([()])
+    assert marginal.total == 80
+
+
+def test_a_stream_of_batches_can_be_scanned():
+    batches = [pa.record_batch({"a": np.arange(50) % 3, "b": np.arange(50) % 2}) for _ in range(4)]
+    reader = pa.RecordBatchReader.from_batches(batches[0].schema, batches)
+    scanned = chaffinch.scan(reader)
+    assert StreamCounter(scanned).marginals([("a",)])[0].counts.tolist() == [68, 68, 64]
+
+
+@pytest.mark.slow
+def test_memory_stays_bounded_on_a_long_file(tmp_path):
+    """Counting 20 million rows takes less than 600 MB more than importing does."""
+    import subprocess
+    import sys
+
+    path = tmp_path / "long.parquet"
+    rng = np.random.default_rng(0)
+    schema = pa.schema([(f"c{i}", pa.int8()) for i in range(6)] + [("x", pa.float64())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for _ in range(20):
+            columns = [pa.array(rng.integers(0, 9, 1_000_000), pa.int8()) for _ in range(6)]
+            writer.write_table(pa.Table.from_arrays([*columns, pa.array(rng.normal(size=1_000_000))], schema=schema))
+    code = (
+        "import resource, sys, itertools, chaffinch, numba\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "scanned = chaffinch.scan(sys.argv[1])\n"
+        "out = chaffinch.StreamCounter(scanned).marginals(list(itertools.combinations(scanned.schema.names, 2)))\n"
+        "assert all(m.total == 20_000_000 for m in out)\n"
+        "print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)\n"
+    )
+    used = float(
+        subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, check=True, text=True).stdout
+    )
+    assert used < 600
+
+
+def test_a_folder_of_files_is_a_dataset(tmp_path, data):
+    import pyarrow.dataset as ds
+
+    for part in range(3):
+        pq.write_table(
+            pa.table({"a": np.arange(100) % 3, "b": np.arange(100) % (part + 2)}), tmp_path / f"{part}.parquet"
+        )
+    scanned = chaffinch.scan(ds.dataset(tmp_path))
+    assert scanned.n_rows == 300
+    assert StreamCounter(scanned).marginals([("b",)])[0].counts.tolist() == [50 + 34 + 25, 50 + 33 + 25, 33 + 25, 25]

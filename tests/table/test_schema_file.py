@@ -1,0 +1,319 @@
+"""Schema files: what is written can be read, edited and fuzzed."""
+
+from __future__ import annotations
+
+import json
+import random
+import stat
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch.table import schema_text
+from chaffinch.table.schema import Column, Schema
+from chaffinch.table.schema_file import schema_from_toml
+
+HEAD = 'format = "chaffinch-schema"\nversion = 1\n'
+
+
+def declared(schema: Schema) -> list[Column]:
+    return [replace(column, codec=None, reason="", spelled=False) for column in schema]
+
+
+@pytest.mark.parametrize(
+    "name", ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv", "cardio_binned.parquet"]
+)
+def test_an_inferred_schema_reads_back_and_gives_the_same_codes(name, data, tmp_path):
+    table = chaffinch.read(data / name)
+    path = tmp_path / "s.toml"
+    chaffinch.write_schema(table.schema, path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    text = path.read_text()
+    assert "onfidential" in text
+    assert all(column.reason in text for column in table.schema)
+    again = chaffinch.read(data / name, schema=path)
+    for column in table.schema.names:
+        assert np.array_equal(table.code(column), again.code(column)), column
+
+
+def test_what_people_write(tmp_path):
+    (tmp_path / "d.csv").write_text(
+        "age,sex,score,visit,weight\n"
+        + "".join(f"{20 + i % 60},{'fm'[i % 2]},{i % 11 * 0.5},201{i % 10}-03-01,{1 + i % 3}\n" for i in range(200))
+    )
+    schema = schema_from_toml(
+        HEAD
+        + """
+        [columns.age]
+        kind = "integer"
+        role = "key"
+        bounds = [0, 110]
+        bins = 10
+        binning = "width"
+        [columns.sex]
+        kind = "categorical"
+        levels = ["m", "f", "x"]
+        labels = { m = "male", f = "female" }
+        [columns.score]
+        kind = "float"
+        edges = [0, 2.5, 6.0]
+        decimals = 1
+        [columns.visit]
+        kind = "date"
+        format = "%Y-%m-%d"
+        bounds = [2005-01-01, 2025-12-31]
+        [columns.weight]
+        kind = "integer"
+        role = "weight"
+        """
+    )
+    table = chaffinch.read(tmp_path / "d.csv", schema=schema)
+    assert table.schema["age"].codec.size == 10
+    assert table.schema["sex"].codec.levels == ("m", "f", "x")  # declared levels are kept, also those without records
+    assert table.schema["score"].codec.size == 2
+    assert table.schema["visit"].bounds == (12784.0, 20453.0)
+    assert table.schema.with_role("weight") == ("weight",)
+    assert schema_from_toml(schema_text(schema)).columns == schema.columns
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "must say format"),
+        ("format = 3", "must say format"),
+        ('format = "chaffinch-schema"\nversion = 9', "version 9; this release reads version 1"),
+        (HEAD, "'columns' is missing"),
+        (HEAD + "[columns.a]\n", "'kind' is missing"),
+        (HEAD + '[columns.a]\nkind = "intger"\n', "Did you mean 'integer'"),
+        (HEAD + '[columns.a]\nkind = "integer"\nrole = "target"\n', "Unknown role 'target'"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbin = 3\n', "Unknown key 'bin'. Did you mean 'bins'"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbins = 0\n', "bins must lie between 1 and 10,000"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbins = "many"\n', "column 'a': bins"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbounds = [5, 1]\n', "low below high"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbounds = [5]\n', "column 'a': bounds"),
+        (HEAD + '[columns.a]\nkind = "integer"\nbounds = [1, inf]\n', "column 'a': bounds"),
+        (
+            HEAD + '[columns.a]\nkind = "integer"\nbounds = [2001-01-01, 2002-01-01]\n',
+            "a date stands where a number belongs",
+        ),
+        (HEAD + '[columns.a]\nkind = "float"\nedges = [1, 1]\n', "edges must rise"),
+        (HEAD + '[columns.a]\nkind = "float"\nbinning = "edges"\n', "edges go with binning"),
+        (HEAD + '[columns.a]\nkind = "float"\nlevels = [1]\n', "levels belong to a categorical"),
+        (HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x", "x"]\n', "levels must be distinct"),
+        (HEAD + '[columns.a]\nkind = "categorical"\nlevels = ["x"]\nmissing = ["x"]\n', "in levels and in missing"),
+        (HEAD + '[columns.a]\nkind = "float"\ntype = "complex"\n', "Unknown type 'complex'"),
+        (
+            HEAD + '[columns.a]\nkind = "float"\nrole = "label"\n[columns.b]\nkind = "float"\nrole = "label"\n',
+            "Only one column",
+        ),
+        (HEAD + '[columns.""]\nkind = "float"\n', "needs a name"),
+        (HEAD + "[columns.a\n", "not valid TOML"),
+        (HEAD + 'rare_below = -1\n[columns.a]\nkind = "float"\n', "rare_below must be"),
+    ],
+)
+def test_faults_are_named(text, says):
+    with pytest.raises(chaffinch.InputError, match=None) as caught:
+        schema_from_toml(text, name="s.toml")
+    assert says in str(caught.value)
+
+
+def test_schema_and_data_must_have_the_same_columns(data):
+    schema = chaffinch.read(data / "cmc.csv").schema
+    fewer = Schema(tuple(replace(c, codec=None) for c in schema.columns[1:]))
+    with pytest.raises(chaffinch.SchemaError, match=r"The schema lacks columns of .*wife_age"):
+        chaffinch.read(data / "cmc.csv", schema=fewer)
+    wrong = Schema((*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer")))
+    with pytest.raises(chaffinch.UnknownNameError, match="Did you mean 'wife_age'"):
+        chaffinch.read(data / "cmc.csv", schema=wrong)
+
+
+@pytest.mark.parametrize(
+    ("column", "says"),
+    [
+        (Column("a", "categorical", levels=("x",)), "outside its declared levels"),
+        (Column("a", "integer", type="int64"), "is declared"),
+        (Column("a", "boolean", levels=(False, True)), "declared boolean, but holds"),
+    ],
+)
+def test_values_outside_the_schema(column, says):
+    frame = pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20})
+    with pytest.raises(chaffinch.SchemaError, match=says):
+        chaffinch.read(frame, schema=Schema((column, Column("b", "categorical"))))
+    if column.levels == ("x",):
+        table = chaffinch.read(frame, schema=Schema((replace(column, other=True), Column("b", "categorical"))))
+        assert table.code("a").tolist() == [0, 1] * 20
+
+
+def test_missing_values_that_the_schema_does_not_allow():
+    frame = pa.table({"a": ["x", None] * 20, "b": ["p", "q"] * 20})
+    with pytest.raises(chaffinch.SchemaError, match="Add nullable = true"):
+        chaffinch.read(frame, schema=Schema((Column("a", "categorical"), Column("b", "categorical"))))
+
+
+names = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() and not any(0xD800 <= ord(c) <= 0xDFFF for c in s))
+codes = st.text(max_size=8).filter(lambda s: not any(0xD800 <= ord(c) <= 0xDFFF for c in s)) | st.integers(
+    -(2**62), 2**62
+)
+
+
+@st.composite
+def any_columns(draw):
+    kind = draw(st.sampled_from(["categorical", "integer", "float", "identifier", "text"]))
+    more = {}
+    if kind == "categorical":
+        levels = draw(st.lists(codes, min_size=1, max_size=4, unique_by=lambda c: (type(c), c)))
+        more = {"levels": tuple(levels), "other": draw(st.booleans()), "ordered": draw(st.booleans())}
+    if kind == "float":
+        edges = sorted(draw(st.sets(st.floats(-1e300, 1e300), min_size=2, max_size=5)))
+        more = {"edges": tuple(edges), "binning": "edges", "decimals": draw(st.integers(0, 9))}
+    if kind == "integer":
+        more = {
+            "bins": draw(st.integers(1, 99)),
+            "bounds": (draw(st.integers(-99, 0)) * 1.0, draw(st.integers(1, 99)) * 1.0),
+        }
+    role = "identifier" if kind == "identifier" else draw(st.sampled_from(["key", "other", "sensitive"]))
+    return Column(draw(names), kind, role, title=draw(st.text(alphabet='äb"\\\n\t#', max_size=5)), **more)
+
+
+@given(st.lists(any_columns(), min_size=1, max_size=5, unique_by=lambda c: c.name))
+@settings(max_examples=100, deadline=None)
+def test_text_round_trips_whatever_the_schema(columns):
+    schema = Schema(tuple(columns))
+    back = schema_from_toml(schema_text(schema))
+    assert [replace(c, type="") for c in back] == [replace(c, type="") for c in schema]
+
+
+def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
+    """2,000 damaged copies of a real schema: each is read, or refused with our own error."""
+    text = schema_text(chaffinch.read(data / "cmc.csv").schema)
+    rng = random.Random(1)
+    pieces = [
+        "[",
+        "]",
+        "=",
+        '"',
+        "\\",
+        "nan",
+        "inf",
+        "\x00",
+        "1e999",
+        "{",
+        "}}",
+        "[[",
+        "true",
+        "-1",
+        "9" * 40,
+        "\n",
+        "2001-01-01",
+    ]
+    refused = 0
+    for _ in range(2000):
+        damaged = list(text)
+        for _ in range(rng.randint(1, 6)):
+            at = rng.randrange(len(damaged))
+            action = rng.random()
+            if action < 0.4:
+                damaged[at] = rng.choice(pieces)
+            elif action < 0.7:
+                del damaged[at : at + rng.randint(1, 40)]
+            else:
+                damaged.insert(at, rng.choice(pieces))
+        try:
+            schema_from_toml("".join(damaged))
+        except chaffinch.ChaffinchError:
+            refused += 1
+    assert refused > 1000
+
+
+SDV = {
+    "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+    "primary_key": "pid",
+    "columns": {
+        "pid": {"sdtype": "id", "regex_format": "[0-9]{6}"},
+        "age": {"sdtype": "numerical", "computer_representation": "Int64"},
+        "bmi": {"sdtype": "numerical", "computer_representation": "Float"},
+        "sex": {"sdtype": "categorical"},
+        "seen": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"},
+        "at": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d %H:%M"},
+        "ill": {"sdtype": "boolean"},
+        "mail": {"sdtype": "email", "pii": True},
+        "what": {"sdtype": "unknown"},
+    },
+}
+
+
+def test_sdv_metadata(tmp_path):
+    for version in ("SINGLE_TABLE_V1", "V1"):
+        content = (
+            SDV
+            if version == "SINGLE_TABLE_V1"
+            else {
+                "METADATA_SPEC_VERSION": "V1",
+                "tables": {"t": {k: v for k, v in SDV.items() if k != "METADATA_SPEC_VERSION"}},
+                "relationships": [],
+            }
+        )
+        path = tmp_path / "m.json"
+        path.write_text(json.dumps(content))
+        schema = chaffinch.read_schema(path)
+        assert [c.kind for c in schema] == [
+            "identifier", "integer", "float", "categorical", "date", "datetime", "boolean", "identifier", "text",
+        ]  # fmt: skip
+        assert schema["pid"].output == "regenerate"
+    (tmp_path / "d.csv").write_text(
+        "pid,age,bmi,sex,seen,at,ill,mail,what\n"
+        + "".join(
+            f"{i},{i % 50},{20 + i % 9}.5,{'mf'[i % 2]},2020-01-{1 + i % 28:02d},2020-01-01 10:{i % 60:02d},true,a{i}@b.c,z\n"
+            for i in range(90)
+        )
+    )
+    table = chaffinch.read(tmp_path / "d.csv", schema=tmp_path / "m.json")
+    assert table.schema["age"].codec.size > 3
+    assert str(table.data["seen"].type) == "date32[day]"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({}, "not SDV metadata"),
+        ({"METADATA_SPEC_VERSION": "V1", "tables": {}}, "must describe one table"),
+        ({"METADATA_SPEC_VERSION": "V1", "tables": {"a": {"columns": {}}, "b": {"columns": {}}}}, "It describes: a, b"),
+        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}, "has no columns"),
+        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {}}, "lists no columns"),
+        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": 3}}, "sdtype is missing"),
+        (
+            {
+                "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
+                "columns": {"a": {"sdtype": "datetime", "datetime_format": 3}},
+            },
+            "must be text",
+        ),
+        (
+            {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "primary_key": "b", "columns": {"a": {"sdtype": "id"}}},
+            "Unknown column 'b'",
+        ),
+    ],
+)
+def test_sdv_faults_are_named(content, says, tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(content))
+    with pytest.raises(chaffinch.InputError) as caught:
+        chaffinch.read_schema(tmp_path / "m.json")
+    assert says in str(caught.value)
+
+
+def test_unreadable_schema_files(tmp_path):
+    with pytest.raises(chaffinch.FileError, match="No such file"):
+        chaffinch.read_schema(tmp_path / "none.toml")
+    (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
+    with pytest.raises(chaffinch.FileError, match="not UTF-8"):
+        chaffinch.read_schema(tmp_path / "latin.toml")
+    (tmp_path / "bad.json").write_text("{" * 5000)
+    with pytest.raises(chaffinch.SchemaError, match="not valid JSON"):
+        chaffinch.read_schema(tmp_path / "bad.json")
+    with pytest.raises(chaffinch.FileError):
+        chaffinch.read_schema(tmp_path)

@@ -1,0 +1,140 @@
+"""Numbers and words that few records share never reach a schema, a model's codec, output or a message."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch.table import Table, schema_text
+
+SECRET_WORD = "Aurelia Zzyzx"
+SECRET_FLOAT = 1234.567891
+SECRET_WHOLE = 7654321
+
+
+def planted(seed: int, *, n: int = 5000) -> pa.Table:
+    """A table with one secret in each column, at a random row; secrets stand inside and outside the usual range."""
+    rng = np.random.default_rng(seed)
+    row = rng.integers(n, size=6)
+    word = rng.choice(["cough", "fever", "rash"], n).astype(object)
+    word[row[0]] = SECRET_WORD
+    real = rng.normal(1000, 300, n)
+    real[row[1]] = SECRET_FLOAT
+    far = rng.normal(0, 1, n)
+    far[row[2]] = SECRET_FLOAT
+    whole = rng.integers(0, 10_000_000, n) // 1000 * 1000
+    whole[row[3]] = SECRET_WHOLE
+    spiky = np.where(rng.random(n) < 0.9, 0, rng.integers(0, 50, n))
+    spiky[row[4]] = SECRET_WHOLE
+    cents = np.round(rng.gamma(2, 500, n), 2)
+    cents[row[5]] = SECRET_FLOAT  # six decimals in a column of two
+    coded = rng.integers(1, 4, n)
+    coded[row[0]] = SECRET_WHOLE
+    days = rng.integers(0, 3000, n)
+    days[row[1]] = 20_500  # 2026-02-16, years after the rest
+    return pa.table(
+        {
+            "word": pa.array(word),
+            "kind": pa.array(word).dictionary_encode(),
+            "real": real,
+            "far": far,
+            "whole": whole,
+            "spiky": spiky,
+            "cents": cents,
+            "coded": coded,
+            "day": pa.array(days.astype(np.int32)).cast(pa.date32()),
+        }
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_secrets_never_come_out(seed):
+    table = chaffinch.read(planted(seed))
+    codes = [np.tile(table.codes[j], 20) for j in range(len(table.codes))]  # 100,000 rows drawn from every cell
+    out = Table.from_codes(table.schema, codes, seed=seed, like=table).to_arrow()
+    assert SECRET_WORD not in out["word"].to_pylist()
+    assert SECRET_WORD not in out["kind"].combine_chunks().dictionary.to_pylist()
+    # A draw of a normal hits one given double with odds far below one in a billion; whole numbers came in
+    # thousands, so only the secret is none.
+    for name in ("real", "far", "cents"):
+        assert not np.isin(SECRET_FLOAT, out[name].to_numpy())
+    for name in ("spiky", "coded"):
+        assert SECRET_WHOLE not in out[name].to_pylist()
+    assert out["spiky"].to_numpy().max() < SECRET_WHOLE / 5  # the mean of the ten highest
+    assert max(out["day"].to_pylist()).year < 2020
+    assert np.array_equal(np.round(out["cents"].to_numpy(), 2), out["cents"].to_numpy())
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_planted_secrets_are_in_no_schema_codec_or_note(seed):
+    table = chaffinch.read(planted(seed))
+    texts = [schema_text(table.schema), repr(table), table._repr_html_(), table.schema._repr_html_()]
+    texts += [str(note) for note in table.notes]
+    texts += [json.dumps(column.codec.to_dict()) for column in table.schema.modelled]
+    texts.append(str([{k: v for k, v in asdict(column).items() if k != "codec"} for column in table.schema]))
+    for text in texts:
+        assert SECRET_WORD not in text
+        assert str(SECRET_FLOAT) not in text
+        assert str(SECRET_WHOLE) not in text
+
+
+@pytest.mark.parametrize("n_records", [1, 2])
+def test_a_column_with_hardly_any_numbers_is_made_missing(n_records):
+    numbers = [float(SECRET_WHOLE)] * n_records + [None] * (50 - n_records)
+    table = chaffinch.read(
+        pa.table({"x": pa.array(numbers), "y": ["a", "b"] * 25, "z": pa.array(numbers).cast(pa.int64())})
+    )
+    out = Table.from_codes(table.schema, [table.codes[j] for j in range(3)], seed=0, like=table)
+    assert out.data["x"].null_count == out.data["z"].null_count == 50
+
+
+def test_no_atom_edge_or_knot_rests_on_fewer_than_ten_records():
+    """Every number in a codec is a value of ten records or more, or differs from every original number."""
+    rng = np.random.default_rng(8)
+    for values in (rng.normal(size=500), np.exp(rng.normal(size=500) * 3), rng.integers(0, 7, 500) + rng.random(500)):
+        table = chaffinch.read(pa.table({"x": values, "y": ["a", "b"] * 250}))
+        codec = table.schema["x"].codec
+        inner = np.concatenate([codec.starts, *(knot[1] for knot in codec.knots)])
+        assert not np.isin(inner, values).any()
+        assert len(codec.atoms) == 0
+
+
+def test_a_pooled_word_is_said_without_being_told():
+    table = chaffinch.read(pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}))
+    (note,) = table.notes
+    assert note.what == "pooled"
+    assert SECRET_WORD not in str(note)
+    kept = chaffinch.read(pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}), rare="keep")
+    assert SECRET_WORD in kept.schema["w"].codec.levels
+    assert not kept.notes
+
+
+def test_messages_do_not_quote_cells(tmp_path):
+    faults = []
+    (tmp_path / "ragged.csv").write_text(f"a,b\n1,2\n{SECRET_WORD},3,4\n")
+    (tmp_path / "mixed.csv").write_text("a,b\n" + "".join(f"{i},x\n" for i in range(60)) + f"{SECRET_WORD},x\n")
+    (tmp_path / "typed.toml").write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "integer"\n[columns.b]\nkind = "categorical"\n'
+    )
+    (tmp_path / "levels.toml").write_text(
+        'format = "chaffinch-schema"\nversion = 1\n[columns.a]\nkind = "categorical"\nlevels = ["x"]\n[columns.b]\nkind = "categorical"\n'
+    )
+    for data, schema in (
+        ("ragged.csv", None),
+        ("mixed.csv", None),
+        ("mixed.csv", "typed.toml"),
+        ("mixed.csv", "levels.toml"),
+    ):
+        with pytest.raises(chaffinch.ChaffinchError) as caught:
+            chaffinch.read(tmp_path / data, schema and tmp_path / schema)
+        chain, error = [], caught.value
+        while error is not None and len(chain) < 5:
+            chain.append(str(error))
+            error = error.__cause__
+        faults.append(" ".join(chain))
+    assert not any(SECRET_WORD in fault or "Zzyzx" in fault for fault in faults)
