@@ -16,7 +16,7 @@ def generator(seed: Seed = None) -> np.random.Generator:
 
     Examples
     --------
-    >>> generator(7).integers(100) == generator(7).integers(100)
+    >>> bool(generator(7).integers(100) == generator(7).integers(100))
     True
     """
     if isinstance(seed, np.random.Generator):

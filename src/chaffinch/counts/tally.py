@@ -24,6 +24,9 @@ DENSE_CELLS = 1 << 22
 MOST_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
 
+THREADED_FROM = 4_000_000
+"""Row visits (rows times cliques) from which threads are worth starting."""
+
 
 def resolve(schema: Schema, clique: Sequence[str]) -> list[int]:
     """Return the positions of a clique's columns among the modelled ones; raise for unknown or repeated names."""
@@ -100,7 +103,9 @@ class Tally:
             return
         for q, tally in self.sparse.items():
             tally.add([codes[j] for j in self.positions[q]], weights)
-        thread_map(lambda job: job.add(codes, weights), self.jobs, threads=self.threads)
+        # Starting threads costs about as much as counting a million rows once: small work is done in place.
+        small = codes.n_rows * len(self.names) < THREADED_FROM
+        thread_map(lambda job: job.add(codes, weights), self.jobs, threads=1 if small else self.threads)
 
     def marginals(self) -> list[Marginal]:
         """Return the marginals in the order in which the cliques were given."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.progress import Progress, silent
+from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit import Note
@@ -46,17 +47,16 @@ class Scan:
         read = {c.name: spelling_of(c) for c in wanted}
         if weight is not None:
             read[weight] = spelling_of(self.schema[weight])
+        names = [c.name for c in wanted]
         one = self.schema.columns[0]
         if not read:
             read[one.name] = spelling_of(one)  # something has to be read to learn how many rows a batch has
         for batch in self.source.batches(list(read)):
             values = typed(batch, read, text=self.source.text)
             weights = None if weight is None else weights_of(self.schema[weight], values[weight][0])
-            names = {c.name for c in wanted}
-            arrays: list[NDArray[Any]] = [
-                encode_column(c, *values[c.name]) if c.name in names else np.zeros(batch.num_rows, dtype=np.uint8)
-                for c in self.schema.modelled
-            ]
+            coded = dict(zip(names, thread_map(lambda c: encode_column(c, *values[c.name]), wanted), strict=True))  # noqa: B023
+            nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
+            arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
             yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
 
 

@@ -1,0 +1,46 @@
+"""What the benchmarks share: best-of timing, the machine, and where results go."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+SCRATCH = HERE / "scratch"
+
+
+def best(work: Callable[[], object], *, repeats: int = 7) -> float:
+    """Return the shortest time in seconds of several runs, after one that is not counted (it compiles)."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def machine(*packages: str) -> str:
+    """Return the machine's size and the versions of packages, in one line."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", *packages))
+    return f"{cores} cores, {memory:.0f} GiB, Python {platform.python_version()}, {names}"
+
+
+def save(name: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Write rows to results/NAME.csv and print them."""
+    RESULTS.mkdir(exist_ok=True)
+    with open(RESULTS / f"{name}.csv", "w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(head)
+        writer.writerows(rows)
+    widths = [max(len(str(row[i])) for row in (head, *rows)) for i in range(len(head))]
+    for row in (head, *rows):
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)))
