@@ -329,6 +329,7 @@ def test_the_reference_names_every_key_and_every_error() -> None:
 
 def test_the_page_of_a_command_names_its_options() -> None:
     import typer
+
     from chaffinch.cli.app import app
 
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]

@@ -80,3 +80,94 @@ def weigh(out, offsets, ends, groups, rows, sizes, c8, c16, c32, n_rows, weights
             cells = out[offsets[q] :]
             for i in range(key.size):
                 cells[key[i]] += weights[start + i]
+
+
+@numba.njit(nogil=True, cache=True)
+def _number(ids, codes, size, cells, out):  # type: ignore[no-untyped-def]
+    """Number the distinct pairs of id and code in order of appearance; return how many there are.
+
+    `cells` is scratch that is all zero before and after.
+    """
+    distinct = 0
+    for i in range(ids.size):
+        cell = ids[i] * size + codes[i]
+        if cells[cell] == 0:
+            distinct += 1
+            cells[cell] = distinct
+        out[i] = cells[cell] - 1
+    for i in range(ids.size):
+        cells[ids[i] * size + codes[i]] = 0
+    return distinct
+
+
+@numba.njit(nogil=True, cache=True)
+def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyped-def]
+    """Return the sum of c log c over the cells of (id, code), and how many are filled; `cells` is zero before and after."""
+    total, filled = 0.0, 0
+    if n_cells <= ids.size:
+        for i in range(ids.size):
+            cells[ids[i] * size + codes[i]] += np.uint32(1)
+        for cell in range(n_cells):
+            if cells[cell]:
+                total += c_log_c[cells[cell]]
+                filled += 1
+                cells[cell] = 0
+    else:  # more cells than rows: touch those of the rows only
+        for i in range(ids.size):
+            cell = ids[i] * size + codes[i]
+            before = cells[cell]
+            if before == 0:
+                filled += 1
+            total += c_log_c[before + 1] - c_log_c[before]
+            cells[cell] = before + 1
+        for i in range(ids.size):
+            cells[ids[i] * size + codes[i]] = 0
+    return total, filled
+
+
+@numba.njit(nogil=True, cache=True)
+def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
+    """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as words are.
+
+    Sets that begin alike share the work on their beginning: the rows' distinct combinations of it are
+    numbered once, in `ids` (one row for each width). A set that would need more scratch than `cells` has
+    is marked by -1 filled cells.
+    """
+    n_rows = ids.shape[1]
+    path = np.full(ids.shape[0], -1, dtype=np.int64)
+    distinct = np.ones(ids.shape[0] + 1, dtype=np.int64)
+    known = 0
+    for q in range(sets.shape[0]):
+        inner = widths[q] - 1
+        depth = 0
+        while depth < inner and depth < known and path[depth] == sets[q, depth]:
+            depth += 1
+        fits = True
+        while depth < inner:
+            c = sets[q, depth]
+            size = np.uint32(sizes[c])
+            if distinct[depth] * sizes[c] > cells.size:
+                fits = False
+                break
+            if groups[c] == 0:
+                distinct[depth + 1] = _number(ids[depth], c8[rows[c]], size, cells, ids[depth + 1])
+            elif groups[c] == 1:
+                distinct[depth + 1] = _number(ids[depth], c16[rows[c]], size, cells, ids[depth + 1])
+            else:
+                distinct[depth + 1] = _number(ids[depth], c32[rows[c]], size, cells, ids[depth + 1])
+            path[depth] = c
+            depth += 1
+        known = depth
+        c = sets[q, inner]
+        n_cells = distinct[inner] * sizes[c]
+        if not fits or n_cells > cells.size:
+            filled[q] = -1
+            continue
+        size = np.uint32(sizes[c])
+        if groups[c] == 0:
+            spread[q], filled[q] = _spread(ids[inner], c8[rows[c]], size, n_cells, cells, c_log_c)
+        elif groups[c] == 1:
+            spread[q], filled[q] = _spread(ids[inner], c16[rows[c]], size, n_cells, cells, c_log_c)
+        else:
+            spread[q], filled[q] = _spread(ids[inner], c32[rows[c]], size, n_cells, cells, c_log_c)
+    return n_rows

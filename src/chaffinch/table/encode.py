@@ -172,7 +172,7 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
     inner = value_type(kind)
     words = [*codec.levels, *[OTHER] * codec.other, *[None] * codec.null, *codec.missing]
     if column.spelled:
-        words = [*codec.levels, *[OTHER] * codec.other, *[None] * (codec.size - codec.n_values)]
+        words = [None if i >= codec.n_values and isinstance(word, str) else word for i, word in enumerate(words)]
     fits = [_fits(word, inner) for word in words]
     if pa.types.is_dictionary(kind):
         kept = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]

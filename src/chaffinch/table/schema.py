@@ -53,7 +53,7 @@ class Column:
     format
         How a text file spells the values: a date format, or "true/false" for booleans, or "fixed" decimals.
     spelled
-        Whether values came from a text file, whose missing codes are words beside the values and not values.
+        Whether missing codes are words beside the values and not values, as in a text file or a Stata file.
     output
         Identifier and text: "regenerate" (row numbers) or "drop".
     reason

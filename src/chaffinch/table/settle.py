@@ -8,15 +8,17 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.progress import Progress, silent
+from .codec import Scalar
 from .fit import Note, fit_column
 from .infer import infer_column
 from .profile import Profile
 from .schema import Column, Schema
-from .sources import Labels, Source
+from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words
 from .types import parse_type, type_name
 
@@ -75,7 +77,7 @@ def settle(
 
 
 def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:
-    """Return the typed values of the spelled columns of a batch, with the missing codes that a text file spelled."""
+    """Return the typed values of the spelled columns of a batch, with the missing codes that a file spelled."""
     out: Values = {}
     for name, spelling in spellings.items():
         values = batch.column(name)
@@ -86,7 +88,17 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
             out[name] = parse_words(
                 values, name=name, kind=spelling.type, spelled=spelling.format, missing=spelling.missing
             )
+        elif isinstance(values.type, Tagged):
+            out[name] = _untagged(values.storage, spelling.missing)
     return out
+
+
+def _untagged(values: pa.StructArray, missing: tuple[Scalar, ...]) -> tuple[pa.Array, NDArray[np.int16] | None]:
+    """Return values, null where missing, and which of the missing codes stood beside them (-1: none)."""
+    words = pa.array([code if isinstance(code, str) else None for code in missing], type=pa.string())
+    index = pc.index_in(values.field("word"), value_set=words, skip_nulls=True)
+    tokens = None if index.null_count == len(index) else index.fill_null(-1).to_numpy(zero_copy_only=False)
+    return values.field("value"), None if tokens is None else tokens.astype(np.int16)
 
 
 def spelling_of(column: Column) -> Spelling:
@@ -104,8 +116,13 @@ def _as_fitted(source: Source, schema: Schema) -> Settled:
     """Return a fitted schema as it is, in the order of the source: its bins and levels are not fitted again."""
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     _enough_rows(source, n_rows)
-    columns = tuple(replace(schema[name], spelled=source.text) for name in source.schema.names)
+    columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
     return Settled(replace(schema, columns=columns), n_rows, ())
+
+
+def _spelled(source: Source, name: str) -> bool:
+    """Return whether missing codes of a column are words beside its values."""
+    return source.text or isinstance(source.schema.field(name).type, Tagged)
 
 
 def _same_columns(source: Source, schema: Schema) -> None:
@@ -126,7 +143,8 @@ def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dic
         for column in source.schema:
             labels = source.labels.get(column.name, Labels())
             missing = schema[column.name].missing if schema is not None else labels.missing
-            out[column.name] = Spelling(column.type, schema[column.name].format if schema is not None else "", missing)
+            kind = column.type.values if isinstance(column.type, Tagged) else column.type
+            out[column.name] = Spelling(kind, schema[column.name].format if schema is not None else "", missing)
         return out
     if schema is not None:
         return {column.name: spelling_of(column) for column in schema}
@@ -149,7 +167,8 @@ def _column(
 ) -> Column:
     if schema is not None:
         given = schema[name]
-        return replace(given, type=type_name(spelling.type) if given.modelled else given.type, spelled=source.text)
+        kind = type_name(spelling.type) if given.modelled else given.type
+        return replace(given, type=kind, spelled=_spelled(source, name))
     labels = source.labels.get(name, Labels())
     column = infer_column(
         name,
@@ -160,4 +179,5 @@ def _column(
         title=labels.title,
         labels=labels.values,
     )
-    return replace(column, rare=rare, spelled=source.text)
+    ordered = column.ordered or (column.kind == "categorical" and labels.measure == "ordinal")
+    return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, name))

@@ -18,7 +18,7 @@ import pyarrow as pa
 from .._base.errors import FileError, InputError, listed
 from .codec import Scalar
 
-__all__ = ["Labels", "Source", "open_source", "recognise"]
+__all__ = ["Labels", "Source", "Tagged", "open_source", "recognise"]
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
@@ -34,6 +34,21 @@ class Labels:
     missing: tuple[Scalar, ...] = ()
     display: str = ""
     measure: str = ""
+
+
+class Tagged(pa.ExtensionType):  # type: ignore[misc]
+    """The type of values with words beside them that say why one is missing, as Stata's .a to .z do."""
+
+    def __init__(self, values: pa.DataType) -> None:
+        self.values = values
+        super().__init__(pa.struct([("value", values), ("word", pa.string())]), "chaffinch.tagged")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> Tagged:
+        return cls(storage.field("value").type)
 
 
 @dataclass(frozen=True)
