@@ -192,7 +192,7 @@ def _variable(file: _File, told: Any, name: str) -> _Variable:
         if not math.isfinite(value):
             return None
         if moment is not None:
-            return int(moment.incoming(np.float64(value)))
+            return int(moment.incoming(np.array(value, dtype=np.float64)))
         return float(value) if pa.types.is_floating(kind) else int(value)
 
     labels = {code(value): label for value, label in told.variable_value_labels.get(name, {}).items()}
@@ -236,7 +236,7 @@ def _occurring(
                     f"Column '{name}' of '{path}' declares a range of missing values that holds over {MOST_CODES:,} different "
                     "ones. Recode them to a few codes."
                 )
-    return {name: [*each, *sorted(found.get(name, set()) - set(each))] for name, each in codes.items()}  # type: ignore[type-var]
+    return {name: [*each, *sorted(found.get(name, set()) - set(each))] for name, each in codes.items()}
 
 
 def _within(numbers: NDArray[Any], ranges: Sequence[Range]) -> NDArray[np.bool_]:

@@ -1,0 +1,271 @@
+"""Search over orders only: given an order, each column's best parents are found exactly.
+
+Up to `EXACT` columns the best order itself is exact, by dynamic programming over sets of columns (Silander and
+Myllymaki, 2006). Beyond, orders are improved by moving one column at a time to its best place, from several starts
+and after kicks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ...counts.entropies import Columns
+from .rules import Rules
+from .scores import Score, Scores
+
+__all__ = ["EXACT", "ordering_search"]
+
+EXACT = 16
+MOST_FAMILIES = 300
+STARTS = 4
+KICKS = 30
+
+
+def ordering_search(
+    scores: Scores, rules: Rules, rng: np.random.Generator, *, score: Score = "penalised"
+) -> tuple[list[Columns], float]:
+    """Return the parents of each column and the total score.
+
+    With few columns every parent set is weighed. With many, each column chooses among the sets of its
+    closest columns by mutual information, so that about 300 sets are weighed for each.
+    """
+    pairs = scores.pairs()
+    families = _families(rules, pairs, every=rules.d <= EXACT)
+    if score != "pairwise":
+        scores.ask((child, parents) for child, sets in enumerate(families) for parents in sets)
+    value = _values(scores, pairs, score)
+    weighed = [np.array([value(child, parents) for parents in sets]) for child, sets in enumerate(families)]
+    if rules.d <= EXACT:
+        chosen = _exact(families, weighed, rules)
+    else:
+        chosen = _local(families, weighed, rules, pairs, rng)
+    return [families[i][c] for i, c in enumerate(chosen)], float(sum(weighed[i][c] for i, c in enumerate(chosen)))
+
+
+def _values(scores: Scores, pairs: NDArray[np.float64], score: Score) -> Callable[[int, Columns], float]:
+    if score == "pairwise":
+        return lambda child, parents: float(pairs[child, list(parents)].sum())
+    function: Callable[[int, Columns], float] = getattr(scores, score)
+    return function
+
+
+def _families(rules: Rules, pairs: NDArray[np.float64], *, every: bool) -> list[list[Columns]]:
+    """Return for each column the parent sets to weigh; the smallest that the rules ask for is always one."""
+    out = []
+    for child in range(rules.d):
+        must = rules.required[child]
+        free = [p for p in np.argsort(-pairs[child], kind="stable").tolist() if rules.allowed[child, p] and p not in must]
+        room = rules.most - len(must)
+        if not every:
+            free = free[: _closest(room)]
+        sets = [
+            tuple(sorted((*must, *more))) for width in range(min(room, len(free)) + 1) for more in combinations(free, width)
+        ]
+        out.append(sets)
+    return out
+
+
+def _closest(room: int) -> int:
+    """Return how many closest columns give no more than about 300 sets of at most `room`."""
+    n, total = room, 0
+    while True:
+        total = sum(len(list(combinations(range(n + 1), width))) for width in range(room + 1)) if n < 40 else MOST_FAMILIES + 1
+        if total > MOST_FAMILIES:
+            return max(n, room)
+        n += 1
+
+
+def _exact(families: list[list[Columns]], weighed: list[NDArray[np.float64]], rules: Rules) -> list[int]:
+    """Return the best choice among all orders."""
+    d = rules.d
+    best = np.full((d, 1 << d), -np.inf)
+    choice = np.full((d, 1 << d), -1, dtype=np.int32)
+    for child in range(d):
+        for index, (parents, value) in enumerate(zip(families[child], weighed[child], strict=True)):
+            mask = sum(1 << p for p in parents)
+            if value > best[child, mask]:
+                best[child, mask], choice[child, mask] = value, index
+    last = np.full(1 << d, -1, dtype=np.int32)
+    _best_order(best, choice, last)
+    chosen, left = [0] * d, (1 << d) - 1
+    while left:
+        child = int(last[left])
+        left ^= 1 << child
+        chosen[child] = int(choice[child, left])
+    return chosen
+
+
+@numba.njit(cache=True)
+def _best_order(best, choice, last):  # type: ignore[no-untyped-def]
+    """Spread each column's best parent set to all larger sets of predecessors, then find the best last column of each set."""
+    d = best.shape[0]
+    full = best.shape[1]
+    for child in range(d):
+        for bit in range(d):
+            if bit == child:
+                continue
+            for mask in range(full):
+                if mask >> bit & 1:
+                    fewer = mask ^ (1 << bit)
+                    if best[child, fewer] > best[child, mask]:
+                        best[child, mask] = best[child, fewer]
+                        choice[child, mask] = choice[child, fewer]
+    total = np.full(full, -np.inf)
+    total[0] = 0.0
+    for mask in range(1, full):
+        for child in range(d):
+            if mask >> child & 1:
+                before = mask ^ (1 << child)
+                value = total[before] + best[child, before]
+                if value > total[mask]:
+                    total[mask] = value
+                    last[mask] = child
+
+
+def _local(
+    families: list[list[Columns]],
+    weighed: list[NDArray[np.float64]],
+    rules: Rules,
+    pairs: NDArray[np.float64],
+    rng: np.random.Generator,
+) -> list[int]:
+    """Return the best choice found by moving one column at a time, from several starts and after kicks."""
+    d = rules.d
+    width = max(max((len(parents) for parents in sets), default=0) for sets in families)
+    longest = max(len(sets) for sets in families)
+    sets = np.full((d, longest, max(width, 1)), -1, dtype=np.int64)
+    values = np.full((d, longest), -np.inf)
+    rank = [np.argsort(-weights, kind="stable") for weights in weighed]
+    for child in range(d):
+        for row, index in enumerate(rank[child]):
+            values[child, row] = weighed[child][index]
+            sets[child, row, : len(families[child][index])] = families[child][index]
+    block = np.empty(d, dtype=np.int64)
+    for b, columns in enumerate(rules.blocks):
+        block[list(columns)] = b
+    starts = [_tree_order(pairs, rules)] + [_random_order(rules, rng) for _ in range(STARTS - 1)]
+    best_order, best_value = starts[0], -np.inf
+    for start in starts:
+        order = start.copy()
+        value = _climb(order, block, sets, values, rules.fixed)
+        if value > best_value:
+            best_order, best_value = order, value
+    for _ in range(0 if rules.fixed else KICKS):
+        order = _kicked(best_order, block, rng)
+        value = _climb(order, block, sets, values, rules.fixed)
+        if value > best_value:
+            best_order, best_value = order, value
+    place = np.empty(d, dtype=np.int64)
+    place[best_order] = np.arange(d)
+    return [int(rank[child][_first_fit(child, place, sets, values)]) for child in range(d)]
+
+
+def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
+    """Return the columns as a maximum spanning tree grows, block by block: the optimum for one parent."""
+    order: list[int] = []
+    for columns in rules.blocks:
+        left = list(columns)
+        if rules.fixed:
+            order += left
+            continue
+        while left:
+            links = [pairs[c, [p for p in order if rules.allowed[c, p]]].max(initial=-1.0) for c in left]
+            if max(links) < 0:
+                links = [float(pairs[c].sum()) for c in left]
+            order.append(left.pop(int(np.argmax(links))))
+    return np.array(order, dtype=np.int64)
+
+
+def _random_order(rules: Rules, rng: np.random.Generator) -> NDArray[np.int64]:
+    parts = [np.array(columns) if rules.fixed else rng.permutation(columns) for columns in rules.blocks]
+    return np.concatenate(parts).astype(np.int64)
+
+
+def _kicked(order: NDArray[np.int64], block: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the order with three pairs of columns of one block in each other's place."""
+    out = order.copy()
+    for _ in range(3):
+        i = int(rng.integers(len(out)))
+        same = np.flatnonzero(block[out] == block[out[i]])
+        j = int(rng.choice(same))
+        out[i], out[j] = out[j], out[i]
+    return out
+
+
+@numba.njit(cache=True)
+def _first_fit(child, place, sets, values):  # type: ignore[no-untyped-def]
+    """Return the best listed parent set of which every member stands before the child; -1 if none fits."""
+    for row in range(sets.shape[1]):
+        if values[child, row] == -np.inf:
+            return -1
+        fits = True
+        for c in range(sets.shape[2]):
+            parent = sets[child, row, c]
+            if parent < 0:
+                break
+            if place[parent] >= place[child]:
+                fits = False
+                break
+        if fits:
+            return row
+    return -1
+
+
+@numba.njit(cache=True)
+def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
+    row = _first_fit(child, place, sets, values)
+    return values[child, row] if row >= 0 else -1e9
+
+
+@numba.njit(cache=True)
+def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
+    """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`."""
+    d = order.size
+    place = np.empty(d, dtype=np.int64)
+    for i in range(d):
+        place[order[i]] = i
+    worth = np.empty(d)
+    for child in range(d):
+        worth[child] = _worth(child, place, sets, values)
+    improved = not fixed
+    while improved:
+        improved = False
+        for column in range(d):
+            start = place[column]
+            best_gain, best_place = 1e-9, start
+            for step in (-1, 1):
+                gain, at = 0.0, start
+                trial = worth.copy()
+                while 0 <= at + step < d and block[order[at + step]] == block[column]:
+                    other = order[at + step]
+                    order[at], order[at + step] = other, column
+                    place[other], place[column] = at, at + step
+                    for moved in (column, other):
+                        new = _worth(moved, place, sets, values)
+                        gain += new - trial[moved]
+                        trial[moved] = new
+                    at += step
+                    if gain > best_gain:
+                        best_gain, best_place = gain, at
+                while at != start:  # back to where it was
+                    other = order[at - step]
+                    order[at], order[at - step] = other, column
+                    place[other], place[column] = at, at - step
+                    at -= step
+            if best_place != start:
+                step = 1 if best_place > start else -1
+                at = start
+                while at != best_place:
+                    other = order[at + step]
+                    order[at], order[at + step] = other, column
+                    place[other], place[column] = at, at + step
+                    worth[other] = _worth(other, place, sets, values)
+                    at += step
+                worth[column] = _worth(column, place, sets, values)
+                improved = True
+    return worth.sum()

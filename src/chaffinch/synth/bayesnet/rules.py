@@ -1,0 +1,167 @@
+"""What a network may look like: how many parents, which edges, which columns are kept apart.
+
+Protection is a rule like any other. Nothing outside the sensitive block may have a sensitive parent; a sensitive
+column may have the label as its parent ("separate": P2 method 1, P0) and, with "together" (P2 method 2), other
+sensitive columns. Every search takes its rules from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, listed, unknown_name
+from .network import find_cycle
+
+__all__ = ["Protect", "Rules", "make_rules"]
+
+Protect = Literal["separate", "together"]
+Edge = tuple[str, str]
+
+
+@dataclass(frozen=True, eq=False)
+class Rules:
+    """Rules over columns 0 to d - 1.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    most
+        The most parents of a column.
+    allowed
+        `allowed[child, parent]`: whether the edge may be.
+    required
+        For each column the parents that it must have.
+    blocks
+        The columns in groups: every column of a group comes before every column of the next.
+    fixed
+        Whether the order inside each block is fixed too.
+    """
+
+    names: tuple[str, ...]
+    most: int
+    allowed: NDArray[np.bool_]
+    required: tuple[tuple[int, ...], ...]
+    blocks: tuple[tuple[int, ...], ...]
+    fixed: bool = False
+
+    @property
+    def d(self) -> int:
+        """The number of columns."""
+        return len(self.names)
+
+
+def make_rules(
+    names: Sequence[str],
+    *,
+    most: int,
+    label: str | None = None,
+    sensitive: Sequence[str] = (),
+    protect: Protect = "separate",
+    keep: Sequence[str] = (),
+    require: Iterable[Edge] = (),
+    forbid: Iterable[Edge] = (),
+    order: Sequence[str] | None = None,
+    root: str | None = None,
+) -> Rules:
+    """Return the rules that settings amount to; raise where they contradict each other."""
+    names, require, forbid = tuple(names), list(require), list(forbid)
+    _check(names, most, label, sensitive, protect, keep, require, forbid, order, root)
+    d, at = len(names), {name: i for i, name in enumerate(names)}
+    allowed = ~np.eye(d, dtype=bool)
+    blocks = [tuple(range(d))]
+    must: list[set[int]] = [set() for _ in names]
+    if sensitive:
+        hidden = [at[name] for name in sensitive]
+        allowed[:, hidden] = False
+        allowed[hidden, :] = False
+        if protect == "together":
+            for child in hidden:
+                allowed[child, hidden] = True
+                allowed[child, child] = False
+        rest = [i for i in range(d) if i not in hidden]
+        blocks = [tuple(hidden), tuple(rest)]
+        if label is not None:
+            first = at[label]
+            allowed[hidden, first] = True
+            allowed[first, :] = False
+            blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
+            if protect == "separate":
+                for child in hidden:
+                    must[child].add(first)
+    if keep:
+        kept = [at[name] for name in keep]
+        outside = [i for i in range(d) if i not in kept]
+        allowed[np.ix_(kept, outside)] = False
+        blocks = [tuple(i for i in block if i in kept) for block in blocks] + [
+            tuple(i for i in block if i not in kept) for block in blocks
+        ]
+    if root is not None:
+        allowed[at[root], :] = False
+        blocks = [(at[root],)] + [tuple(i for i in block if i != at[root]) for block in blocks]
+    if order is not None:
+        place = {at[name]: i for i, name in enumerate(order)}
+        for child in range(d):
+            for parent in range(d):
+                allowed[child, parent] &= place[parent] < place[child]
+        blocks = [tuple(at[name] for name in order)]
+    for parent, child in forbid:
+        allowed[at[child], at[parent]] = False
+    for parent, child in require:
+        if not allowed[at[child], at[parent]]:
+            raise InputError(
+                f"The edge {parent}:{child} is required, but protection, a kept column, the order, the root or a forbidden edge "
+                "rules it out. Drop one of the two."
+            )
+        must[at[child]].add(at[parent])
+    for i, parents in enumerate(must):
+        if len(parents) > most:
+            raise InputError(f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it.")
+    return Rules(
+        names, most, allowed, tuple(tuple(sorted(p)) for p in must), tuple(b for b in blocks if b), order is not None
+    )
+
+
+def _check(
+    names: tuple[str, ...],
+    most: int,
+    label: str | None,
+    sensitive: Sequence[str],
+    protect: str,
+    keep: Sequence[str],
+    require: list[Edge],
+    forbid: list[Edge],
+    order: Sequence[str] | None,
+    root: str | None,
+) -> None:
+    if most < 1:
+        raise InputError(f"parents must be at least 1. Got {most}.")
+    if protect not in ("separate", "together"):
+        raise unknown_name("way to protect", protect, ("separate", "together"))
+    mentioned = [*sensitive, *keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
+    for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
+        if name not in names:
+            raise unknown_name("column", name, names)
+    if label in sensitive:
+        raise InputError(f"Column '{label}' cannot be the label and sensitive at once. Choose one.")
+    if len(set(sensitive)) != len(sensitive):
+        raise InputError(f"sensitive names a column twice: {listed(sensitive)}.")
+    if order is not None and sorted(order) != sorted(names):
+        missing = [name for name in names if name not in order]
+        raise InputError(f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}.")
+    if root is not None and order is not None and order[0] != root:
+        raise InputError(f"The root '{root}' is not the first column of the order. Leave one of the two out.")
+    if root is not None and sensitive and label not in (None, root):
+        raise InputError(f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'.")
+    for parent, child in [*require, *forbid]:
+        if parent == child:
+            raise InputError(f"An edge needs two columns. Got {parent}:{child}.")
+    if both := set(require) & set(forbid):
+        raise InputError(f"Edges are required and forbidden at once: {listed(f'{p}:{c}' for p, c in sorted(both))}.")
+    if cycle := find_cycle(names, require):
+        raise InputError(f"The required edges form a cycle: {' -> '.join(cycle)}. Leave one of them out.")

@@ -1,0 +1,177 @@
+"""Conditional tables with back-off: what is not known for all parents is asked of fewer, at last of none.
+
+A table has a level for each number of parents, strongest parent first. A level lists the parent combinations that occur
+and, for each, the child's codes that occur with their weights: memory follows the data, not the domain. The probability
+at a level is
+
+    p(x | parents) = (c(parents, x) + a p(x | fewer parents)) / (c(parents) + a)
+
+with the smoothing a (0: none). A combination that never occurs has c = 0 and so the probability of fewer parents;
+nothing ever falls back to a uniform distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ...counts.marginal import Marginal
+
+__all__ = ["ConditionalTable", "Level", "table_from_marginal"]
+
+LOOKUP_CELLS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """Weights of a child's codes for each combination of some parents.
+
+    Parameters
+    ----------
+    sizes
+        Numbers of codes of the parents. A combination's key is its cell number: the last parent moves fastest.
+    keys
+        The combinations that occur, ascending.
+    starts
+        Where each combination's entries begin; one more at the end.
+    codes, weights
+        The child's codes that occur and how often: positive, and for each combination at least one.
+    """
+
+    sizes: tuple[int, ...]
+    keys: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    codes: NDArray[np.uint32]
+    weights: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        n = len(self.keys)
+        sound = (
+            prod(self.sizes) < 1 << 62
+            and len(self.starts) == n + 1
+            and len(self.codes) == len(self.weights)
+            and (n == 0 or (self.starts[0] == 0 and self.starts[-1] == len(self.codes)))
+            and bool((np.diff(self.starts) > 0).all())
+            and bool((np.diff(self.keys) > 0).all())
+            and (n == 0 or (0 <= self.keys[0] and self.keys[-1] < prod(self.sizes)))
+            and bool(np.isfinite(self.weights).all() and (self.weights > 0).all())
+        )
+        if not sound:
+            raise InputError("A conditional table does not fit together. The file that holds it is damaged.")
+
+    @cached_property
+    def totals(self) -> NDArray[np.float64]:
+        """The summed weights of each combination."""
+        return np.add.reduceat(self.weights, self.starts[:-1]) if len(self.keys) else np.empty(0)
+
+    @cached_property
+    def cumulated(self) -> NDArray[np.float64]:
+        """The running sums of the weights inside each combination."""
+        if not len(self.keys):
+            return np.empty(0)
+        runs = np.cumsum(self.weights)
+        before = np.concatenate([[0.0], runs])[self.starts[:-1]]
+        return runs - np.repeat(before, np.diff(self.starts))
+
+    @cached_property
+    def lookup(self) -> NDArray[np.int32]:
+        """For each key its row, -1 for none; empty where the domain is too large for a list."""
+        if prod(self.sizes) > LOOKUP_CELLS:
+            return np.empty(0, dtype=np.int32)
+        rows = np.full(prod(self.sizes), -1, dtype=np.int32)
+        rows[self.keys] = np.arange(len(self.keys), dtype=np.int32)
+        return rows
+
+    def rows(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the row of each key, -1 where the combination never occurs."""
+        if len(self.lookup):
+            return self.lookup[keys].astype(np.int64)
+        if not len(self.keys):
+            return np.full(len(keys), -1, dtype=np.int64)
+        near = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        return np.where(self.keys[near] == keys, near, -1)
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalTable:
+    """The distribution of a child given its parents; `levels[i]` uses the first i parents, `levels[-1]` all of them."""
+
+    child: str
+    size: int
+    parents: tuple[str, ...]
+    levels: tuple[Level, ...]
+    smoothing: float
+
+    def __post_init__(self) -> None:
+        if len(self.levels) != len(self.parents) + 1 or len(self.levels[0].keys) != 1:
+            raise InputError(f"The table of '{self.child}' needs a level for each number of parents.")
+        if not np.isfinite(self.smoothing) or self.smoothing < 0:
+            raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
+        if any(len(level.codes) and int(level.codes.max()) >= self.size for level in self.levels):
+            raise InputError(f"The table of '{self.child}' has a code outside the column.")
+
+    def probabilities(self, codes: NDArray[np.integer], parents: Sequence[NDArray[np.integer]]) -> NDArray[np.float64]:
+        """Return the probability of each code given the codes of its parents."""
+        out = np.zeros(len(codes))
+        key = np.zeros(len(codes), dtype=np.int64)
+        for i, level in enumerate(self.levels):
+            if i:
+                key = key * level.sizes[i - 1] + parents[i - 1]
+            row = level.rows(key)
+            known = row >= 0
+            smoothing = self.smoothing if i else 0.0
+            weight = np.zeros(len(codes))
+            weight[known] = _weights_of(level, row[known], codes[known], self.size)
+            total = level.totals[row[known]]
+            out[known] = (weight[known] + smoothing * out[known]) / (total + smoothing)
+        return out
+
+
+def _weights_of(level: Level, rows: NDArray[np.int64], codes: NDArray[np.integer], size: int) -> NDArray[np.float64]:
+    """Return the weight of a code in a row, 0 if it does not occur."""
+    if not len(rows):
+        return np.empty(0)
+    cells = np.repeat(np.arange(len(level.keys)), np.diff(level.starts)) * size + level.codes
+    wanted = rows * size + codes
+    near = np.minimum(np.searchsorted(cells, wanted), len(cells) - 1)
+    return np.where(cells[near] == wanted, level.weights[near], 0.0)
+
+
+def table_from_marginal(marginal: Marginal, *, smoothing: float) -> ConditionalTable:
+    """Return the conditional table of the last column given the others, strongest parent first.
+
+    Levels of fewer parents are sums of the one marginal. A table without any record gives every code the same weight:
+    there is nothing else to say.
+    """
+    *parents, child = marginal.columns
+    size = marginal.sizes[-1]
+    cells, counts = marginal.nonzero()
+    keep = counts > 0
+    cells, weights = cells[keep], counts[keep].astype(np.float64)
+    levels = []
+    for width in range(len(parents) + 1):
+        sizes = marginal.sizes[:width]
+        key = np.zeros(len(cells), dtype=np.int64)
+        for axis in range(width):
+            key = key * sizes[axis] + cells[:, axis]
+        levels.append(_level(sizes, key, cells[:, -1].astype(np.int64), weights, size))
+    if not len(weights):
+        every = np.arange(size, dtype=np.uint32)
+        levels[0] = Level((), np.zeros(1, dtype=np.int64), np.array([0, size]), every, np.ones(size))
+    return ConditionalTable(child, size, tuple(parents), tuple(levels), smoothing)
+
+
+def _level(
+    sizes: tuple[int, ...], key: NDArray[np.int64], code: NDArray[np.int64], weights: NDArray[np.float64], size: int
+) -> Level:
+    cell, inverse = np.unique(key * size + code, return_inverse=True)
+    summed = np.bincount(inverse, weights=weights, minlength=len(cell)).astype(np.float64)
+    keys, starts = np.unique(cell // size, return_index=True)
+    ends = np.append(starts, len(cell)).astype(np.int64)
+    return Level(sizes, keys, ends, (cell % size).astype(np.uint32), summed)
