@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
+    from .synth import BayesNet, Evolution, Independent, Network
+    from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
 
 __version__ = "0.1.0"
@@ -32,19 +34,24 @@ _HOMES = {
         "UnknownNameError",
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
+    "synth": ("BayesNet", "Evolution", "Independent", "Network"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
 
 __all__ = [
+    "BayesNet",
     "ChaffinchError",
     "Column",
     "Counter",
     "Description",
+    "Evolution",
     "FileError",
+    "Independent",
     "InputError",
     "Marginal",
     "MemoryCounter",
     "MissingExtraError",
+    "Network",
     "Note",
     "Scan",
     "Schema",
@@ -55,6 +62,7 @@ __all__ = [
     "UnknownNameError",
     "__version__",
     "describe",
+    "load",
     "read",
     "read_schema",
     "scan",
@@ -63,6 +71,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "load":
+        return import_module(".synth", __name__).load_model
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f".{home}", __name__), name)

@@ -34,7 +34,14 @@ SPSS_LABELS = {
     "region": {"n": "North", "s": "South"},
 }
 SPSS_TITLES = {"sex": "Sex of the person", "age": "Age in years", "region": "Région « nord »", "visit": "First visit"}
-SPSS_FORMATS = {"age": "F3.0", "income": "DOLLAR12.2", "visit": "EDATE10", "seen": "DATETIME20", "wait": "TIME8", "sex": "F1.0"}
+SPSS_FORMATS = {
+    "age": "F3.0",
+    "income": "DOLLAR12.2",
+    "visit": "EDATE10",
+    "seen": "DATETIME20",
+    "wait": "TIME8",
+    "sex": "F1.0",
+}
 SPSS_MEASURES = {"sex": "nominal", "health": "ordinal", "age": "scale", "income": "scale", "region": "nominal"}
 
 
@@ -53,7 +60,9 @@ def spss_file(path: Path) -> Path:
             "sex": rng.choice([1.0, 2.0, -8.0], N, p=[0.5, 0.4, 0.1]),
             "health": rng.choice([1.0, 2.0, 3.0], N),
             "age": np.where(rng.random(N) < 0.1, rng.choice([98.0, 99.0], N), rng.integers(18, 90, N)),
-            "income": np.where(rng.random(N) < 0.2, rng.choice([-1.0, -2.0, np.nan], N), np.round(rng.gamma(2, 900, N), 2)),
+            "income": np.where(
+                rng.random(N) < 0.2, rng.choice([-1.0, -2.0, np.nan], N), np.round(rng.gamma(2, 900, N), 2)
+            ),
             "region": rng.choice(["n", "s", "NA", ""], N),
             "visit": [seconds(UNKNOWN_DAY if i % 17 == 0 else day) for i, day in enumerate(days)],
             "seen": [seconds(datetime.datetime(2020, 5, 17, 8) + datetime.timedelta(minutes=7 * i)) for i in range(N)],
@@ -87,20 +96,31 @@ STATA_LABELS = {
     "age": {"b": "unknown"},
     "grade": {1: "low", 2: "middle", 3: "high"},
 }
-STATA_FORMATS = {"age": "%8.0g", "income": "%12.2fc", "visit": "%tdDD/NN/CCYY", "seen": "%tc", "month": "%tm", "region": "%-12s"}
+STATA_FORMATS = {
+    "age": "%8.0g",
+    "income": "%12.2fc",
+    "visit": "%tdDD/NN/CCYY",
+    "seen": "%tc",
+    "month": "%tm",
+    "region": "%-12s",
+}
 
 
 def stata_file(path: Path, version: int = 15) -> Path:
     rng = np.random.default_rng(6)
-    tagged = [["a", "b", None][i % 3] if rng.random() < 0.15 else None for i in range(N)]
+    sexes = [["a", "b", None][i % 3] if i % 7 == 0 else x for i, x in enumerate(rng.choice([1, 2], N).tolist())]
     frame = pd.DataFrame(
         {
-            "sex": pd.Series([t or x for t, x in zip(tagged, rng.choice([1, 2], N).tolist(), strict=True)], dtype=object),
-            "age": pd.Series(["b" if i % 11 == 0 else x for i, x in enumerate(rng.integers(18, 90, N).tolist())], dtype=object),
+            "sex": pd.Series(sexes, dtype=object),
+            "age": pd.Series(
+                ["b" if i % 11 == 0 else x for i, x in enumerate(rng.integers(18, 90, N).tolist())], dtype=object
+            ),
             "income": np.where(rng.random(N) < 0.1, np.nan, np.round(rng.gamma(2, 900, N), 2)),
             "grade": pd.array(rng.choice([1, 2, 3], N), dtype="Int32"),
             "region": rng.choice(["north", "south", ""], N),
-            "visit": pd.Series(["c" if i % 13 == 0 else int(x) for i, x in enumerate(rng.integers(20_000, 21_500, N))], dtype=object),
+            "visit": pd.Series(
+                ["c" if i % 13 == 0 else int(x) for i, x in enumerate(rng.integers(20_000, 21_500, N))], dtype=object
+            ),
             "seen": [1000 * seconds(datetime.datetime(2020, 5, 17, 8, 0, i % 60), STATA_EPOCH) for i in range(N)],
             "month": pd.array(rng.integers(600, 720, N), dtype="Int32"),
         }
@@ -162,7 +182,12 @@ class TestReadingSPSS:
         table = chaffinch.read(path)
         names = np.array(table.schema["region"].codec.names())[table.code("region")]
         counts = Counter(cells["region"])
-        assert Counter(names) == {"n": counts["n"], "s": counts["s"], "(missing)": counts[""], "(missing NA)": counts["NA"]}
+        assert Counter(names) == {
+            "n": counts["n"],
+            "s": counts["s"],
+            "(missing)": counts[""],
+            "(missing NA)": counts["NA"],
+        }
 
     def test_the_schema_survives_as_toml(self, tmp_path):
         path = spss_file(tmp_path / "a.sav")
@@ -223,15 +248,23 @@ class TestReadingStata:
         path = stata_file(tmp_path / "a.dta")
         cells, _ = raw(path)
         table = chaffinch.read(path)
-        assert {c.name: c.missing for c in table.schema if c.missing} == {"sex": ("a", "b"), "age": ("b",), "visit": ("c",)}
+        assert {c.name: c.missing for c in table.schema if c.missing} == {
+            "sex": ("a", "b"),
+            "age": ("b",),
+            "visit": ("c",),
+        }
         assert table.data.column("sex").type == pa.int32()
         assert table.data.column("visit").type == pa.date32()
         names = np.array(table.schema["sex"].codec.names())[table.code("sex")]
         counts = Counter(cells["sex"])
-        assert counts["a"] and counts["b"]
+        assert min(counts["a"], counts["b"], counts[None]) > 0
         assert Counter(names) == {
-            "1": counts[1], "2": counts[2], "(missing a)": counts["a"], "(missing b)": counts["b"],
-        } | ({"(missing)": counts[None]} if counts[None] else {})  # fmt: skip
+            "1": counts[1],
+            "2": counts[2],
+            "(missing)": counts[None],
+            "(missing a)": counts["a"],
+            "(missing b)": counts["b"],
+        }
         assert not table.schema["age"].nullable
 
     def test_labels_and_titles(self, tmp_path):
@@ -258,8 +291,8 @@ class TestReadingStata:
         rng = np.random.default_rng(3)
         frame = pd.DataFrame(
             {
-                "byte": rng.integers(0, 90, 100).astype(np.int8),
-                "short": rng.integers(0, 900, 100).astype(np.int16),
+                "tiny": rng.integers(0, 90, 100).astype(np.int8),
+                "small": rng.integers(0, 900, 100).astype(np.int16),
                 "single": (rng.integers(0, 900, 100) / 10).astype(np.float32),
             }
         )
@@ -302,7 +335,9 @@ class TestRoundTrip:
         for name in ("sex", "health", "region"):
             assert new_cells[name] == cells[name]
         for name in ("age", "income", "visit"):
-            coded = [value for value in cells[name] if value is None or value < 0 or value in (98, 99, seconds(UNKNOWN_DAY))]
+            coded = [
+                value for value in cells[name] if value is None or value < 0 or value in (98, 99, seconds(UNKNOWN_DAY))
+            ]
             places = [i for i, value in enumerate(cells[name]) if value in coded]
             assert [new_cells[name][i] for i in places] == [cells[name][i] for i in places]
         assert all(value is None or value % 86_400 == 0 for value in new_cells["visit"])
@@ -313,7 +348,11 @@ class TestRoundTrip:
         (cells, told), (new_cells, new_told) = raw(first), raw(second)
         assert new_told.column_names_to_labels == told.column_names_to_labels
         assert new_told.variable_value_labels == told.variable_value_labels == STATA_LABELS
-        assert new_told.missing_user_values == told.missing_user_values == {"sex": ["a", "b"], "age": ["b"], "visit": ["c"]}
+        assert (
+            new_told.missing_user_values
+            == told.missing_user_values
+            == {"sex": ["a", "b"], "age": ["b"], "visit": ["c"]}
+        )
         assert new_told.original_variable_types == told.original_variable_types
         assert new_told.file_label == told.file_label == "A small panel"
         assert new_told.readstat_variable_types == told.readstat_variable_types
@@ -398,7 +437,9 @@ class TestFromOneProgramToAnother:
         assert told.original_variable_types["visit"] == "DATE11"
 
     def test_words_of_a_text_file_become_letters_with_a_label(self, tmp_path):
-        lines = [f"{x},{y}" for x, y in zip(["1", "2", "NA", "?", ""] * 20, ["u", "NA", "w", "", "u"] * 20, strict=True)]
+        lines = [
+            f"{x},{y}" for x, y in zip(["1", "2", "NA", "?", ""] * 20, ["u", "NA", "w", "", "u"] * 20, strict=True)
+        ]
         (tmp_path / "a.csv").write_text("x,y\n" + "\n".join(lines) + "\n")
         table = chaffinch.read(tmp_path / "a.csv")
         again(table).write(tmp_path / "a.dta")
@@ -448,7 +489,7 @@ class TestMissingCodesForSPSS:
             ([-1, -5, 99], [(-1, -1), (-5, -5), (99, 99)]),
             ([-9, -8, -7, -1], [(-9, -1)]),
             ([-9, -8, -7, 99], [(-9, -7), (99, 99)]),
-            ([-9, 97, 98, 99], [(-9, -9), (97, 99)]),
+            ([-9, 97, 98, 99], [(97, 99), (-9, -9)]),
         ],
         ids=["three codes", "a range", "a range and a higher code", "a range and a lower code"],
     )
@@ -494,13 +535,17 @@ class TestWhatFits:
     )  # fmt: skip
     def test_bad_names_are_named(self, tmp_path, ending, name):
         table = chaffinch.read(pa.table({"ok": [1, 2] * 20, name or "ö-": ["u", "w"] * 20}))
-        with pytest.raises(chaffinch.InputError, match=r"(SPSS|Stata) cannot hold columns named so: .*Rename") as caught:
+        with pytest.raises(
+            chaffinch.InputError, match=r"(SPSS|Stata) cannot hold columns named so: .*Rename"
+        ) as caught:
             table.write(tmp_path / f"a.{ending}")
         assert (name or "ö-") in str(caught.value)
         assert "ok," not in str(caught.value)
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize(("ending", "names"), [("sav", ["a.b", "größe", "x" * 64, "a$"]), ("dta", ["_x", "größe", "x" * 32])])
+    @pytest.mark.parametrize(
+        ("ending", "names"), [("sav", ["a.b", "größe", "x" * 64, "a$"]), ("dta", ["_x", "größe", "x" * 32])]
+    )
     def test_good_names_stay(self, tmp_path, ending, names):
         table = chaffinch.read(pa.table({name: ["u", "w"] * 20 for name in ["ok", *names]}))
         table.write(tmp_path / f"a.{ending}")
@@ -522,7 +567,9 @@ class TestWhatFits:
     def test_long_texts_are_cut_at_a_whole_character(self, tmp_path, ending):
         long = "x" + "é" * 500
         text = f'format = "chaffinch-schema"\nversion = 1\n[columns.x]\nkind = "categorical"\ntype = "int64"\ntitle = "{long}"\nlabels = {{ "1" = "{long}" }}\n[columns.y]\nkind = "categorical"\n'
-        chaffinch.read(pa.table({"x": [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)).write(tmp_path / f"a.{ending}")
+        chaffinch.read(pa.table({"x": [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text)).write(
+            tmp_path / f"a.{ending}"
+        )
         _, told = raw(tmp_path / f"a.{ending}")
         assert long.startswith(told.column_labels[0])
         assert len(told.column_labels[0]) == (128 if ending == "sav" else 80)
@@ -530,7 +577,9 @@ class TestWhatFits:
 
     def test_whole_numbers_too_large_for_a_double(self, tmp_path):
         table = chaffinch.read(pa.table({"x": [2**60 + i % 3 for i in range(60)], "y": ["u", "w"] * 30}))
-        with pytest.raises(chaffinch.InputError, match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store"):
+        with pytest.raises(
+            chaffinch.InputError, match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store"
+        ):
             table.write(tmp_path / "a.dta")
 
     def test_numbers_that_stata_would_take_for_missing(self, tmp_path):
@@ -549,9 +598,15 @@ class TestMoments:
     @pytest.mark.parametrize("form", ["sav", "dta"])
     def test_pyreadstat_counts_time_in_the_same_way(self, tmp_path, form):
         """Dates and times that pyreadstat converts come out as the numbers that ours do."""
-        moments = [datetime.datetime(1600, 2, 29, 1, 2, 3), datetime.datetime(1969, 12, 31), datetime.datetime(2024, 2, 29, 23, 59, 59, 123_000)]
+        moments = [
+            datetime.datetime(1600, 2, 29, 1, 2, 3),
+            datetime.datetime(1969, 12, 31),
+            datetime.datetime(2024, 2, 29, 23, 59, 59, 123_000),
+        ]
         days = [moment.date() for moment in moments]
-        frame = pd.DataFrame({"day": pd.Series(days, dtype=object), "moment": pd.Series(moments, dtype="datetime64[ms]")})
+        frame = pd.DataFrame(
+            {"day": pd.Series(days, dtype=object), "moment": pd.Series(moments, dtype="datetime64[ms]")}
+        )
         path = tmp_path / f"a.{form}"
         (pyreadstat.write_sav if form == "sav" else pyreadstat.write_dta)(frame, path)
         cells, _ = raw(path)
@@ -564,7 +619,9 @@ class TestMoments:
 
     def test_a_date_with_a_time_in_it_is_its_day(self, tmp_path):
         path = tmp_path / "a.sav"
-        frame = pd.DataFrame({"x": [seconds(datetime.datetime(2020, 1, 1 + i % 9, 23, 59)) for i in range(40)], "y": 1.0})
+        frame = pd.DataFrame(
+            {"x": [seconds(datetime.datetime(2020, 1, 1 + i % 9, 23, 59)) for i in range(40)], "y": 1.0}
+        )
         pyreadstat.write_sav(frame, path, variable_format={"x": "DATE11"})
         assert chaffinch.read(path).data.column("x")[0].as_py() == datetime.date(2020, 1, 1)
 
@@ -586,7 +643,9 @@ class TestDamage:
             with pytest.raises(chaffinch.FileError, match=r"Cannot read '.*': it is damaged, truncated or"):
                 chaffinch.read(path)
 
-    @pytest.mark.parametrize(("ending", "magic"), [("sav", b"$FL2"), ("sav", b"$FL3"), ("dta", b"<stata_dta>"), ("dta", b"\x72\x02")])
+    @pytest.mark.parametrize(
+        ("ending", "magic"), [("sav", b"$FL2"), ("sav", b"$FL3"), ("dta", b"<stata_dta>"), ("dta", b"\x72\x02")]
+    )
     def test_random_bytes(self, tmp_path, ending, magic):
         for seed in range(30):
             path = tmp_path / f"a.{ending}"
@@ -651,7 +710,9 @@ class TestWithoutTheExtra:
         for ending in ("sav", "dta"):
             with pytest.raises(chaffinch.MissingExtraError) as caught:
                 table.write(tmp_path / f"a.{ending}")
-            assert str(caught.value) == "Writing SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
+            assert (
+                str(caught.value) == "Writing SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
+            )
         assert not list(tmp_path.iterdir())
 
     def test_reading_needs_no_pandas(self, tmp_path, monkeypatch):

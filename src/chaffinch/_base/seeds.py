@@ -6,7 +6,7 @@ import numpy as np
 
 from .errors import InputError
 
-__all__ = ["Seed", "generator"]
+__all__ = ["Seed", "generator", "seed_sequence"]
 
 Seed = int | np.random.SeedSequence | np.random.Generator | None
 
@@ -26,3 +26,17 @@ def generator(seed: Seed = None) -> np.random.Generator:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(f"seed must be a whole number of at least 0, a SeedSequence or a Generator. Got {seed!r}.")
     return np.random.default_rng(int(seed))
+
+
+def seed_sequence(seed: Seed = None) -> np.random.SeedSequence:
+    """Return a SeedSequence from which independent streams can be told apart by number.
+
+    A Generator gives one number of its own as entropy, so two calls with it differ.
+    """
+    if isinstance(seed, np.random.SeedSequence):
+        return seed
+    if isinstance(seed, np.random.Generator):
+        return np.random.SeedSequence(int(seed.integers(2**63)))
+    if seed is not None:
+        generator(seed)  # checks it
+    return np.random.SeedSequence(seed)

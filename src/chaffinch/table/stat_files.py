@@ -52,6 +52,8 @@ _NUMBERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "float"
 def open_stat_file(path: Path, form: str) -> Source:
     """Return an SPSS ("sav") or Stata ("dta") file as a source, with what it says of its columns as labels."""
     file = _File(path, "sav" if form == "sav" else "dta")
+    if not file.ends():
+        raise file.damaged()
     told = file.read(metadataonly=True)[1]
     variables = {name: _variable(file, told, name) for name in told.column_names}
     title = {"file.label": told.file_label} if told.file_label else None
@@ -118,6 +120,13 @@ class _File:
                 ) from None
             raise self.damaged() from None
         return cells, told
+
+    def ends(self) -> bool:
+        """Return whether a Stata file of version 13 or later has its end: the reader would drop lost labels in silence."""
+        with open(self.path, "rb") as handle:
+            start = handle.read(11)
+            handle.seek(-min(64, handle.seek(0, 2)), 2)
+            return start != b"<stata_dta>" or b"</stata_dta>" in handle.read()
 
     def damaged(self) -> FileError:
         return FileError(f"Cannot read '{self.path}': it is damaged, truncated or not of the format it claims.")

@@ -64,5 +64,7 @@ def _new_sets(child: int, placed: list[int], rules: Rules) -> list[Columns]:
     fixed = [p for p in must if p != newest]
     room = rules.most - 1 - len(fixed)
     return [
-        tuple(sorted((newest, *fixed, *more))) for width in range(min(room, len(others)) + 1) for more in combinations(others, width)
+        tuple(sorted((newest, *fixed, *more)))
+        for width in range(min(room, len(others)) + 1)
+        for more in combinations(others, width)
     ]

@@ -34,7 +34,9 @@ class Network:
                 raise InputError(f"Column '{child}' has a parent twice.")
             for parent in parents:
                 if parent not in seen:
-                    raise InputError(f"Column '{child}' stands before its parent '{parent}', or the parent is no column.")
+                    raise InputError(
+                        f"Column '{child}' stands before its parent '{parent}', or the parent is no column."
+                    )
             seen.add(child)
 
     @classmethod

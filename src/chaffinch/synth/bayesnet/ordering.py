@@ -59,12 +59,16 @@ def _families(rules: Rules, pairs: NDArray[np.float64], *, every: bool) -> list[
     out = []
     for child in range(rules.d):
         must = rules.required[child]
-        free = [p for p in np.argsort(-pairs[child], kind="stable").tolist() if rules.allowed[child, p] and p not in must]
+        free = [
+            p for p in np.argsort(-pairs[child], kind="stable").tolist() if rules.allowed[child, p] and p not in must
+        ]
         room = rules.most - len(must)
         if not every:
             free = free[: _closest(room)]
         sets = [
-            tuple(sorted((*must, *more))) for width in range(min(room, len(free)) + 1) for more in combinations(free, width)
+            tuple(sorted((*must, *more)))
+            for width in range(min(room, len(free)) + 1)
+            for more in combinations(free, width)
         ]
         out.append(sets)
     return out
@@ -74,7 +78,11 @@ def _closest(room: int) -> int:
     """Return how many closest columns give no more than about 300 sets of at most `room`."""
     n, total = room, 0
     while True:
-        total = sum(len(list(combinations(range(n + 1), width))) for width in range(room + 1)) if n < 40 else MOST_FAMILIES + 1
+        total = (
+            sum(len(list(combinations(range(n + 1), width))) for width in range(room + 1))
+            if n < 40
+            else MOST_FAMILIES + 1
+        )
         if total > MOST_FAMILIES:
             return max(n, room)
         n += 1

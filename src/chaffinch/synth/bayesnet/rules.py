@@ -153,11 +153,15 @@ def _check(
         raise InputError(f"sensitive names a column twice: {listed(sensitive)}.")
     if order is not None and sorted(order) != sorted(names):
         missing = [name for name in names if name not in order]
-        raise InputError(f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}.")
+        raise InputError(
+            f"order must name every column once. Missing: {listed(missing) or 'none, but one stands twice'}."
+        )
     if root is not None and order is not None and order[0] != root:
         raise InputError(f"The root '{root}' is not the first column of the order. Leave one of the two out.")
     if root is not None and sensitive and label not in (None, root):
-        raise InputError(f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'.")
+        raise InputError(
+            f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'."
+        )
     for parent, child in [*require, *forbid]:
         if parent == child:
             raise InputError(f"An edge needs two columns. Got {parent}:{child}.")

@@ -60,10 +60,12 @@ class Scores:
         """Return I(child; parents) less the penalty for the free cells of the family.
 
         Free cells: the levels of the child less one, times the combinations of parents that occur less one. (Counting
-        only the cells that occur lets families through whose every combination is unique.)
+        only the cells that occur lets families through whose every combination is unique.) With x free cells a record
+        the penalty is x + x^2 / 2 times `penalty`: what chance gives, and more where cells are as many as records.
         """
         free = (self.known.filled((child,)) - 1) * (self.known.filled(parents) - 1)
-        return self.known.information(child, parents) - self.penalty * free / max(self.n_rows, 1)
+        share = free / max(self.n_rows, 1)
+        return self.known.information(child, parents) - self.penalty * share * (1 + share / 2)
 
     def pairwise(self, child: int, parents: Columns) -> float:
         """Return the sum of I(child; parent) over the parents."""

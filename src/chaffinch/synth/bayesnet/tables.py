@@ -59,7 +59,7 @@ class Level:
             and (n == 0 or (self.starts[0] == 0 and self.starts[-1] == len(self.codes)))
             and bool((np.diff(self.starts) > 0).all())
             and bool((np.diff(self.keys) > 0).all())
-            and (n == 0 or (0 <= self.keys[0] and self.keys[-1] < prod(self.sizes)))
+            and (n == 0 or (self.keys[0] >= 0 and self.keys[-1] < prod(self.sizes)))
             and bool(np.isfinite(self.weights).all() and (self.weights > 0).all())
         )
         if not sound:

@@ -1,0 +1,8 @@
+"""Synthesisers: settings that fit a model, models that draw tables."""
+
+from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
+from .independent import Independent
+from .model_file import load_model
+from .protocol import Model, Synthesiser
+
+__all__ = ["BayesNet", "BayesNetModel", "Evolution", "Independent", "Model", "Network", "Synthesiser", "load_model"]

@@ -1,0 +1,128 @@
+"""Drawing rows given values of any columns, exactly.
+
+Columns with a given value are set; the others are drawn in order. A row is then accepted with probability
+
+    product over given columns of  P(value | its parents) / max over parents of P(value | parents)
+
+which is rejection sampling from the network's own conditional distribution: what is accepted has exactly that distribution.
+Values of columns without parents cost nothing; the rarer the given values are under what precedes them, the more
+rows are drawn for one that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, SchemaError, unknown_name
+from ...table.codec import Categories
+from ...table.encode import encode_column
+from ...table.schema import Column
+from ...table.types import parse_type
+from .tables import ConditionalTable
+
+if TYPE_CHECKING:
+    from .model import BayesNetModel
+
+__all__ = ["Evidence"]
+
+MOST_DRAWS = 50_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Given codes of some columns of a model, and the largest probability that each can have."""
+
+    model: BayesNetModel
+    codes: Mapping[str, int]
+    bounds: Mapping[str, float]
+
+    @classmethod
+    def of(cls, model: BayesNetModel, given: Mapping[str, Any]) -> Evidence:
+        """Return the evidence that values amount to; raise where one cannot occur."""
+        codes, bounds = {}, {}
+        for name, value in given.items():
+            if name not in model.schema.names:
+                raise unknown_name("column", name, model.schema.names)
+            codes[name] = _code(model.schema[name], value)
+            table = model.tables[model.network.order.index(name)]
+            bounds[name] = _largest(table, codes[name])
+            if bounds[name] <= 0:
+                raise InputError(
+                    f"The value given for '{name}' cannot occur in this model. Give another, or leave it out."
+                )
+        return cls(model, codes, bounds)
+
+    def draw(self, n_rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint32]]:
+        """Return codes of rows that have the given values."""
+        names = self.model.schema.names
+        kept: list[dict[str, NDArray[np.uint32]]] = []
+        have, drawn, size = 0, 0, max(n_rows, 1024)
+        while have < n_rows:
+            if drawn > MOST_DRAWS and have * 1_000_000 < drawn:
+                raise InputError(
+                    "The given values occur together less than once in a million rows of this model, or never. "
+                    "Give fewer, or others."
+                )
+            fixed = {name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()}
+            codes = self.model.draw_codes(size, rng, fixed)
+            stay = rng.random(size) < self._share(codes)
+            kept.append({name: codes[name][stay] for name in names})
+            have, drawn = have + int(stay.sum()), drawn + size
+            rate = max(have / drawn, 1e-5)
+            size = int(min(max((n_rows - have) / rate * 1.1, 1024), 1 << 20))
+        return {
+            name: np.concatenate([part[name] for part in kept] or [np.empty(0, np.uint32)])[:n_rows] for name in names
+        }
+
+    def _share(self, codes: Mapping[str, NDArray[np.uint32]]) -> NDArray[np.float64]:
+        out = np.ones(len(next(iter(codes.values()))))
+        for name, bound in self.bounds.items():
+            table = self.model.tables[self.model.network.order.index(name)]
+            if table.parents:
+                out *= table.probabilities(codes[name], [codes[p] for p in table.parents]) / bound
+        return out
+
+
+def _largest(table: ConditionalTable, code: int) -> float:
+    """Return an upper bound of P(code | parents) over all parents: level by level, the best that can be reached."""
+    bound = 0.0
+    for i, level in enumerate(table.levels):
+        if not len(level.keys):
+            continue
+        at = np.flatnonzero(level.codes == code)
+        rows = np.searchsorted(level.starts, at, side="right") - 1
+        weights, totals = level.weights[at], level.totals[rows]
+        a = table.smoothing if i else 0.0
+        reach = float(((weights + a * bound) / (totals + a)).max(initial=0.0))
+        bound = max(bound, reach) if i else reach
+    return min(bound, 1.0)
+
+
+def _code(column: Column, value: Any) -> int:
+    """Return the code of a value as a person writes it: itself, or a word that reads as one; None for missing."""
+    kind = parse_type(column.type)
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    codec = column.codec
+    assert codec is not None
+    if value in codec.missing and not isinstance(value, bool):
+        return codec.n_values + codec.null + codec.missing.index(value)
+    try:
+        array = pa.array(
+            [value if not isinstance(value, str) or pa.types.is_string(inner) else value],
+            type=pa.string() if isinstance(value, str) else None,
+        )
+        array = array.cast(inner)
+        if isinstance(codec, Categories) and array[0].as_py() not in (None, *codec.levels, "(other)"):
+            raise SchemaError
+        return int(encode_column(column, array)[0])
+    except (pa.ArrowException, SchemaError, TypeError):
+        raise InputError(
+            f"The value given for '{column.name}' cannot occur: it is no {column.kind} value of this column. "
+            "`chaffinch describe` shows its common levels."
+        ) from None

@@ -1,0 +1,90 @@
+"""What protection cut, in numbers: information lost on purpose, and what still passes through the label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...counts.counter import Counter
+from ...counts.marginal import Marginal
+from ...counts.scores import mutual_information
+from .rules import Protect
+
+__all__ = ["Cut", "Protection", "protection_of"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A pair of columns that the network keeps apart.
+
+    `information` is their mutual information in the data, `through_label` what remains when they are independent given
+    the label (none without a label). Nats.
+    """
+
+    sensitive: str
+    other: str
+    information: float
+    through_label: float
+
+
+@dataclass(frozen=True)
+class Protection:
+    """How sensitive columns were protected: the way, and every pair that was cut."""
+
+    protect: Protect
+    cuts: tuple[Cut, ...]
+
+    @property
+    def information(self) -> float:
+        """The mutual information of all cut pairs together, in nats."""
+        return sum(cut.information for cut in self.cuts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "protect": self.protect,
+            "cut_information": self.information,
+            "cuts": [
+                {
+                    "sensitive": c.sensitive,
+                    "other": c.other,
+                    "information": c.information,
+                    "through_label": c.through_label,
+                }
+                for c in self.cuts
+            ],
+        }
+
+
+def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str], protect: Protect) -> Protection:
+    """Return the pairs that protection cuts, with what they tell of each other.
+
+    Pairs of a sensitive column and another that is neither sensitive nor the label; with "separate" also pairs of
+    sensitive columns.
+    """
+    hidden = list(sensitive)
+    pairs = [(s, o) for s in hidden for o in counter.schema.names if o not in hidden and o != label]
+    if protect == "separate":
+        pairs += [(a, b) for i, a in enumerate(hidden) for b in hidden[i + 1 :]]
+    mentioned = sorted({name for pair in pairs for name in pair})
+    joints = counter.marginals(pairs)
+    given = dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True)) if label else {}
+    cuts = []
+    for (s, o), joint in zip(pairs, joints, strict=True):
+        through = _through(given[s], given[o]) if given else 0.0
+        cuts.append(Cut(s, o, mutual_information(joint), through))
+    return Protection(protect, tuple(cuts))
+
+
+def _through(one: Marginal, other: Marginal) -> float:
+    """Return the mutual information of two columns that are independent given the label.
+
+    P(a, b) = sum over labels of P(label, a) P(label, b) / P(label).
+    """
+    a, b = np.asarray(one.dense(), dtype=np.float64), np.asarray(other.dense(), dtype=np.float64)
+    weight = np.maximum(a.sum(axis=1), 1e-300)
+    mixed = (a / weight[:, None]).T @ b
+    return mutual_information(Marginal((one.columns[1], other.columns[1]), mixed.shape, mixed))

@@ -1,0 +1,208 @@
+"""What to learn: the settings of a Bayesian-network synthesiser, and its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ..._base.errors import InputError, unknown_name
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, generator
+from ...counts.counter import Counter
+from ...counts.entropies import Columns
+from ...counts.memory import MemoryCounter
+from ...table.table import Table
+from .genetic import Evolution, genetic_search
+from .greedy import greedy_search
+from .model import BayesNetModel, Fitted
+from .network import Network
+from .ordering import ordering_search
+from .protection import protection_of
+from .rules import Protect, Rules, make_rules
+from .scores import PENALTY, Score, Scores
+from .tables import table_from_marginal
+
+__all__ = ["SMOOTHING", "BayesNet"]
+
+Search = Literal["ordering", "greedy", "genetic"]
+Edge = tuple[str, str]
+
+SMOOTHING = 1.0
+"""Weight of fewer parents, in records. See docs/design/0005."""
+
+_SCORES: dict[str, tuple[Score, ...]] = {
+    "ordering": ("penalised", "pairwise", "joint"),
+    "greedy": ("joint", "penalised"),
+    "genetic": ("pairwise",),
+}
+
+
+@dataclass(frozen=True)
+class BayesNet:
+    """A synthesiser that learns a Bayesian network of at most `parents` parents for each column.
+
+    Parameters
+    ----------
+    parents
+        The most parents of a column (k in the papers).
+    search
+        "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (P0).
+    score
+        "penalised", "pairwise" or "joint"; each search has its own default, the first of those it can use.
+    label, sensitive, protect
+        Sensitive columns are cut off from all but the label ("separate") or from all but the label and each
+        other ("together").
+    keep
+        Columns to be kept when a given table is completed: nothing else becomes their parent.
+    require, forbid, order, root, network
+        Edges (parent, child) that must or must not be; a fixed order; a fixed first column; or the whole network.
+    smoothing
+        How much, in records, fewer parents weigh in each conditional distribution; 0 turns it off.
+    penalty
+        What each free cell of a family costs under "penalised", in nats.
+    evolution
+        The parameters of the genetic search.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, chaffinch
+    >>> table = chaffinch.read(pa.table({"a": ["x", "y"] * 30, "b": ["p", "q"] * 30}))
+    >>> model = BayesNet(parents=1).fit(table, seed=1)
+    >>> len(model.network.edges), model.sample(5, seed=2).n_rows
+    (1, 5)
+    """
+
+    parents: int = 3
+    search: Search = "ordering"
+    score: Score | None = None
+    label: str | None = None
+    sensitive: tuple[str, ...] = ()
+    protect: Protect = "separate"
+    keep: tuple[str, ...] = ()
+    require: tuple[Edge, ...] = ()
+    forbid: tuple[Edge, ...] = ()
+    order: tuple[str, ...] | None = None
+    root: str | None = None
+    network: Network | None = None
+    smoothing: float = SMOOTHING
+    penalty: float = PENALTY
+    evolution: Evolution = field(default_factory=Evolution)
+
+    def __post_init__(self) -> None:
+        for name in ("sensitive", "keep", "order"):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                raise InputError(f"{name} is a list of columns. Got the text '{value}': write ('{value}',).")
+            if value is not None:
+                object.__setattr__(self, name, tuple(value))
+        for name in ("require", "forbid"):
+            object.__setattr__(self, name, tuple(_edge(edge) for edge in getattr(self, name)))
+        if self.parents < 1:
+            raise InputError(f"parents must be at least 1. Got {self.parents}.")
+        if self.search not in _SCORES:
+            raise unknown_name("search", self.search, _SCORES)
+        if self.score is not None and self.score not in _SCORES[self.search]:
+            raise unknown_name(f"score for {self.search} search", self.score, _SCORES[self.search])
+        if not np.isfinite(self.smoothing) or self.smoothing < 0:
+            raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
+        if not np.isfinite(self.penalty) or self.penalty < 0:
+            raise InputError(f"penalty must be at least 0. Got {self.penalty}.")
+
+    def fit(self, data: Table | Counter, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+        """Return a model of a table, or of whatever a counter counts."""
+        counter: Counter = MemoryCounter(data) if isinstance(data, Table) else data
+        names = counter.schema.names
+        rules = make_rules(
+            names,
+            most=self.parents,
+            label=self.label,
+            sensitive=self.sensitive,
+            protect=self.protect,
+            keep=self.keep,
+            require=self.require,
+            forbid=self.forbid,
+            order=self.order,
+            root=self.root,
+        )
+        scores = Scores(counter, penalty=self.penalty)
+        progress("searching the network", -1)
+        parents, fitness = self._structure(scores, rules, generator(seed))
+        progress("counting the tables", -1)
+        strongest = [sorted(chosen, key=lambda p: -scores.joint(i, (p,))) for i, chosen in enumerate(parents)]
+        network = _network(rules, strongest, label=self.label if self.sensitive else None)
+        cliques = [(*network[name], name) for name in network.order]
+        tables = tuple(table_from_marginal(m, smoothing=self.smoothing) for m in counter.marginals(cliques))
+        strengths = tuple(scores.joint(names.index(child), (names.index(parent),)) for parent, child in network.edges)
+        fitted = Fitted(
+            method="bayesnet",
+            search="given" if self.network is not None else self.search,
+            score=self._score,
+            fitness=fitness,
+            strengths=strengths,
+            label=self.label,
+            sensitive=self.sensitive,
+            kept=self.keep,
+            protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
+            n_rows=counter.n_rows,
+            parents=self.parents,
+        )
+        return BayesNetModel(counter.schema, network, tables, fitted)
+
+    @property
+    def _score(self) -> Score:
+        return self.score or _SCORES[self.search][0]
+
+    def _structure(self, scores: Scores, rules: Rules, rng: np.random.Generator) -> tuple[list[Columns], float]:
+        if self.network is not None:
+            return self._given(scores, rules)
+        if self.search == "genetic":
+            pairs = scores.pairs()
+            parents, _ = genetic_search(pairs, rules, rng, self.evolution)
+            return parents, sum(float(pairs[i, list(p)].sum()) for i, p in enumerate(parents))
+        if self.search == "greedy":
+            parents = greedy_search(scores, rules, rng, score=self._score)
+            value = getattr(scores, self._score)
+            return parents, float(sum(value(i, p) for i, p in enumerate(parents)))
+        return ordering_search(scores, rules, rng, score=self._score)
+
+    def _given(self, scores: Scores, rules: Rules) -> tuple[list[Columns], float]:
+        """Return the parents of the given network, checked against the rules."""
+        assert self.network is not None
+        names = rules.names
+        if sorted(self.network.order) != sorted(names):
+            raise InputError("The given network must have the columns of the table, each once.")
+        parents: list[Columns] = []
+        for i, name in enumerate(names):
+            chosen = tuple(sorted(names.index(p) for p in self.network[name]))
+            if len(chosen) > self.parents:
+                raise InputError(
+                    f"The given network gives '{name}' {len(chosen)} parents, but parents = {self.parents}. Raise it."
+                )
+            for parent in chosen:
+                if not rules.allowed[i, parent]:
+                    raise InputError(
+                        f"The given network has the edge {names[parent]}:{name}, which protection or a rule forbids."
+                    )
+            for parent in rules.required[i]:
+                if parent not in chosen:
+                    raise InputError(f"The given network lacks the edge {names[parent]}:{name}, which is required.")
+            parents.append(chosen)
+        return parents, sum(scores.joint(i, p) for i, p in enumerate(parents))
+
+
+def _edge(edge: Edge) -> Edge:
+    if isinstance(edge, str) or len(edge) != 2:
+        raise InputError(f"An edge is a pair (parent, child). Got {edge!r}.")
+    return (edge[0], edge[1])
+
+
+def _network(rules: Rules, parents: Sequence[Sequence[int]], *, label: str | None) -> Network:
+    """Return the network, columns in the order of the blocks where parents allow it."""
+    early = [rules.names[i] for block in rules.blocks for i in block]
+    if label is not None:
+        early = [label, *(name for name in early if name != label)]
+    edges = [(rules.names[p], rules.names[i]) for i, chosen in enumerate(parents) for p in chosen]
+    return Network.of(rules.names, edges, first=early)
