@@ -69,7 +69,7 @@ def four_way(n_rows: int, n_columns: int, n_tables: int = 40) -> list[list[objec
 
     def duckdb_group_by():
         for clique in named:
-            base.execute(f"select {', '.join(clique)}, count(*) from t group by all").to_arrow_table()
+            base.sql(f"select {', '.join(clique)}, count(*) from t group by all").to_arrow_table()
 
     one, two = MemoryCounter(table, threads=1), MemoryCounter(table)
     peers = {

@@ -67,7 +67,7 @@ def test_describe_hides_small_counts(tmp_path):
     assert "once" not in shown
     found = json.loads((tmp_path / "d.json").read_text())
     assert found["columns"][1]["missing"] == "<10"
-    assert found["columns"][0]["common"] == [{"level": "common", "records": "40"}]
+    assert found["columns"][0]["common"] == [{"level": "common", "records": 40}]
     assert (tmp_path / "d.html").read_text().startswith("<!doctype html>")
 
 
@@ -78,7 +78,7 @@ def test_describe_hides_small_counts(tmp_path):
         (["describe", "t.csv", "--schema", "none.toml"], "No such file: 'none.toml'"),
         (["describe", "t.csv", "--json", "no/such/folder.json"], "there is no folder"),
         (["schema", "t.csv", "-o", "."], "it is a folder"),
-        (["schema", "t.csv", "--rare", "polo"], "Unknown value of --rare 'polo'. Did you mean 'pool'"),
+        (["schema", "t.csv", "--rare", "polo"], "Unknown --rare mode 'polo'. Did you mean 'pool'"),
         (["schema", "t.csv", "--encoding", "x"], "Unknown encoding"),
         (["schema", "t.csv", "--threads", "0"], "threads must be at least 1"),
         (["schema", "latin.csv"], "--encoding cp1252"),

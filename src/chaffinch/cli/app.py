@@ -15,7 +15,11 @@ import typer
 from .. import __version__
 from .._base.errors import ChaffinchError
 from .describe import describe
+from .fit import fit
+from .inspect import inspect
+from .sample import sample
 from .schema import schema
+from .synth import synth
 
 __all__ = ["app", "main"]
 
@@ -25,8 +29,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-app.command()(schema)
-app.command()(describe)
+for command in (schema, describe, synth, fit, sample, inspect):
+    app.command()(command)
 
 
 def _version(wanted: bool) -> None:

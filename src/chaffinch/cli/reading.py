@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import typer
 
@@ -11,18 +12,28 @@ from .._base.errors import unknown_name
 from .._base.progress import Progress
 from ..table import Note, Scan, scan
 
-__all__ = ["scan_input", "show_notes"]
+__all__ = ["check_rare", "plain_delimiter", "scan_input", "show_notes"]
 
 
 def scan_input(
     path: Path, *, schema: Path | None, encoding: str, delimiter: str | None, rare: str, progress: Progress
 ) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
-    if rare not in ("pool", "keep"):
-        raise unknown_name("value of --rare", rare, ("pool", "keep"))
-    if delimiter is not None:
-        delimiter = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-    return scan(path, schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)  # type: ignore[arg-type]
+    return scan(
+        path, schema, encoding=encoding, delimiter=plain_delimiter(delimiter), rare=check_rare(rare), progress=progress
+    )
+
+
+def check_rare(rare: str) -> Literal["pool", "keep"]:
+    """Return the value of --rare, or raise."""
+    if rare == "pool" or rare == "keep":
+        return rare  # type: ignore[return-value]
+    raise unknown_name("--rare mode", rare, ("pool", "keep"))
+
+
+def plain_delimiter(delimiter: str | None) -> str | None:
+    """Return the delimiter itself where it was given by name."""
+    return None if delimiter is None else {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
 
 
 def show_notes(notes: Iterable[Note]) -> None:

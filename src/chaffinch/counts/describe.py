@@ -8,6 +8,7 @@ from typing import Any
 from .._base.html import html_table
 from .._base.masking import SHOWN_FROM, about
 from ..table.codec import Categories
+from ..table.encode import level_labels
 from ..table.schema import Column
 from .counter import Counter
 from .marginal import Marginal
@@ -26,8 +27,8 @@ class ColumnDescription:
     role: str
     type: str
     levels: int | None
-    missing: str
-    common: tuple[tuple[str, str], ...]
+    missing: int | str
+    common: tuple[tuple[str, int | str], ...]
     reason: str
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +71,7 @@ class Description:
                 column.kind,
                 column.role,
                 "" if column.levels is None else str(column.levels),
-                column.missing,
+                str(column.missing),
                 ", ".join(level for level, _ in column.common),
             )
             for column in self.columns
@@ -104,7 +105,7 @@ def _column(column: Column, marginal: Marginal | None) -> ColumnDescription:
     shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= SHOWN_FROM]
     if not isinstance(codec, Categories):
         shown = [code for code in shown if code in set(codec.atom_codes.tolist())]
-    level_names = codec.names()
+    level_names = level_labels(column)
     common = tuple((level_names[code], about(values[code])) for code in shown[:MOST_COMMON])
     missing = about(counts[codec.n_values :].sum())
     return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason)

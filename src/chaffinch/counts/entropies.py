@@ -8,6 +8,7 @@ engines the marginals are counted, a bounded number of cells at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -132,4 +133,4 @@ def _in_memory(counter: MemoryCounter, sets: list[Columns]) -> tuple[NDArray[np.
 
 def _parts(n: int, parts: int) -> list[slice]:
     edges = np.linspace(0, n, min(parts, n) + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in zip(edges, edges[1:], strict=False) if b > a]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a]

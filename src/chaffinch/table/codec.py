@@ -145,29 +145,28 @@ class Intervals:
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[Any]:
         """Return a number for each value code: the atom itself, or a draw from the bin's sketch."""
+        from .drawing import draw_numbers
+
         out = np.zeros(len(codes), dtype=self.atoms.dtype)
-        draws = rng.random(len(codes))
-        is_atom, index = self._of_code
-        chosen = index[codes]
-        atom = is_atom[codes]
-        out[atom] = self.atoms[chosen[atom]]
-        order = np.argsort(np.where(atom, -1, chosen), kind="stable")
-        ends = np.searchsorted(np.where(atom, -1, chosen)[order], np.arange(len(self.starts) + 1))
-        for b, knots in enumerate(self.knots):
-            rows = order[ends[b] : ends[b + 1]]
-            if len(rows):
-                out[rows] = self._inside(b, np.interp(draws[rows], *knots))
+        scale = 0.0 if self.whole or self.decimals is None else 10.0**self.decimals
+        step = float(self.step) if self.whole else 0.0
+        draw_numbers(out, codes, rng.random(len(codes)), *self._layout, step, scale)
         return out
 
     def names(self) -> list[str]:
         """Return a readable name for each code."""
-        names = [""] * self.n_values
-        for code, atom in zip(self.atom_codes, self.atoms, strict=True):
-            names[code] = f"{atom:g}" if not self.whole else str(atom)
-        for b, code in enumerate(self.bin_codes):
-            low, high = self._ends(b)
-            names[code] = f"{low:g} to {high:g}"
+        low, high = self.ranges()
+        ends = [(f"{a:g}", f"{b:g}") if not self.whole else (str(a), str(b)) for a, b in zip(low, high, strict=True)]
+        names = [first if first == last else f"{first} to {last}" for first, last in ends]
         return [*names, *_missing_names(self)]
+
+    def ranges(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the lowest and the highest number of each value code; the same one for an atom."""
+        is_atom, index, atoms, _, _, _, first, last = self._layout
+        low, high = np.zeros(self.n_values, dtype=atoms.dtype), np.zeros(self.n_values, dtype=atoms.dtype)
+        low[is_atom] = high[is_atom] = atoms[index[is_atom]]
+        low[~is_atom], high[~is_atom] = first[index[~is_atom]], last[index[~is_atom]]
+        return low, high
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `codec_from_dict` reads."""
@@ -210,13 +209,24 @@ class Intervals:
         return self._search(np.arange(lo, lo + span, dtype=np.int64))
 
     @cached_property
-    def _of_code(self) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    def _layout(self) -> tuple[NDArray[Any], ...]:
+        """What the drawing loop needs: what each code is, the atoms, and the bins' quantile functions end to end."""
         is_atom = np.zeros(self.n_values, dtype=bool)
         index = np.zeros(self.n_values, dtype=np.int64)
         is_atom[self.atom_codes] = True
         index[self.atom_codes] = np.arange(len(self.atoms))
         index[self.bin_codes] = np.arange(len(self.starts))
-        return is_atom, index
+        ranks, values = np.concatenate([np.empty((2, 0)), *self.knots], axis=1)
+        offsets = np.cumsum([0, *(knot.shape[1] for knot in self.knots)])
+        first, last = np.array([self._on_grid(*self._ends(b)) for b in range(len(self.starts))]).reshape(-1, 2).T
+        return is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy()
+
+    def _on_grid(self, low: float, high: float) -> tuple[float, float]:
+        """The lowest and the highest number of a bin that is a whole multiple of the step, where there is one."""
+        if not self.whole:
+            return low, high
+        first, last = -(-int(np.ceil(low)) // self.step) * self.step, int(np.floor(high)) // self.step * self.step
+        return (first, last) if first <= last else (np.ceil(low), np.floor(high))
 
     def _ends(self, b: int) -> tuple[float, float]:
         """The lowest and the highest number that may be drawn for a bin; both encode to it."""
@@ -229,41 +239,6 @@ class Intervals:
         if self.decimals is not None:
             return low, float(np.round(above - 10.0**-self.decimals, self.decimals))
         return low, float(np.nextafter(above, -np.inf))
-
-    def _inside(self, b: int, drawn: NDArray[np.float64]) -> NDArray[Any]:
-        """Round draws to the column's grid, keep them inside their bin and off the atoms."""
-        low, high = self._ends(b)
-        if self.whole:
-            grid = np.rint(drawn / self.step).astype(np.int64) * self.step
-            first, last = -(-int(np.ceil(low)) // self.step) * self.step, int(np.floor(high)) // self.step * self.step
-            if first > last:  # declared edges closer than a step
-                first, last = int(np.ceil(low)), int(np.floor(high))
-            numbers: NDArray[Any] = np.clip(grid, first, last)
-        else:
-            numbers = drawn if self.decimals is None else np.round(drawn, self.decimals)
-            numbers = np.clip(numbers, low, high)
-        return self._off_atoms(b, numbers, low, high)
-
-    def _off_atoms(self, b: int, numbers: NDArray[Any], low: float, high: float) -> NDArray[Any]:
-        """Move a draw that fell on an atom to the nearest number of the bin that is none, below or above in turn."""
-        hit = np.isin(numbers, self.atoms) if len(self.atoms) else np.zeros(len(numbers), dtype=bool)
-        reach = 1
-        while hit.any() and reach <= 2 * len(self.atoms) + 2:
-            for sign in (-1, 1):
-                rows = np.flatnonzero(hit)
-                moved = self._neighbour(numbers[rows], sign * reach)
-                fits = (moved >= low) & (moved <= high) & ~np.isin(moved, self.atoms)
-                numbers[rows[fits]] = moved[fits]
-                hit[rows[fits]] = False
-            reach += 1
-        return numbers
-
-    def _neighbour(self, numbers: NDArray[Any], steps: int) -> NDArray[Any]:
-        if self.whole:
-            return np.asarray(numbers + steps * self.step)
-        if self.decimals is not None:
-            return np.asarray(np.round(numbers + steps * 10.0**-self.decimals, self.decimals))
-        return np.asarray(np.nextafter(numbers, np.inf if steps > 0 else -np.inf))
 
 
 Codec = Categories | Intervals

@@ -16,7 +16,7 @@ from .grid import from_numbers, to_numbers
 from .schema import Column
 from .types import is_numeric, is_words, parse_type, value_type
 
-__all__ = ["decode_column", "encode_column", "missing_words"]
+__all__ = ["decode_column", "encode_column", "level_labels", "missing_words"]
 
 Codes1D = NDArray[np.unsignedinteger[Any]]
 
@@ -252,3 +252,21 @@ def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array |
     words = pa.array([code if isinstance(code, str) else None for code in codec.missing], type=pa.string())
     index = codes.astype(np.int64) - first
     return words.take(pa.array(np.maximum(index, 0), mask=index < 0))
+
+
+def level_labels(column: Column) -> list[str]:
+    """Return a readable name for each code of a column: words, numbers, ranges; dates and times as such."""
+    codec = column.codec
+    if codec is None:
+        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    names = codec.names()
+    kind = parse_type(column.type)
+    if not isinstance(codec, Intervals) or not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+        return names
+    low, high = codec.ranges()
+    words = [
+        from_numbers(ends, np.ones(len(ends), dtype=bool), kind).cast(pa.string()).to_pylist() for ends in (low, high)
+    ]
+    for code, (first, last) in enumerate(zip(*words, strict=True)):
+        names[code] = first if first == last else f"{first} to {last}"
+    return names

@@ -52,9 +52,13 @@ _NUMBERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "float"
 def open_stat_file(path: Path, form: str) -> Source:
     """Return an SPSS ("sav") or Stata ("dta") file as a source, with what it says of its columns as labels."""
     file = _File(path, "sav" if form == "sav" else "dta")
-    if not file.ends():
+    if form == "sav":
+        check_sav(path)
+    elif not file.ends():
         raise file.damaged()
     told = file.read(metadataonly=True)[1]
+    if None in told.column_names:
+        raise file.damaged()
     variables = {name: _variable(file, told, name) for name in told.column_names}
     title = {"file.label": told.file_label} if told.file_label else None
     schema = pa.schema([variable.field() for variable in variables.values()], metadata=title)
@@ -100,8 +104,6 @@ class _File:
         """Return cells by column, and what the file says of them. Errors quote nothing of the file."""
         package = _pyreadstat("Reading")
         read = package.read_sav if self.form == "sav" else package.read_dta
-        if self.form == "sav":
-            check_sav(self.path)
         try:
             cells, told = read(
                 str(self.path.absolute()),

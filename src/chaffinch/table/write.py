@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,6 @@ FORMATS = {
     ".sav": "sav",
     ".dta": "dta",
 }
-QUOTED = '[",\\n\\r]'
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -112,7 +112,7 @@ def _lines(table: Table, start: int, length: int, delimiter: str) -> bytes:
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
             if spelled is not None:
-                words = pc.coalesce(spelled, words)
+                words = pc.coalesce(_quote(spelled, delimiter), words)
         cells.append(pc.fill_null(words, ""))
     lines = pc.binary_join_element_wise(*cells, delimiter)
     return "".join(f"{line}\n" for line in lines.to_pylist()).encode()
@@ -121,7 +121,7 @@ def _lines(table: Table, start: int, length: int, delimiter: str) -> bytes:
 def _quote(words: pa.Array, delimiter: str) -> pa.Array:
     """Put words in quotes where a delimiter, a quote or a line break needs it."""
     words = words.cast(pa.string())
-    risky = pc.match_substring_regex(words, QUOTED.replace(",", delimiter))
+    risky = pc.match_substring_regex(words, f'["\\n\\r{re.escape(delimiter)}]')
     if not pc.any(risky).as_py():
         return words
     doubled = pc.replace_substring(words, '"', '""')

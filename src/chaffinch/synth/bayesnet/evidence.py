@@ -12,7 +12,7 @@ rows are drawn for one that stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,9 +20,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, SchemaError, unknown_name
-from ...table.codec import Categories
+from ...table.codec import Categories, Intervals
 from ...table.encode import encode_column
 from ...table.schema import Column
+from ...table.table import Table
 from ...table.types import parse_type
 from .tables import ConditionalTable
 
@@ -36,27 +37,28 @@ MOST_DRAWS = 50_000_000
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Given codes of some columns of a model, and the largest probability that each can have."""
+    """Given codes and values of some columns of a model, and the largest probability that each can have."""
 
     model: BayesNetModel
     codes: Mapping[str, int]
     bounds: Mapping[str, float]
+    values: Mapping[str, pa.Scalar]
 
     @classmethod
     def of(cls, model: BayesNetModel, given: Mapping[str, Any]) -> Evidence:
         """Return the evidence that values amount to; raise where one cannot occur."""
-        codes, bounds = {}, {}
+        codes, bounds, values = {}, {}, {}
         for name, value in given.items():
             if name not in model.schema.names:
                 raise unknown_name("column", name, model.schema.names)
-            codes[name] = _code(model.schema[name], value)
+            codes[name], values[name] = _code(model.schema[name], value)
             table = model.tables[model.network.order.index(name)]
             bounds[name] = _largest(table, codes[name])
             if bounds[name] <= 0:
                 raise InputError(
                     f"The value given for '{name}' cannot occur in this model. Give another, or leave it out."
                 )
-        return cls(model, codes, bounds)
+        return cls(model, codes, bounds, values)
 
     def draw(self, n_rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint32]]:
         """Return codes of rows that have the given values."""
@@ -79,6 +81,15 @@ class Evidence:
         return {
             name: np.concatenate([part[name] for part in kept] or [np.empty(0, np.uint32)])[:n_rows] for name in names
         }
+
+    def stamped(self, table: Table) -> Table:
+        """Return the table with the given numbers themselves where a bin was drawn from."""
+        data = table.data
+        for name, value in self.values.items():
+            if value.is_valid and isinstance(self.model.schema[name].codec, Intervals):
+                at = data.column_names.index(name)
+                data = data.set_column(at, data.schema.field(name), pa.repeat(value, table.n_rows))
+        return replace(table, data=data)
 
     def _share(self, codes: Mapping[str, NDArray[np.uint32]]) -> NDArray[np.float64]:
         out = np.ones(len(next(iter(codes.values()))))
@@ -104,23 +115,19 @@ def _largest(table: ConditionalTable, code: int) -> float:
     return min(bound, 1.0)
 
 
-def _code(column: Column, value: Any) -> int:
-    """Return the code of a value as a person writes it: itself, or a word that reads as one; None for missing."""
+def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
+    """Return the code of a value as a person writes it (itself, a word that reads as one, None for missing), and the value."""
     kind = parse_type(column.type)
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     codec = column.codec
     assert codec is not None
     if value in codec.missing and not isinstance(value, bool):
-        return codec.n_values + codec.null + codec.missing.index(value)
+        return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
     try:
-        array = pa.array(
-            [value if not isinstance(value, str) or pa.types.is_string(inner) else value],
-            type=pa.string() if isinstance(value, str) else None,
-        )
-        array = array.cast(inner)
+        array = pa.array([value], type=pa.string() if isinstance(value, str) else None).cast(inner)
         if isinstance(codec, Categories) and array[0].as_py() not in (None, *codec.levels, "(other)"):
             raise SchemaError
-        return int(encode_column(column, array)[0])
+        return int(encode_column(column, array)[0]), array[0]
     except (pa.ArrowException, SchemaError, TypeError):
         raise InputError(
             f"The value given for '{column.name}' cannot occur: it is no {column.kind} value of this column. "

@@ -212,7 +212,8 @@ class BayesNetModel:
             known = {name: codes[at:stop] for name, codes in fixed.items()}
             codes = self.draw_codes(stop - at, rng, known) if evidence is None else evidence.draw(stop - at, rng)
             arrays = [codes[name] for name in self.schema.names]
-            return Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=like)
+            table = Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=like)
+            return table if evidence is None else evidence.stamped(table)
 
         for first in range(0, len(starts), 2 * workers):
             yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)

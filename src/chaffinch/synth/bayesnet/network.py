@@ -97,8 +97,8 @@ def find_cycle(columns: Sequence[str], edges: Iterable[tuple[str, str]]) -> list
             state[root], path = 1, [root]
         while stack:
             node, rest = stack[-1]
-            child = next(rest, None)
-            if child is None:
+            child = next(rest, "")
+            if not child:
                 state[node] = 2
                 stack.pop()
                 path.pop()

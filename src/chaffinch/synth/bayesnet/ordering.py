@@ -40,10 +40,7 @@ def ordering_search(
         scores.ask((child, parents) for child, sets in enumerate(families) for parents in sets)
     value = _values(scores, pairs, score)
     weighed = [np.array([value(child, parents) for parents in sets]) for child, sets in enumerate(families)]
-    if rules.d <= EXACT:
-        chosen = _exact(families, weighed, rules)
-    else:
-        chosen = _local(families, weighed, rules, pairs, rng)
+    chosen = _exact(families, weighed, rules) if rules.d <= EXACT else _local(families, weighed, rules, pairs, rng)
     return [families[i][c] for i, c in enumerate(chosen)], float(sum(weighed[i][c] for i, c in enumerate(chosen)))
 
 

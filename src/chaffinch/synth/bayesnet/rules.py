@@ -110,15 +110,15 @@ def make_rules(
             for parent in range(d):
                 allowed[child, parent] &= place[parent] < place[child]
         blocks = [tuple(at[name] for name in order)]
-    for parent, child in forbid:
-        allowed[at[child], at[parent]] = False
-    for parent, child in require:
-        if not allowed[at[child], at[parent]]:
+    for source, target in forbid:
+        allowed[at[target], at[source]] = False
+    for source, target in require:
+        if not allowed[at[target], at[source]]:
             raise InputError(
-                f"The edge {parent}:{child} is required, but protection, a kept column, the order, the root or a forbidden edge "
+                f"The edge {source}:{target} is required, but protection, a kept column, the order, the root or a forbidden edge "
                 "rules it out. Drop one of the two."
             )
-        must[at[child]].add(at[parent])
+        must[at[target]].add(at[source])
     for i, parents in enumerate(must):
         if len(parents) > most:
             raise InputError(f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it.")

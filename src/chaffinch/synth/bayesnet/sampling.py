@@ -47,9 +47,9 @@ class Sampler:
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(
+def _draw(  # type: ignore[no-untyped-def]
     out, parents, uniform, smoothing, sizes, keys, first_key, lookup, first_lookup, starts, codes, cumulated, totals
-):  # type: ignore[no-untyped-def]
+):
     """Draw a code for each row.
 
     From all parents to none: with probability c / (c + a) the code comes from the combination's own entries, otherwise from

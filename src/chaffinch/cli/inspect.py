@@ -1,0 +1,67 @@
+"""`chaffinch inspect`: what a model holds: its network, strengths, and what is protected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .options import JsonOut, Quiet, SeedIn, Threads, write_json
+from .sample import ModelIn
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    model: ModelIn,
+    svg: Annotated[Path | None, typer.Option(help="Draw the network into this SVG file.")] = None,
+    json: JsonOut = None,
+    seed: SeedIn = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Print a model's network: each column with its parents, how much they tell of it, and what protection cut."""
+    import sys
+
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    from .._base.safe_files import check_writable, write_text
+    from ..report.network import network_svg
+    from ..synth import load_model
+
+    for path in (svg, json):
+        if path is not None:
+            check_writable(path)
+    loaded = load_model(model)
+    if json is not None:
+        write_json(json, loaded.to_dict())
+    if svg is not None:
+        write_text(svg, network_svg(loaded))
+    fitted = loaded.fitted
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    console.print(
+        f"{len(loaded.network.order)} columns, {len(loaded.network.edges)} edges, at most {fitted.parents} parents; "
+        f"search {fitted.search}, score {fitted.score}, fitness {fitted.fitness:.4f}",
+        markup=False,
+    )
+    strength = dict(zip(loaded.network.edges, fitted.strengths, strict=True))
+    table = RichTable("column", "role", "parents (mutual information, nats)", box=None, pad_edge=False)
+    for name in loaded.network.order:
+        role = "label" if name == fitted.label else "sensitive" if name in fitted.sensitive else ""
+        table.add_row(name, role, ", ".join(f"{p} {strength[p, name]:.3f}" for p in loaded.network[name]))
+    console.print(table)
+    if fitted.protection is not None:
+        protection = fitted.protection
+        console.print(
+            f"Protected ({protection.protect}): {', '.join(fitted.sensitive)}. {len(protection.cuts)} links cut, "
+            f"{protection.information:.3f} nats of mutual information in all; "
+            f"{sum(cut.through_label for cut in protection.cuts):.3f} nats still pass through the label.",
+            markup=False,
+        )
+        for cut in sorted(protection.cuts, key=lambda c: -c.information)[:10]:
+            console.print(
+                f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut, {cut.through_label:.3f} through the label",
+                markup=False,
+            )

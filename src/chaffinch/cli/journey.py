@@ -1,0 +1,170 @@
+"""Read, fit, draw, write: the steps that several commands share, timed and accounted for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from .._base.progress import Progress
+from .._base.seeds import seed_sequence
+from ..synth import BayesNet, BayesNetModel, Independent
+from ..table import Table, read, table_writer
+from ..table.write import file_format
+from .reading import check_rare, plain_delimiter, show_notes
+
+__all__ = ["Journey", "copy_paths", "equal_rows", "names_of"]
+
+
+def names_of(words: str | None) -> tuple[str, ...]:
+    """Return the names in a comma-separated list.
+
+    Examples
+    --------
+    >>> names_of("a, b")
+    ('a', 'b')
+    """
+    return tuple(word.strip() for word in (words or "").split(",") if word.strip())
+
+
+def copy_paths(output: Path, copies: int) -> list[Path]:
+    """Return where each of several syntheses goes: OUT itself for one, OUT-1, OUT-2 ... for more."""
+    file_format(output)
+    if copies == 1:
+        return [output]
+    stem, dot, ending = output.name.partition(".")
+    return [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, copies + 1)]
+
+
+def equal_rows(original: Table, synthetic: Table) -> float:
+    """Return the share of synthetic rows whose codes all equal those of some original row."""
+    if not synthetic.n_rows:
+        return 0.0
+    seen, found = (
+        np.ascontiguousarray(np.stack([table.code(n).astype(np.uint32) for n in original.schema.names], axis=1))
+        .view([("", np.uint32)] * len(original.schema.names))
+        .ravel()
+        for table in (original, synthetic)
+    )
+    return float(np.isin(found, seen).mean())
+
+
+@dataclass
+class Journey:
+    """One run of a command: what was read, learnt and written, and how long each took."""
+
+    quiet: bool
+    threads: int | None
+    seed: int | None
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+    shares: list[float] = field(default_factory=list)
+    rows: int = 0
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add the time of a block to a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def read(self, path: Path, *, schema: Path | None, encoding: str, delimiter: str | None, rare: str) -> Table:
+        """Return the input table; say what was dropped, pooled or pointed out."""
+        with self.timed("read"):
+            table = read(
+                path,
+                schema,
+                encoding=encoding,
+                delimiter=plain_delimiter(delimiter),
+                rare=check_rare(rare),
+                progress=self.progress,
+            )
+        if not self.quiet:
+            show_notes(table.notes)
+        return table
+
+    def fit(self, settings: BayesNet | Independent, table: Table) -> BayesNetModel:
+        """Return the fitted model."""
+        self._estimate(settings, table)
+        with self.timed("fit"):
+            return settings.fit(table, seed=self._stream(0), progress=self.progress)
+
+    def draw(
+        self, model: BayesNetModel, table: Table, outputs: Sequence[Path], *, rows: int | None, keep: tuple[str, ...]
+    ) -> None:
+        """Draw and write each synthesis, batch by batch."""
+        self.rows = table.n_rows if rows is None else rows
+        for i, path in enumerate(outputs, start=1):
+            equal = 0.0
+            with table_writer(path) as write:
+                for batch in self._batches(model, table, keep, self._stream(i)):
+                    with self.timed("write"):
+                        write(batch)
+                    equal += equal_rows(table, batch) * batch.n_rows
+            self.shares.append(equal / max(self.rows, 1))
+
+    def _batches(self, model: BayesNetModel, table: Table, keep: tuple[str, ...], seed: Any) -> Iterator[Table]:
+        if keep:
+            with self.timed("sample"):
+                whole = model.complete(table, keep=keep, seed=seed, threads=self.threads)
+            yield whole
+            return
+        batches = model.batches(self.rows, seed=seed, like=table, threads=self.threads, progress=self.progress)
+        while True:
+            with self.timed("sample"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def account(self, model: BayesNetModel, table: Table) -> dict[str, Any]:
+        """Return the run as plain data: what was made, of what, how, and how long it took."""
+        return {
+            "format": "chaffinch-synthesis",
+            "version": 1,
+            "rows": self.rows,
+            "columns": [column.name for column in table.schema if column.written],
+            "seed": self.seed,
+            "network": model.to_dict(),
+            "notes": [{"column": n.column, "what": n.what, "why": n.sentence} for n in table.notes],
+            "copies": len(self.shares),
+            "rows_equal_to_an_original": self.shares[0] if len(self.shares) == 1 else self.shares,
+            "run": {
+                "seconds": {step: round(self.seconds.get(step, 0.0), 6) for step in ("read", "fit", "sample", "write")}
+            },
+        }
+
+    def say(self, outputs: Sequence[Path], model: Path | None) -> None:
+        """Say where the files are and how many rows equal an original one."""
+        for path, share in zip(outputs, self.shares, strict=True):
+            typer.echo(
+                f"Wrote {path}: {self.rows:,} rows; {share:.1%} equal an original row, codes compared.", err=True
+            )
+        if model is not None:
+            typer.echo(f"Wrote {model}: it holds counts of records, confidential.", err=True)
+
+    def _stream(self, number: int) -> np.random.SeedSequence | None:
+        """An own random stream for the fit and for each synthesis; None without a seed."""
+        if self.seed is None:
+            return None
+        return np.random.SeedSequence(seed_sequence(self.seed).entropy, spawn_key=(number,))
+
+    def _estimate(self, settings: BayesNet | Independent, table: Table) -> None:
+        """Say before long work how long it may take, from the number of column sets to be counted."""
+        if self.quiet or not isinstance(settings, BayesNet):
+            return
+        from math import comb
+
+        d = len(table.schema.names)
+        width = 1 if settings.search == "genetic" else settings.parents
+        sets = sum(comb(d, w) for w in range(1, width + 2)) if d <= 16 or settings.search == "greedy" else d * 600
+        seconds = sets * table.n_rows * 4e-9 / 2
+        if seconds > 5:
+            gigabytes = table.n_rows * (4 * (settings.parents + 1) * 2 + 2 * d) / 2**30
+            typer.echo(f"Learning the network will take about {seconds:,.0f} s and {gigabytes:.1f} GiB.", err=True)
