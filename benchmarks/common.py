@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import platform
 import time
@@ -31,16 +32,33 @@ def machine(*packages: str) -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     names = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", *packages))
-    return f"{cores} cores, {memory:.0f} GiB, Python {platform.python_version()}, {names}"
+    return f"{cores} cores ({processor()}), {memory:.0f} GiB, Python {platform.python_version()}, {names}"
 
 
-def save(name: str, head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Write rows to results/NAME.csv and print them."""
+def processor() -> str:
+    """Return the name of the processor, as far as the system tells it."""
+    listed = Path("/proc/cpuinfo")
+    lines = listed.read_text().splitlines() if listed.exists() else []
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def show(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print rows under a head, in columns."""
+    widths = [max(len(str(row[i])) for row in (head, *rows)) for i in range(len(head))]
+    for row in (head, *rows):
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    print()
+
+
+def save(name: str, head: Sequence[str], rows: Sequence[Sequence[object]], *packages: str) -> None:
+    """Write rows to results/NAME.csv, note the machine and the versions in results/machines.json, and print the rows."""
     RESULTS.mkdir(exist_ok=True)
     with open(RESULTS / f"{name}.csv", "w", newline="") as handle:
         writer = csv.writer(handle)
         writer.writerow(head)
         writer.writerows(rows)
-    widths = [max(len(str(row[i])) for row in (head, *rows)) for i in range(len(head))]
-    for row in (head, *rows):
-        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths, strict=True)))
+    noted = RESULTS / "machines.json"
+    machines = json.loads(noted.read_text()) if noted.exists() else {}
+    machines[name] = machine(*packages)
+    noted.write_text(json.dumps(dict(sorted(machines.items())), indent=2) + "\n")
+    show(head, rows)

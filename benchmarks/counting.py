@@ -107,4 +107,4 @@ def adult_pairs() -> list[list[object]]:
 if __name__ == "__main__":
     print(machine("polars", "duckdb"))
     rows = [*four_way(48_842, 15), *four_way(300_000, 31), *adult_pairs()]
-    save("counting", ["what", "how", "ms", "ns per row", "times ours"], rows)
+    save("counting", ["what", "how", "ms", "ns per row", "times ours"], rows, "polars", "duckdb")

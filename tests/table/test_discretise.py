@@ -147,6 +147,14 @@ def test_draws_stay_off_the_atoms():
     assert np.array_equal(codec.encode(inside), np.tile(codec.encode(values), 20))
 
 
+def test_draws_stay_off_declared_missing_codes():
+    ages = np.random.default_rng(0).integers(0, 120, 5000)
+    codec = fit(ages[ages != 99], missing=(99,))
+    drawn = draw(codec, np.tile(codec.encode(ages[ages != 99]), 5))
+    assert not (drawn == 99).any()
+    assert (drawn == 98).any()
+
+
 def test_a_constant_column_and_a_very_small_one():
     assert draw(fit(np.full(30, 7)), [0, 0]).tolist() == [7, 7]
     few = fit(np.array([1.0, 2.0, 6.0]))

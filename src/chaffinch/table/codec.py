@@ -162,7 +162,7 @@ class Intervals:
 
     def ranges(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the lowest and the highest number of each value code; the same one for an atom."""
-        is_atom, index, atoms, _, _, _, first, last = self._layout
+        is_atom, index, atoms, _, _, _, first, last, _ = self._layout
         low, high = np.zeros(self.n_values, dtype=atoms.dtype), np.zeros(self.n_values, dtype=atoms.dtype)
         low[is_atom] = high[is_atom] = atoms[index[is_atom]]
         low[~is_atom], high[~is_atom] = first[index[~is_atom]], last[index[~is_atom]]
@@ -210,7 +210,7 @@ class Intervals:
 
     @cached_property
     def _layout(self) -> tuple[NDArray[Any], ...]:
-        """What the drawing loop needs: what each code is, the atoms, and the bins' quantile functions end to end."""
+        """What the drawing loop needs: what each code is, the atoms, the bins' quantile functions, and what no draw may hit."""
         is_atom = np.zeros(self.n_values, dtype=bool)
         index = np.zeros(self.n_values, dtype=np.int64)
         is_atom[self.atom_codes] = True
@@ -219,7 +219,11 @@ class Intervals:
         ranks, values = np.concatenate([np.empty((2, 0)), *self.knots], axis=1)
         offsets = np.cumsum([0, *(knot.shape[1] for knot in self.knots)])
         first, last = np.array([self._on_grid(*self._ends(b)) for b in range(len(self.starts))]).reshape(-1, 2).T
-        return is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy()
+        codes = [
+            code for code in self.missing if not isinstance(code, str | bool) and (code == int(code) or not self.whole)
+        ]
+        avoid = np.unique(np.concatenate([self.atoms, np.array(codes, dtype=self.atoms.dtype)]))
+        return is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy(), avoid
 
     def _on_grid(self, low: float, high: float) -> tuple[float, float]:
         """The lowest and the highest number of a bin that is a whole multiple of the step, where there is one."""

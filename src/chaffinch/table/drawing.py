@@ -9,17 +9,17 @@ __all__ = ["draw_numbers"]
 
 
 @numba.njit(nogil=True, cache=True)
-def _on(value, atoms):  # type: ignore[no-untyped-def]
-    at = np.searchsorted(atoms, value)
-    return at < atoms.size and atoms[at] == value
+def _on(value, listed):  # type: ignore[no-untyped-def]
+    at = np.searchsorted(listed, value)
+    return at < listed.size and listed[at] == value
 
 
 @numba.njit(nogil=True, cache=True)
-def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offsets, first, last, step, scale):  # type: ignore[no-untyped-def]
+def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offsets, first, last, avoid, step, scale):  # type: ignore[no-untyped-def]
     """Fill in a number for each code: the atom, or a draw from the bin's quantile function.
 
     A draw is rounded to a multiple of `step` (above 0), or else to 1 / `scale` (above 0), kept between `first` and
-    `last` of its bin, and moved to the nearest number of the bin that is no atom.
+    `last` of its bin, and moved to the nearest number of the bin that is not to be avoided (atoms, missing codes).
     """
     for i in range(codes.size):
         code = codes[i]
@@ -39,18 +39,18 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
             x = np.rint(x * scale) / scale
         low, high = first[at], last[at]
         x = min(max(x, low), high)
-        if atoms.size and _on(x, atoms):
-            for reach in range(1, 2 * atoms.size + 3):
+        if avoid.size and _on(x, avoid):
+            for reach in range(1, 2 * avoid.size + 3):
                 if step > 0:
                     below, above = x - reach * step, x + reach * step
                 elif scale > 0:
                     below, above = np.rint(x * scale - reach) / scale, np.rint(x * scale + reach) / scale
                 else:
                     below, above = np.nextafter(x, -np.inf), np.nextafter(x, np.inf)
-                if below >= low and not _on(below, atoms):
+                if below >= low and not _on(below, avoid):
                     x = below
                     break
-                if above <= high and not _on(above, atoms):
+                if above <= high and not _on(above, avoid):
                     x = above
                     break
         out[i] = x

@@ -82,15 +82,15 @@ CONTRADICTIONS = {
     ),
     "forbidden link from the label": (
         {"label": "income", "sensitive": ["sex"], "forbid": [("income", "sex")]},
-        "income:sex",
+        "Sensitive column 'sex' has the label as its only parent, but .* a forbidden edge rules income:sex out",
     ),
     "sensitive before the label": (
         {"label": "income", "sensitive": ["sex"], "order": ("sex", "income", "age", "job", "region")},
-        "income:sex",
+        "the label 'income' comes first: the order cannot begin with 'sex'",
     ),
     "sensitive kept, its label drawn": (
         {"label": "income", "sensitive": ["sex"], "keep": ["sex"]},
-        "income:sex",
+        "Sensitive column 'sex' has the label as its only parent, but a kept column .* rules income:sex out",
     ),
 }
 

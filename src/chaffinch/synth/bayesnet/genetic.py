@@ -65,12 +65,25 @@ def genetic_search(
         evolution.generations, rng,
     )  # fmt: skip
     place = np.empty(d, dtype=np.int64)
-    place[order] = np.arange(d)
+    place[_repaired(order, rules)] = np.arange(d)
     out: list[Columns] = []
     for child in range(d):
-        valid = {int(p) for p in lists[child] if place[p] < place[child] and rules.allowed[child, p]}
-        out.append(tuple(sorted(valid | set(rules.required[child]))))
+        chosen = list(rules.required[child])  # the parents that count in `_fitness`: required ones, then as listed
+        for p in map(int, lists[child]):
+            if place[p] < place[child] and rules.allowed[child, p] and p not in chosen and len(chosen) < k:
+                chosen.append(p)
+        out.append(tuple(sorted(chosen)))
     return out, history
+
+
+def _repaired(order: NDArray[np.int64], rules: Rules) -> list[int]:
+    """Return the order with required parents moved before their children, where evolution has not got there."""
+    left, out = [int(column) for column in order], list[int]()
+    while left:
+        ready = next(c for c in left if all(p in out for p in rules.required[c]))
+        out.append(ready)
+        left.remove(ready)
+    return out
 
 
 @numba.njit(cache=True)

@@ -120,6 +120,12 @@ def make_rules(
             )
         must[at[target]].add(at[source])
     for i, parents in enumerate(must):
+        for parent_at in parents:
+            if not allowed[i, parent_at]:
+                raise InputError(
+                    f"Sensitive column '{names[i]}' has the label as its only parent, but a kept column or a forbidden edge rules "
+                    f"{names[parent_at]}:{names[i]} out. Drop it, keep the label too, or use protect = 'together'."
+                )
         if len(parents) > most:
             raise InputError(f"Column '{names[i]}' must have {len(parents)} parents, but parents = {most}. Raise it.")
     return Rules(
@@ -161,6 +167,10 @@ def _check(
     if root is not None and sensitive and label not in (None, root):
         raise InputError(
             f"With sensitive columns the label '{label}' comes first: it cannot have another root, '{root}'."
+        )
+    if order is not None and sensitive and label not in (None, order[0]):
+        raise InputError(
+            f"With sensitive columns the label '{label}' comes first: the order cannot begin with '{order[0]}'."
         )
     for parent, child in [*require, *forbid]:
         if parent == child:

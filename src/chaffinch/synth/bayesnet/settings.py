@@ -100,6 +100,8 @@ class BayesNet:
                 object.__setattr__(self, name, tuple(value))
         for name in ("require", "forbid"):
             object.__setattr__(self, name, tuple(_edge(edge) for edge in getattr(self, name)))
+        if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer):
+            raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
         if self.parents < 1:
             raise InputError(f"parents must be at least 1. Got {self.parents}.")
         if self.search not in _SCORES:

@@ -1,0 +1,1 @@
+"""Other synthesisers, each in an environment of its own."""
