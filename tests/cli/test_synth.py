@@ -1,0 +1,156 @@
+"""synth, fit, sample and inspect, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+import chaffinch
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
+
+
+def test_the_whole_way(data, tmp_path):
+    out, model, account = tmp_path / "s.csv", tmp_path / "m.chaffinch", tmp_path / "s.json"
+    arguments = [
+        "synth",
+        data / "cmc.csv",
+        "-o",
+        out,
+        "--label",
+        "contraceptive_method",
+        "--sensitive",
+        "wife_age,num_children",
+    ]
+    done = run(*arguments, "--protect", "together", "--model", model, "--seed", 7, "--json", account)
+    assert done.returncode == 0, done.stderr
+    header = (data / "cmc.csv").read_text().splitlines()[0]
+    lines = out.read_text().splitlines()
+    assert lines[0] == header
+    assert len(lines) == 1474
+    told = json.loads(account.read_text())
+    assert told["rows"] == 1473
+    assert told["seed"] == 7
+    assert set(told["run"]["seconds"]) == {"read", "fit", "sample", "write"}
+    assert 0 <= told["rows_equal_to_an_original"] <= 1
+    network = told["network"]
+    assert network["order"][0] == network["label"] == "contraceptive_method"
+    assert {"nodes", "edges", "order", "label", "sensitive", "fitness"} <= set(network)
+    for parent, child in network["edges"]:
+        assert parent not in network["sensitive"] or child in network["sensitive"]
+    first = out.read_bytes()
+    assert run(*arguments, "--protect", "together", "--seed", 7, "--threads", 1, "--quiet").returncode == 0
+    assert out.read_bytes() == first  # same seed, same bytes, whatever the threads
+    seen = run("inspect", model, "--svg", tmp_path / "n.svg", "--json", tmp_path / "n.json")
+    assert seen.returncode == 0
+    assert "Protected (together): wife_age, num_children" in seen.stdout
+    assert json.loads((tmp_path / "n.json").read_text())["edges"] == network["edges"]
+    assert (tmp_path / "n.svg").read_text().startswith("<svg")
+    drawn = run(
+        "sample",
+        model,
+        "-n",
+        50,
+        "-o",
+        tmp_path / "d.parquet",
+        "--given",
+        "wife_religion=1",
+        "--given",
+        "wife_age=30",
+        "--seed",
+        1,
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    table = pq.read_table(tmp_path / "d.parquet")
+    assert table.num_rows == 50
+    assert set(table["wife_religion"].to_pylist()) == {1}
+    assert set(table["wife_age"].to_pylist()) == {30}
+
+
+def test_fit_then_sample_and_any_number_of_rows(data, tmp_path):
+    model = tmp_path / "m.chaffinch"
+    assert (
+        run("fit", data / "diabetes.csv", "-o", model, "--search", "greedy", "--parents", 2, "--seed", 1).returncode
+        == 0
+    )
+    assert oct(model.stat().st_mode)[-3:] == "600"
+    for rows in (0, 1, 70_000):
+        assert run("sample", model, "-n", rows, "-o", tmp_path / "s.parquet", "--seed", 2).returncode == 0
+        assert pq.read_metadata(tmp_path / "s.parquet").num_rows == rows
+    assert run("sample", model, "-o", tmp_path / "s.csv").returncode == 0
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 769
+
+
+def test_copies_and_keep(data, tmp_path):
+    done = run(
+        "synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", "--copies", 3, "--seed", 1, "--method", "independent"
+    )
+    assert done.returncode == 0, done.stderr
+    texts = [(tmp_path / f"s-{i}.csv").read_text() for i in (1, 2, 3)]
+    assert len(set(texts)) == 3
+    assert not (tmp_path / "s.csv").exists()
+    done = run("synth", data / "caesarian.csv", "-o", tmp_path / "k.csv", "--keep", "age,caesarian", "--seed", 1)
+    assert done.returncode == 0, done.stderr
+    came, went = (chaffinch.read(p) for p in (data / "caesarian.csv", tmp_path / "k.csv"))
+    for name in ("age", "caesarian"):
+        assert went.data[name].to_pylist() == came.data[name].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--parents", "0"], "parents must be at least 1. Got 0."),
+        (["--rows", "-1"], "rows must be at least 0"),
+        (["--copies", "0"], "copies must be at least 1"),
+        (["--sensitive", "agee"], "Did you mean 'age'"),
+        (["--sensitive", "age", "--label", "age"], "cannot be the label and sensitive"),
+        (["--require", "age"], "--require takes PARENT:CHILD"),
+        (["--require", "age:caesarian", "--require", "caesarian:age"], "cycle: age -> caesarian -> age"),
+        (["--require", "age:caesarian", "--forbid", "age:caesarian"], "required and forbidden at once"),
+        (["--search", "greddy"], "Did you mean 'greedy'"),
+        (["--score", "pairwise", "--search", "greedy"], "score for greedy search"),
+        (["--method", "ctgan"], "Unknown method 'ctgan'"),
+        (["--keep", "age", "--rows", "5"], "--rows cannot be given"),
+        (["--smoothing", "-1"], "smoothing must be at least 0"),
+        (["--protect", "both", "--sensitive", "age"], "Unknown way to protect 'both'"),
+    ],
+)
+def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, arguments, says):
+    done = run("synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", *arguments)
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_bad_models_and_values(data, tmp_path):
+    (tmp_path / "x.chaffinch").write_text("not a model")
+    for command in (["inspect"], ["sample", "-o", tmp_path / "s.csv"]):
+        done = run(command[0], tmp_path / "x.chaffinch", *command[1:])
+        assert done.returncode == 2
+        assert "is not a Chaffinch model" in done.stderr
+    model = tmp_path / "m.chaffinch"
+    run("fit", data / "caesarian.csv", "-o", model)
+    for given, says in (
+        ("caesarian=7", "cannot occur"),
+        ("nobody=1", "Unknown column"),
+        ("caesarian", "takes COLUMN=VALUE"),
+        ("age=young", "cannot occur"),
+    ):
+        done = run("sample", model, "-o", tmp_path / "s.csv", "--given", given)
+        assert done.returncode == 2, given
+        assert says in done.stderr
+    assert run("sample", model, "-o", tmp_path / "s.xyz").returncode == 2
+    assert not (tmp_path / "s.csv").exists()
