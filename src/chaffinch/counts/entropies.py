@@ -8,7 +8,8 @@ engines the marginals are counted, a bounded number of cells at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from functools import lru_cache
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
@@ -19,10 +20,13 @@ from .counter import Counter
 from .memory import MemoryCounter
 from .scores import entropy
 
-__all__ = ["Columns", "JointEntropies", "joint_entropies"]
+__all__ = ["MOST_MASKED", "Columns", "JointEntropies", "every_entropy", "joint_entropies", "masks_up_to"]
 
 Columns = tuple[int, ...]
 """Positions of columns among the modelled ones, ascending."""
+
+MOST_MASKED = 16
+"""Columns up to which sets are written as bit masks: entropies then stand in an array with a place for every set."""
 
 SCRATCH_CELLS = 1 << 26
 MOST_CELLS = 1 << 25
@@ -69,11 +73,62 @@ class JointEntropies:
         return max(0.0, self.entropy((child,)) + self.entropy(parents) - self.entropy(both))
 
 
+@lru_cache(maxsize=32)
+def masks_up_to(d: int, width: int) -> NDArray[np.int64]:
+    """Return the bit masks of all sets of at most `width` of `d` columns, ascending.
+
+    Examples
+    --------
+    >>> masks_up_to(3, 1).tolist()
+    [0, 1, 2, 4]
+    """
+    masks = np.arange(1 << d, dtype=np.int64)
+    out: NDArray[np.int64] = masks[np.bitwise_count(masks) <= width]
+    out.flags.writeable = False
+    return out
+
+
+def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the entropies and the numbers of filled cells of all sets of at most `width` columns, by bit mask.
+
+    For at most 16 columns. Bit j stands for column j; places of larger sets hold nan and 0.
+    """
+    d = len(counter.schema.names)
+    values, filled = np.full(1 << d, np.nan), np.zeros(1 << d, dtype=np.int64)
+    sets, padded, widths, masks = _every_set(d, min(width, d))
+    if _counted_in_place(counter):
+        values[masks], filled[masks] = _in_memory(counter, sets, padded, widths)  # type: ignore[arg-type]
+    else:
+        values[masks], filled[masks] = _from_marginals(counter, sets)
+    values[0], filled[0] = 0.0, 1
+    return values, filled
+
+
 def joint_entropies(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
-    if isinstance(counter, MemoryCounter) and counter.weight is None and counter.n_rows:
-        return _in_memory(counter, sets)
+    if _counted_in_place(counter):
+        return _in_memory(counter, sets, *_padded(sets))  # type: ignore[arg-type]
     return _from_marginals(counter, sets)
+
+
+def _counted_in_place(counter: Counter) -> bool:
+    return isinstance(counter, MemoryCounter) and counter.weight is None and counter.n_rows > 0
+
+
+@lru_cache(maxsize=32)
+def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """All sets of at most `width` columns: as tuples in the order of words, padded, their widths, their masks."""
+    sets = sorted(columns for w in range(1, width + 1) for columns in combinations(range(d), w))
+    masks = np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
+    return sets, *_padded(sets), masks
+
+
+def _padded(sets: list[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sets as rows of one array, filled up with -1, and their widths."""
+    out = np.full((len(sets), max(len(columns) for columns in sets)), -1, dtype=np.int64)
+    for q, columns in enumerate(sets):
+        out[q, : len(columns)] = columns
+    return out, (out >= 0).sum(axis=1)
 
 
 def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -101,15 +156,13 @@ def _batches(cells: list[int]) -> Iterator[list[int]]:
         yield run
 
 
-def _in_memory(counter: MemoryCounter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _in_memory(
+    counter: MemoryCounter, sets: list[Columns], padded: NDArray[np.int64], widths: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     from . import kernels
 
     codes, n_rows = counter.table.codes, counter.n_rows
-    width = max(len(columns) for columns in sets)
-    padded = np.full((len(sets), width), -1, dtype=np.int64)
-    for q, columns in enumerate(sets):
-        padded[q, : len(columns)] = columns
-    widths = (padded >= 0).sum(axis=1)
+    width = padded.shape[1]
     sizes = np.array(codes.sizes, dtype=np.int64)
     counts = np.arange(n_rows + 2, dtype=np.float64)
     c_log_c = counts * np.log(np.maximum(counts, 1.0))

@@ -152,6 +152,7 @@ def _build(data: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> Ba
                 raise InputError("A table has the wrong type.")
             levels.append(Level(tuple(sizes[p] for p in parents[:i]), keys, starts, codes, weights))
         tables.append(ConditionalTable(name, sizes[name], parents, tuple(levels), float(data["smoothing"][t])))
+        tables[-1].check()
     fitted = dict(data["fitted"])
     if set(fitted) != {f.name for f in fields(Fitted)}:
         raise InputError("The account of the fit has other entries than this release knows.")

@@ -68,7 +68,7 @@ def test_a_penalty_tells_noise_from_a_link(coded):
     rng = np.random.default_rng(1)
     a, noise = rng.integers(0, 4, 2000), rng.integers(0, 20, 2000)
     b = np.where(rng.random(2000) < 0.5, a, rng.integers(0, 4, 2000))
-    scores = Scores(MemoryCounter(coded([a, b, noise], [4, 4, 20])))
+    scores = Scores(MemoryCounter(coded([a, b, noise], [4, 4, 20])), penalty=1.0)  # twice what chance gives
     assert scores.joint(1, (0, 2)) > scores.joint(1, (0,))  # more parents always seem to tell more
     assert scores.penalised(1, (0,)) > scores.penalised(1, (0, 2))
     assert scores.penalised(1, (0,)) > 0

@@ -127,8 +127,10 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
         array = pa.array([value], type=pa.string() if isinstance(value, str) else None).cast(inner)
         if isinstance(codec, Categories) and array[0].as_py() not in (None, *codec.levels, "(other)"):
             raise SchemaError
+        if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
+            raise SchemaError
         return int(encode_column(column, array)[0]), array[0]
-    except (pa.ArrowException, SchemaError, TypeError):
+    except (pa.ArrowException, SchemaError, TypeError, ValueError, OverflowError):
         raise InputError(
             f"The value given for '{column.name}' cannot occur: it is no {column.kind} value of this column. "
             "`chaffinch describe` shows its common levels."

@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ...counts.entropies import Columns
-from .rules import Rules
+from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
+from .rules import Rules, allowed_sets, columns_of
 from .scores import Score, Scores
 
 __all__ = ["greedy_search"]
@@ -32,6 +32,9 @@ def greedy_search(scores: Scores, rules: Rules, rng: np.random.Generator, *, sco
     def place(column: int) -> None:
         placed.append(column)
         left.discard(column)
+        if rules.d <= MOST_MASKED:
+            _update(best, left, placed, rules, scores, score)
+            return
         new = [(child, chosen) for child in left for chosen in _new_sets(child, placed, rules)]
         scores.ask(new)
         for child, chosen in new:
@@ -52,6 +55,27 @@ def greedy_search(scores: Scores, rules: Rules, rng: np.random.Generator, *, sco
         parents[column] = best[column][1]
         place(column)
     return parents
+
+
+def _update(
+    best: dict[int, tuple[float, Columns]],
+    left: set[int],
+    placed: list[int],
+    rules: Rules,
+    scores: Scores,
+    score: Score,
+) -> None:
+    """Weigh the new parent sets of every column that is left, as bit masks; the first of equal ones stays."""
+    newest, before = 1 << placed[-1], sum(1 << p for p in placed)
+    every = masks_up_to(rules.d, min(rules.most, rules.d - 1))
+    new = every[(every & newest != 0) & (every & ~np.int64(before) == 0)]
+    for child in left:
+        sets = allowed_sets(new, child, rules)
+        if len(sets):
+            values = scores.masked(score, child, sets, most=rules.most)
+            top = int(np.argmax(values))
+            if child not in best or values[top] > best[child][0] + 1e-12:
+                best[child] = (float(values[top]), columns_of(int(sets[top])))
 
 
 def _new_sets(child: int, placed: list[int], rules: Rules) -> list[Columns]:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import combinations
+from math import comb
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from ...counts.entropies import Columns
-from .rules import Rules
+from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
+from .rules import Rules, allowed_sets, columns_of
 from .scores import Score, Scores
 
 __all__ = ["EXACT", "ordering_search"]
 
-EXACT = 16
+EXACT = MOST_MASKED
 MOST_FAMILIES = 300
 STARTS = 4
 KICKS = 30
@@ -34,13 +35,15 @@ def ordering_search(
     With few columns every parent set is weighed. With many, each column chooses among the sets of its
     closest columns by mutual information, so that about 300 sets are weighed for each.
     """
+    if rules.d <= EXACT:
+        return _exact(scores, rules, score)
     pairs = scores.pairs()
-    families = _families(rules, pairs, every=rules.d <= EXACT)
+    families = _families(rules, pairs)
     if score != "pairwise":
         scores.ask((child, parents) for child, sets in enumerate(families) for parents in sets)
     value = _values(scores, pairs, score)
     weighed = [np.array([value(child, parents) for parents in sets]) for child, sets in enumerate(families)]
-    chosen = _exact(families, weighed, rules) if rules.d <= EXACT else _local(families, weighed, rules, pairs, rng)
+    chosen = _local(families, weighed, rules, pairs, rng)
     return [families[i][c] for i, c in enumerate(chosen)], float(sum(weighed[i][c] for i, c in enumerate(chosen)))
 
 
@@ -51,7 +54,7 @@ def _values(scores: Scores, pairs: NDArray[np.float64], score: Score) -> Callabl
     return function
 
 
-def _families(rules: Rules, pairs: NDArray[np.float64], *, every: bool) -> list[list[Columns]]:
+def _families(rules: Rules, pairs: NDArray[np.float64]) -> list[list[Columns]]:
     """Return for each column the parent sets to weigh; the smallest that the rules ask for is always one."""
     out = []
     for child in range(rules.d):
@@ -60,7 +63,7 @@ def _families(rules: Rules, pairs: NDArray[np.float64], *, every: bool) -> list[
             p for p in np.argsort(-pairs[child], kind="stable").tolist() if rules.allowed[child, p] and p not in must
         ]
         room = rules.most - len(must)
-        if not every:
+        if room > 1:  # single parents are few: with all of them, one parent gives the maximum spanning tree
             free = free[: _closest(room)]
         sets = [
             tuple(sorted((*must, *more)))
@@ -73,36 +76,32 @@ def _families(rules: Rules, pairs: NDArray[np.float64], *, every: bool) -> list[
 
 def _closest(room: int) -> int:
     """Return how many closest columns give no more than about 300 sets of at most `room`."""
-    n, total = room, 0
-    while True:
-        total = (
-            sum(len(list(combinations(range(n + 1), width))) for width in range(room + 1))
-            if n < 40
-            else MOST_FAMILIES + 1
-        )
-        if total > MOST_FAMILIES:
-            return max(n, room)
+    n = 1
+    while sum(comb(n + 1, width) for width in range(room + 1)) <= MOST_FAMILIES:
         n += 1
+    return n
 
 
-def _exact(families: list[list[Columns]], weighed: list[NDArray[np.float64]], rules: Rules) -> list[int]:
-    """Return the best choice among all orders."""
+def _exact(scores: Scores, rules: Rules, score: Score) -> tuple[list[Columns], float]:
+    """Return the best network of all that the rules allow, and its score."""
     d = rules.d
     best = np.full((d, 1 << d), -np.inf)
-    choice = np.full((d, 1 << d), -1, dtype=np.int32)
+    choice = np.zeros((d, 1 << d), dtype=np.int64)
+    every = masks_up_to(d, min(rules.most, d - 1))
     for child in range(d):
-        for index, (parents, value) in enumerate(zip(families[child], weighed[child], strict=True)):
-            mask = sum(1 << p for p in parents)
-            if value > best[child, mask]:
-                best[child, mask], choice[child, mask] = value, index
-    last = np.full(1 << d, -1, dtype=np.int32)
+        sets = allowed_sets(every, child, rules)
+        best[child, sets] = scores.masked(score, child, sets, most=rules.most)
+        choice[child, sets] = sets
+    last = np.full(1 << d, -1, dtype=np.int64)
     _best_order(best, choice, last)
-    chosen, left = [0] * d, (1 << d) - 1
+    chosen: list[Columns] = [()] * d
+    total, left = 0.0, (1 << d) - 1
     while left:
         child = int(last[left])
         left ^= 1 << child
-        chosen[child] = int(choice[child, left])
-    return chosen
+        total += float(best[child, left])
+        chosen[child] = columns_of(int(choice[child, left]))
+    return chosen, total
 
 
 @numba.njit(cache=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, listed, unknown_name
 from .network import find_cycle
 
-__all__ = ["Protect", "Rules", "make_rules"]
+__all__ = ["Protect", "Rules", "allowed_sets", "columns_of", "make_rules"]
 
 Protect = Literal["separate", "together"]
 Edge = tuple[str, str]
@@ -54,6 +54,24 @@ class Rules:
     def d(self) -> int:
         """The number of columns."""
         return len(self.names)
+
+
+def allowed_sets(masks: NDArray[np.int64], child: int, rules: Rules) -> NDArray[np.int64]:
+    """Return those sets of parents, as bit masks, that a column may have: all required ones and none that is not allowed."""
+    out = int((rules.allowed[child] * (1 << np.arange(rules.d))).sum())
+    must = sum(1 << parent for parent in rules.required[child])
+    return masks[(masks & ~np.int64(out) == 0) & (masks & must == must)]
+
+
+def columns_of(mask: int) -> tuple[int, ...]:
+    """Return the columns of a bit mask.
+
+    Examples
+    --------
+    >>> columns_of(0b1010)
+    (1, 3)
+    """
+    return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
 
 
 def make_rules(

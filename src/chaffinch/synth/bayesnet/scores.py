@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import combinations
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...counts.counter import Counter
-from ...counts.entropies import Columns, JointEntropies
+from ...counts.entropies import MOST_MASKED, Columns, JointEntropies, every_entropy
 
 __all__ = ["PENALTY", "Score", "Scores"]
 
@@ -32,18 +32,54 @@ class Scores:
 
     def __init__(self, counter: Counter, *, penalty: float = PENALTY) -> None:
         self.known = JointEntropies(counter)
+        self.counter = counter
         self.d = len(counter.schema.names)
         self.n_rows = counter.n_rows
         self.penalty = penalty
+        self._masked: tuple[int, NDArray[np.float64], NDArray[np.int64]] | None = None
 
     def pairs(self) -> NDArray[np.float64]:
         """Return the mutual information of all pairs: symmetric, the diagonal 0."""
+        if self.d <= MOST_MASKED:
+            bits = 1 << np.arange(self.d)
+            values, _ = self._by_mask(2)
+            out = values[bits][:, None] + values[bits][None, :] - values[bits[:, None] | bits[None, :]]
+            np.fill_diagonal(out, 0.0)
+            return np.maximum(out, 0.0)
         self.known.ask([(i,) for i in range(self.d)])
         self.known.ask(combinations(range(self.d), 2))
         out = np.zeros((self.d, self.d))
         for i, j in combinations(range(self.d), 2):
             out[i, j] = out[j, i] = self.known.information(i, (j,))
         return out
+
+    def masked(self, score: Score, child: int, parents: NDArray[np.int64], *, most: int) -> NDArray[np.float64]:
+        """Return the scores of a child with many parent sets, given as bit masks; for at most 16 columns.
+
+        `most` is the largest number of parents that will be asked for.
+        """
+        if score == "pairwise":
+            return (parents[:, None] >> np.arange(self.d) & 1) @ self.pairs()[child]
+        values, filled = self._by_mask(most + 1)
+        both = parents | (1 << child)
+        gain = np.maximum(values[1 << child] + values[parents] - values[both], 0.0)
+        if score == "joint":
+            return gain
+        return gain - self._cost((filled[1 << child] - 1) * (filled[parents] - 1))
+
+    def _by_mask(self, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        width = min(width, self.d)
+        if self._masked is None or self._masked[0] < width:
+            self._masked = (width, *every_entropy(self.counter, width))
+        return self._masked[1], self._masked[2]
+
+    def _cost(self, free: Any) -> Any:
+        """Return the penalty for free cells: x + x^2 / 2 times `penalty`, for x free cells a record.
+
+        What chance gives, and more where cells are as many as records.
+        """
+        share = free / max(self.n_rows, 1)
+        return self.penalty * share * (1 + share / 2)
 
     def ask(self, families: Iterable[tuple[int, Columns]]) -> None:
         """Count what the scores of these families need, together."""
@@ -60,12 +96,10 @@ class Scores:
         """Return I(child; parents) less the penalty for the free cells of the family.
 
         Free cells: the levels of the child less one, times the combinations of parents that occur less one. (Counting
-        only the cells that occur lets families through whose every combination is unique.) With x free cells a record
-        the penalty is x + x^2 / 2 times `penalty`: what chance gives, and more where cells are as many as records.
+        only the cells that occur lets families through whose every combination is unique.)
         """
         free = (self.known.filled((child,)) - 1) * (self.known.filled(parents) - 1)
-        share = free / max(self.n_rows, 1)
-        return self.known.information(child, parents) - self.penalty * share * (1 + share / 2)
+        return self.known.information(child, parents) - float(self._cost(free))
 
     def pairwise(self, child: int, parents: Columns) -> float:
         """Return the sum of I(child; parent) over the parents."""

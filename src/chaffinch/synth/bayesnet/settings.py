@@ -133,11 +133,12 @@ class BayesNet:
         progress("searching the network", -1)
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
-        strongest = [sorted(chosen, key=lambda p: -scores.joint(i, (p,))) for i, chosen in enumerate(parents)]
+        pairs = scores.pairs()
+        strongest = [sorted(chosen, key=(-pairs[i]).tolist().__getitem__) for i, chosen in enumerate(parents)]
         network = _network(rules, strongest, label=self.label if self.sensitive else None)
         cliques = [(*network[name], name) for name in network.order]
         tables = tuple(table_from_marginal(m, smoothing=self.smoothing) for m in counter.marginals(cliques))
-        strengths = tuple(scores.joint(names.index(child), (names.index(parent),)) for parent, child in network.edges)
+        strengths = tuple(float(pairs[names.index(child), names.index(p)]) for p, child in network.edges)
         fitted = Fitted(
             method="bayesnet",
             search="given" if self.network is not None else self.search,

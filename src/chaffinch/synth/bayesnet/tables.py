@@ -20,7 +20,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError
+from ..._base.errors import InputError, TooLargeError
 from ...counts.marginal import Marginal
 
 __all__ = ["ConditionalTable", "Level", "table_from_marginal"]
@@ -50,13 +50,14 @@ class Level:
     codes: NDArray[np.uint32]
     weights: NDArray[np.float64]
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise unless the parts fit together: for levels that come from a file."""
         n = len(self.keys)
         sound = (
             prod(self.sizes) < 1 << 62
             and len(self.starts) == n + 1
             and len(self.codes) == len(self.weights)
-            and (n == 0 or (self.starts[0] == 0 and self.starts[-1] == len(self.codes)))
+            and bool(self.starts[0] == 0 and self.starts[-1] == len(self.codes))
             and bool((np.diff(self.starts) > 0).all())
             and bool((np.diff(self.keys) > 0).all())
             and (n == 0 or (self.keys[0] >= 0 and self.keys[-1] < prod(self.sizes)))
@@ -108,7 +109,10 @@ class ConditionalTable:
     levels: tuple[Level, ...]
     smoothing: float
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise unless the levels fit together: for tables that come from a file."""
+        for level in self.levels:
+            level.check()
         if len(self.levels) != len(self.parents) + 1 or len(self.levels[0].keys) != 1:
             raise InputError(f"The table of '{self.child}' needs a level for each number of parents.")
         if not np.isfinite(self.smoothing) or self.smoothing < 0:
@@ -151,27 +155,46 @@ def table_from_marginal(marginal: Marginal, *, smoothing: float) -> ConditionalT
     """
     *parents, child = marginal.columns
     size = marginal.sizes[-1]
-    cells, counts = marginal.nonzero()
-    keep = counts > 0
-    cells, weights = cells[keep], counts[keep].astype(np.float64)
-    levels = []
-    for width in range(len(parents) + 1):
-        sizes = marginal.sizes[:width]
-        key = np.zeros(len(cells), dtype=np.int64)
-        for axis in range(width):
-            key = key * sizes[axis] + cells[:, axis]
-        levels.append(_level(sizes, key, cells[:, -1].astype(np.int64), weights, size))
-    if not len(weights):
+    if prod(marginal.sizes) >= 1 << 62:  # cells are numbered in 64 bits
+        raise TooLargeError(
+            f"The table of '{child}' given its {len(parents)} parents has too many combinations to number. "
+            "Use fewer parents, or fewer levels."
+        )
+    if marginal.cells is None:
+        levels = [_dense_level(marginal, width) for width in range(len(parents) + 1)]
+    else:
+        levels = [_sparse_level(marginal, width) for width in range(len(parents) + 1)]
+    if not len(levels[0].keys):
         every = np.arange(size, dtype=np.uint32)
         levels[0] = Level((), np.zeros(1, dtype=np.int64), np.array([0, size]), every, np.ones(size))
     return ConditionalTable(child, size, tuple(parents), tuple(levels), smoothing)
 
 
-def _level(
-    sizes: tuple[int, ...], key: NDArray[np.int64], code: NDArray[np.int64], weights: NDArray[np.float64], size: int
-) -> Level:
-    cell, inverse = np.unique(key * size + code, return_inverse=True)
-    summed = np.bincount(inverse, weights=weights, minlength=len(cell)).astype(np.float64)
-    keys, starts = np.unique(cell // size, return_index=True)
-    ends = np.append(starts, len(cell)).astype(np.int64)
-    return Level(sizes, keys, ends, (cell % size).astype(np.uint32), summed)
+def _dense_level(marginal: Marginal, width: int) -> Level:
+    """The level of the first `width` parents of a dense marginal: the other parents are summed out."""
+    sizes, size = marginal.sizes[:width], marginal.sizes[-1]
+    summed = marginal.counts.reshape(prod(sizes), -1, size).sum(axis=1).ravel()
+    cells = np.flatnonzero(summed > 0)
+    return _level(sizes, cells, summed[cells].astype(np.float64), size)
+
+
+def _sparse_level(marginal: Marginal, width: int) -> Level:
+    """The same of a sparse marginal: cells that agree on the first `width` parents and the child are added up."""
+    sizes, size = marginal.sizes[:width], marginal.sizes[-1]
+    cells, counts = marginal.nonzero()
+    keep = counts > 0
+    key = np.zeros(int(keep.sum()), dtype=np.int64)
+    for axis, length in zip([*range(width), -1], [*sizes, size], strict=True):
+        key = key * length + cells[keep, axis]
+    cell, inverse = np.unique(key, return_inverse=True)
+    summed = np.bincount(inverse, weights=counts[keep], minlength=len(cell)).astype(np.float64)
+    return _level(sizes, cell, summed, size)
+
+
+def _level(sizes: tuple[int, ...], cells: NDArray[np.int64], weights: NDArray[np.float64], size: int) -> Level:
+    """A level from its filled cells (parents and child), ascending, and their weights."""
+    keys, codes = np.divmod(cells, size)
+    new = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    first = np.flatnonzero(new)
+    return Level(sizes, keys[first], np.concatenate([first, [len(cells)]]), codes.astype(np.uint32), weights)

@@ -1,0 +1,72 @@
+"""Rewrite the tables of benchmarks/README.md from the CSV files in benchmarks/results.
+
+    python benchmarks/tables.py
+
+A table stands between `<!-- NAME -->` and `<!-- /NAME -->`, NAME being that of its CSV file. A missing file is said so.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+
+from common import HERE, RESULTS
+
+README = HERE / "README.md"
+SECTION = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
+
+Row = list[str]
+
+
+def read(name: str) -> list[Row]:
+    """Return the rows of a result, its head first; none where it is absent."""
+    path = RESULTS / f"{name}.csv"
+    if not path.exists():
+        return []
+    with open(path, newline="") as handle:
+        return list(csv.reader(handle))
+
+
+def is_number(cell: str) -> bool:
+    """Return whether a cell reads as a number, or is empty."""
+    return not cell or re.fullmatch(r"[-+]?[\d,]*\.?\d+ ?%?", cell) is not None
+
+
+def markdown(rows: list[Row]) -> str:
+    """Return rows as a Markdown table, columns of numbers to the right."""
+    head, *body = rows
+    right = [all(is_number(row[j]) for row in body) for j in range(len(head))]
+    rule = ["---:" if numbers else "---" for numbers in right]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *body))
+
+
+def only_distance_and_likelihood(rows: list[Row]) -> list[Row]:
+    """Return the paired differences of the default search, without the floored likelihood, which says the same."""
+    head, *body = rows
+    return [head, *(row for row in body if row[2] == "ordering, penalised" and "floored" not in row[4])]
+
+
+CHOSEN: dict[str, Callable[[list[Row]], list[Row]]] = {"heldout_differences": only_distance_and_likelihood}
+
+
+def section(name: str) -> str:
+    """Return the text of one section: its table, and the machine that it was measured on."""
+    rows = read(name)
+    if not rows:
+        return "Not measured yet."
+    noted = RESULTS / "machines.json"
+    machine = json.loads(noted.read_text()).get(name) if noted.exists() else None
+    table = markdown(CHOSEN.get(name, list)(rows))
+    return table + (f"\n\n{machine}." if machine else "")
+
+
+def rewritten(text: str) -> str:
+    """Return the text with each marked section made anew."""
+    return SECTION.sub(lambda found: f"<!-- {found['name']} -->\n{section(found['name'])}\n<!-- /{found['name']} -->", text)
+
+
+if __name__ == "__main__":
+    README.write_text(rewritten(README.read_text()))
+    print(f"Rewrote {len(SECTION.findall(README.read_text()))} tables of benchmarks/README.md.")
