@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import platform
@@ -14,6 +15,17 @@ from pathlib import Path
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 SCRATCH = HERE / "scratch"
+
+
+def source() -> str:
+    """Return a short digest of the library's source, so that results of different states are told apart."""
+    digest = hashlib.sha256()
+    for path in sorted((HERE.parent / "src").rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+SOURCE = source()
 
 
 def best(work: Callable[[], object], *, repeats: int = 7) -> float:
@@ -59,6 +71,8 @@ def save(name: str, head: Sequence[str], rows: Sequence[Sequence[object]], *pack
         writer.writerows(rows)
     noted = RESULTS / "machines.json"
     machines = json.loads(noted.read_text()) if noted.exists() else {}
-    machines[name] = machine(*packages)
+    machines[name] = {"machine": machine(*packages), "source": SOURCE}
     noted.write_text(json.dumps(dict(sorted(machines.items())), indent=2) + "\n")
     show(head, rows)
+    if source() != SOURCE:
+        print(f"The source changed while '{name}' was measured: measure again.")

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable
 
-from common import HERE, RESULTS
+from common import HERE, RESULTS, SOURCE
 
 README = HERE / "README.md"
 SECTION = re.compile(r"<!-- (?P<name>\w+) -->\n.*?<!-- /(?P=name) -->", re.DOTALL)
@@ -56,10 +56,15 @@ def section(name: str) -> str:
     rows = read(name)
     if not rows:
         return "Not measured yet."
-    noted = RESULTS / "machines.json"
-    machine = json.loads(noted.read_text()).get(name) if noted.exists() else None
+    noted = notes().get(name)
     table = markdown(CHOSEN.get(name, list)(rows))
-    return table + (f"\n\n{machine}." if machine else "")
+    return table + (f"\n\n{noted['machine']}." if noted else "")
+
+
+def notes() -> dict[str, dict[str, str]]:
+    """Return the machine and the source that each result was measured with."""
+    path = RESULTS / "machines.json"
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def rewritten(text: str) -> str:
@@ -68,5 +73,10 @@ def rewritten(text: str) -> str:
 
 
 if __name__ == "__main__":
-    README.write_text(rewritten(README.read_text()))
-    print(f"Rewrote {len(SECTION.findall(README.read_text()))} tables of benchmarks/README.md.")
+    text = rewritten(README.read_text())
+    README.write_text(text)
+    names = [found["name"] for found in SECTION.finditer(text)]
+    print(f"Rewrote {len(names)} tables of benchmarks/README.md.")
+    older = [name for name in names if notes().get(name, {}).get("source") != SOURCE]
+    if older:
+        print(f"Measured with another state of the source than now, or unknown: {', '.join(older)}.")

@@ -17,6 +17,7 @@ from .._base.seeds import seed_sequence
 from ..synth import BayesNet, BayesNetModel, Independent
 from ..table import Table, read, table_writer
 from ..table.write import file_format
+from .estimates import say_drawing, say_fitting
 from .reading import check_rare, plain_delimiter, show_notes
 
 __all__ = ["Journey", "copy_paths", "equal_rows", "names_of"]
@@ -91,7 +92,8 @@ class Journey:
 
     def fit(self, settings: BayesNet | Independent, table: Table) -> BayesNetModel:
         """Return the fitted model."""
-        self._estimate(settings, table)
+        if not self.quiet:
+            say_fitting(settings, table.schema, table.n_rows)
         with self.timed("fit"):
             return settings.fit(table, seed=self._stream(0), progress=self.progress)
 
@@ -100,6 +102,8 @@ class Journey:
     ) -> None:
         """Draw and write each synthesis, batch by batch."""
         self.rows = table.n_rows if rows is None else rows
+        if not self.quiet:
+            say_drawing(self.rows, table.schema, len(outputs))
         for i, path in enumerate(outputs, start=1):
             equal = 0.0
             with table_writer(path) as write:
@@ -154,17 +158,3 @@ class Journey:
         if self.seed is None:
             return None
         return np.random.SeedSequence(seed_sequence(self.seed).entropy, spawn_key=(number,))
-
-    def _estimate(self, settings: BayesNet | Independent, table: Table) -> None:
-        """Say before long work how long it may take, from the number of column sets to be counted."""
-        if self.quiet or not isinstance(settings, BayesNet):
-            return
-        from math import comb
-
-        d = len(table.schema.names)
-        width = 1 if settings.search == "genetic" else settings.parents
-        sets = sum(comb(d, w) for w in range(1, width + 2)) if d <= 16 or settings.search == "greedy" else d * 600
-        seconds = sets * table.n_rows * 4e-9 / 2
-        if seconds > 5:
-            gigabytes = table.n_rows * (4 * (settings.parents + 1) * 2 + 2 * d) / 2**30
-            typer.echo(f"Learning the network will take about {seconds:,.0f} s and {gigabytes:.1f} GiB.", err=True)

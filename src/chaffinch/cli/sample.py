@@ -36,6 +36,7 @@ def sample(
     from ..synth import load_model
     from ..table import table_writer
     from ..table.write import file_format
+    from .estimates import say_drawing
 
     file_format(output)
     for path in (output, json):
@@ -45,6 +46,8 @@ def sample(
     fixed = _given(given)
     loaded = load_model(model)
     wanted = loaded.fitted.n_rows if rows is None else rows
+    if not quiet:
+        say_drawing(wanted, loaded.schema)
     start = time.perf_counter()
     with progress_bar(quiet=quiet) as progress, table_writer(output) as write:
         for batch in loaded.batches(wanted, seed=seed, given=fixed, threads=threads, progress=progress):

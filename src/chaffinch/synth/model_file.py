@@ -16,8 +16,9 @@ import numpy as np
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import replacing
-from ..table.codec import codec_from_dict
-from ..table.schema import Column, Schema
+from ..table.codec import Intervals, codec_from_dict
+from ..table.schema import NUMERIC_KINDS, Column, Schema
+from ..table.types import is_numeric, parse_type, value_type
 from .bayesnet.model import BayesNetModel, Fitted
 from .bayesnet.network import Network
 from .bayesnet.protection import Cut, Protection
@@ -75,7 +76,7 @@ def load_model(path: str | os.PathLike[str]) -> BayesNetModel:
         )
     try:
         return _build(data, tensors)
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, ChaffinchError):
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, RecursionError, ChaffinchError):
         raise FileError(f"'{file}' is damaged: its parts do not fit together.") from None
 
 
@@ -127,7 +128,22 @@ def schema_from_dict(data: Any) -> Schema:
             if not isinstance(ready[key], str):
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))
+        _check_column(columns[-1])
     return Schema(tuple(columns), int(data["rare_below"]))
+
+
+def _check_column(column: Column) -> None:
+    """Raise unless values of the column's type can be made of its codes."""
+    if not column.modelled:
+        return
+    kind, codec = value_type(parse_type(column.type)), column.codec
+    if isinstance(codec, Intervals) and not (
+        column.kind in NUMERIC_KINDS
+        and is_numeric(kind)
+        and 1 <= codec.step < 1 << 62
+        and (codec.decimals is None or 0 <= codec.decimals <= 15)
+    ):
+        raise InputError(f"The codes of column '{column.name}' do not go with its kind and type.")
 
 
 def _tuples(value: Any) -> Any:
@@ -138,6 +154,9 @@ def _build(data: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> Ba
     schema = schema_from_dict(data["schema"])
     network = Network(tuple(data["order"]), tuple(tuple(parents) for parents in data["parents"]))
     sizes = dict(zip(schema.names, schema.sizes, strict=True))
+    n_tensors = 4 * sum(len(parents) + 1 for parents in network.parents)
+    if len(tensors) != n_tensors or len(data["smoothing"]) != len(network.order):
+        raise InputError("There are more or fewer tables than the network needs.")
     tables = []
     for t, (name, parents) in enumerate(zip(network.order, network.parents, strict=True)):
         levels = []
@@ -164,4 +183,24 @@ def _build(data: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> Ba
         isinstance(x, float | int) for x in fitted["strengths"]
     ):
         raise InputError("The strengths of the edges are not as many as the edges.")
+    _check_fitted(fitted, schema.names)
     return BayesNetModel(schema, network, tuple(tables), Fitted(**fitted))
+
+
+def _check_fitted(fitted: dict[str, Any], names: tuple[str, ...]) -> None:
+    """Raise unless the account of the fit is of the right types and speaks of the model's columns."""
+    cuts = fitted["protection"].cuts if fitted["protection"] else ()
+    words = [fitted[key] for key in ("method", "search", "score")]
+    numbers = [fitted["fitness"], *fitted["strengths"], *(x for c in cuts for x in (c.information, c.through_label))]
+    whole = [fitted["n_rows"], fitted["parents"]]
+    columns = [*fitted["sensitive"], *fitted["kept"], *(name for c in cuts for name in (c.sensitive, c.other))]
+    columns += [] if fitted["label"] is None else [fitted["label"]]
+    sound = (
+        all(isinstance(word, str) for word in words)
+        and all(isinstance(x, float | int) and np.isfinite(x) for x in numbers)
+        and all(isinstance(x, int) and x >= 0 for x in whole)
+        and all(isinstance(name, str) and name in names for name in columns)
+        and (not fitted["protection"] or fitted["protection"].protect in ("separate", "together"))
+    )
+    if not sound:
+        raise InputError("The account of the fit does not go with the model.")

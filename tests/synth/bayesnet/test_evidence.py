@@ -188,7 +188,9 @@ def test_pooled_and_missing_codes_can_be_given():
 def test_a_missing_code_given_comes_out_as_it_would_be_drawn():
     rng = np.random.default_rng(0)
     numbers = np.where(rng.random(300) < 0.3, -8, rng.integers(20, 60, 300))
-    schema = chaffinch.Schema((chaffinch.Column("x", "integer", type="int64", missing=(-8,)), chaffinch.Column("y", "categorical")))
+    schema = chaffinch.Schema(
+        (chaffinch.Column("x", "integer", type="int64", missing=(-8,)), chaffinch.Column("y", "categorical"))
+    )
     table = chaffinch.read(pa.table({"x": numbers, "y": rng.choice(["p", "q"], 300).tolist()}), schema=schema)
     model = BayesNet(parents=1).fit(table, seed=0)
     assert -8 in model.sample(100, seed=0).data.column("x").to_pylist()

@@ -26,9 +26,11 @@ RULES = {
     ),
     "together": (
         {"label": "c0", "sensitive": ("c1", "c2"), "protect": "together"},
-        lambda edges, a: not any(
-            (e[0] in (1, 2) and e[1] not in (1, 2)) or e[1] == 0 or (e[1] in (1, 2) and e[0] not in (0, 1, 2))
-            for e in edges
+        lambda edges, a: (
+            not any(
+                (e[0] in (1, 2) and e[1] not in (1, 2)) or e[1] == 0 or (e[1] in (1, 2) and e[0] not in (0, 1, 2))
+                for e in edges
+            )
         ),
     ),
     "together, no label": (
@@ -136,7 +138,14 @@ def test_the_local_search_comes_close_and_never_above(score, rule, linked, monke
         assert 0.995 * exact <= local <= exact + 1e-9
 
 
-BUNDLED = ["adult_train.parquet", "adult_test.parquet", "caesarian.csv", "cardio_binned.parquet", "cmc.csv", "diabetes.csv"]
+BUNDLED = [
+    "adult_train.parquet",
+    "adult_test.parquet",
+    "caesarian.csv",
+    "cardio_binned.parquet",
+    "cmc.csv",
+    "diabetes.csv",
+]
 
 
 def bundled(data, name, most_rows):

@@ -75,7 +75,10 @@ CONTRADICTIONS = {
     ),
     "order without a column": ({"order": NAMES[1:]}, r"order must name every column once\. Missing: age"),
     "order with a column twice": ({"order": (*NAMES, "age")}, "one stands twice"),
-    "root not first in the order": ({"order": NAMES, "root": "sex"}, "The root 'sex' is not the first column of the order"),
+    "root not first in the order": (
+        {"order": NAMES, "root": "sex"},
+        "The root 'sex' is not the first column of the order",
+    ),
     "root beside a label": (
         {"label": "income", "sensitive": ["sex"], "root": "age"},
         "the label 'income' comes first: it cannot have another root, 'age'",

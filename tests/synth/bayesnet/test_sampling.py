@@ -24,9 +24,7 @@ SHAPES = {
 
 @pytest.mark.parametrize("smoothing", [0.0, 1.0, 7.5])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_have_the_distribution_of_the_network(
-    shape, smoothing, linked, joint_of, count_cells, assert_drawn_from
-):
+def test_rows_have_the_distribution_of_the_network(shape, smoothing, linked, joint_of, count_cells, assert_drawn_from):
     table = linked(6, [2, 3, 2, 4], 25)  # few records, so that many combinations are unseen and back off
     model = BayesNet(network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing).fit(table)
     drawn = model.sample(100_000, seed=3)
@@ -108,7 +106,9 @@ def test_batches_are_drawn_when_asked_for(linked, monkeypatch):
     model = BayesNet(parents=1).fit(linked(0, [5, 5], 100))
     drawn = []
     monkeypatch.setattr(
-        type(model), "draw_codes", lambda self, n, rng, fixed, _old=type(model).draw_codes: drawn.append(n) or _old(self, n, rng, fixed)
+        type(model),
+        "draw_codes",
+        lambda self, n, rng, fixed, _old=type(model).draw_codes: drawn.append(n) or _old(self, n, rng, fixed),
     )
     rows = model.batches(100_000_000, seed=0, threads=2)
     next(rows)

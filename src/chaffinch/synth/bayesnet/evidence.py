@@ -121,7 +121,7 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     codec = column.codec
     assert codec is not None
-    if value in codec.missing and not isinstance(value, bool):
+    if isinstance(value, str | int | float) and not isinstance(value, bool) and value in codec.missing:
         return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
     try:
         array = pa.array([value], type=pa.string() if isinstance(value, str) else None).cast(inner)

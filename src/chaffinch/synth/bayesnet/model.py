@@ -116,6 +116,7 @@ class BayesNetModel:
                     raise InputError(
                         f"Column '{name}' cannot be kept: its parent '{parent}' is not. Fit with keep = {tuple(keep)}."
                     )
+        self._check_codes(table, keep)
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
         parts = list(self._drawn(table.n_rows, fixed, seed, table, threads, silent, None))
         out = parts[0] if len(parts) == 1 else _joined(parts)
@@ -127,12 +128,22 @@ class BayesNetModel:
 
     def log_likelihood(self, table: Table) -> NDArray[np.float64]:
         """Return the log-probability of each row of a table with the same schema, in nats (minus infinity: impossible)."""
+        self._check_codes(table, self.schema.names)
         total = np.zeros(table.n_rows)
         with np.errstate(divide="ignore"):
             for name, conditional in zip(self.network.order, self.tables, strict=True):
                 parents = [table.code(parent) for parent in conditional.parents]
                 total += np.log(conditional.probabilities(table.code(name), parents))
         return total
+
+    def _check_codes(self, table: Table, names: Sequence[str]) -> None:
+        for name in names:
+            ours, theirs = self.schema[name].codec, table.schema[name].codec
+            if ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict()):
+                raise InputError(
+                    f"Column '{name}' has other codes in this table than in the model. Read it with the model's schema: "
+                    "chaffinch.read(data, schema=model.schema)."
+                )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: JSON and safetensors, readable by its owner only."""

@@ -23,8 +23,13 @@ __all__ = ["PENALTY", "Score", "Scores"]
 
 Score = Literal["pairwise", "joint", "penalised"]
 
-PENALTY = 0.5
-"""Nats that each free cell of a family costs, times the number of records. See docs/design/0005."""
+PENALTY = 0.3
+"""Nats that a free cell of a family costs where records are many. See docs/design/0005."""
+
+FEW = 7.0
+"""How much more a free cell costs where records are few: the penalty grows by 7 / sqrt(records)."""
+
+_DIGITS = 12  # engines differ in the last bits: ties between equivalent networks must not hang on them
 
 
 class Scores:
@@ -45,12 +50,12 @@ class Scores:
             values, _ = self._by_mask(2)
             out = values[bits][:, None] + values[bits][None, :] - values[bits[:, None] | bits[None, :]]
             np.fill_diagonal(out, 0.0)
-            return np.maximum(out, 0.0)
+            return np.round(np.maximum(out, 0.0), _DIGITS)
         self.known.ask([(i,) for i in range(self.d)])
         self.known.ask(combinations(range(self.d), 2))
         out = np.zeros((self.d, self.d))
         for i, j in combinations(range(self.d), 2):
-            out[i, j] = out[j, i] = self.known.information(i, (j,))
+            out[i, j] = out[j, i] = self.joint(i, (j,))
         return out
 
     def masked(self, score: Score, child: int, parents: NDArray[np.int64], *, most: int) -> NDArray[np.float64]:
@@ -62,7 +67,7 @@ class Scores:
             return (parents[:, None] >> np.arange(self.d) & 1) @ self.pairs()[child]
         values, filled = self._by_mask(most + 1)
         both = parents | (1 << child)
-        gain = np.maximum(values[1 << child] + values[parents] - values[both], 0.0)
+        gain = np.round(np.maximum(values[1 << child] + values[parents] - values[both], 0.0), _DIGITS)
         if score == "joint":
             return gain
         return gain - self._cost((filled[1 << child] - 1) * (filled[parents] - 1))
@@ -74,12 +79,13 @@ class Scores:
         return self._masked[1], self._masked[2]
 
     def _cost(self, free: Any) -> Any:
-        """Return the penalty for free cells: x + x^2 / 2 times `penalty`, for x free cells a record.
+        """Return the penalty for free cells: x + x^2 / 2 times the price of one, for x free cells a record.
 
-        What chance gives, and more where cells are as many as records.
+        What chance gives, and more where cells are as many as records; a cell is dearer where records are few.
         """
         share = free / max(self.n_rows, 1)
-        return self.penalty * share * (1 + share / 2)
+        price = self.penalty * (1 + FEW / np.sqrt(max(self.n_rows, 1)))
+        return price * share * (1 + share / 2)
 
     def ask(self, families: Iterable[tuple[int, Columns]]) -> None:
         """Count what the scores of these families need, together."""
@@ -90,7 +96,7 @@ class Scores:
 
     def joint(self, child: int, parents: Columns) -> float:
         """Return I(child; parents)."""
-        return self.known.information(child, parents)
+        return round(self.known.information(child, parents), _DIGITS)
 
     def penalised(self, child: int, parents: Columns) -> float:
         """Return I(child; parents) less the penalty for the free cells of the family.
@@ -99,8 +105,8 @@ class Scores:
         only the cells that occur lets families through whose every combination is unique.)
         """
         free = (self.known.filled((child,)) - 1) * (self.known.filled(parents) - 1)
-        return self.known.information(child, parents) - float(self._cost(free))
+        return self.joint(child, parents) - float(self._cost(free))
 
     def pairwise(self, child: int, parents: Columns) -> float:
         """Return the sum of I(child; parent) over the parents."""
-        return sum(self.known.information(child, (parent,)) for parent in parents)
+        return sum(self.joint(child, (parent,)) for parent in parents)

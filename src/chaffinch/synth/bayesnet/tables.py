@@ -61,7 +61,8 @@ class Level:
             and bool((np.diff(self.starts) > 0).all())
             and bool((np.diff(self.keys) > 0).all())
             and (n == 0 or (self.keys[0] >= 0 and self.keys[-1] < prod(self.sizes)))
-            and bool(np.isfinite(self.weights).all() and (self.weights > 0).all())
+            and bool(((self.weights > 0) & (self.weights < 1e290)).all())  # and so their sums are finite
+            and bool((np.diff(np.repeat(np.arange(n), np.diff(self.starts)) << 32 | self.codes) > 0).all())
         )
         if not sound:
             raise InputError("A conditional table does not fit together. The file that holds it is damaged.")
