@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from chaffinch.synth.bayesnet import greedy as greedy_module
 from chaffinch.synth.bayesnet import ordering as ordering_module
 
 ODDS = 1e-6
@@ -163,15 +164,19 @@ SEARCHES = [
     ("local", "pairwise"),
     ("greedy", "joint"),
     ("greedy", "penalised"),
+    ("listed", "joint"),
     ("genetic", "pairwise"),
 ]
 
 
 @pytest.fixture(params=SEARCHES, ids="-".join)
 def how(request, monkeypatch) -> dict[str, str]:
-    """Every search with every score; "local" is the ordering search as it works beyond `EXACT` columns."""
+    """Every search with every score; "local" and "listed": ordering and greedy search as they work on many columns."""
     search, score = request.param
     if search == "local":
         monkeypatch.setattr(ordering_module, "EXACT", 0)
         search = "ordering"
+    if search == "listed":
+        monkeypatch.setattr(greedy_module, "MOST_MASKED", 0)
+        search = "greedy"
     return {"search": search, "score": score}

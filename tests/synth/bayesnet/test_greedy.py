@@ -10,6 +10,7 @@ from sklearn.metrics import mutual_info_score
 
 import chaffinch
 from chaffinch.synth import BayesNet
+from chaffinch.synth.bayesnet import greedy as greedy_module
 
 
 def joined(columns, parents):
@@ -44,7 +45,10 @@ def as_sets(network, names):
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(2))
-def test_greedy_equals_the_plain_one(most, seed, linked):
+@pytest.mark.parametrize("few", [True, False], ids=["few columns", "as with many columns"])
+def test_greedy_equals_the_plain_one(most, seed, few, linked, monkeypatch):
+    if not few:
+        monkeypatch.setattr(greedy_module, "MOST_MASKED", 0)
     table = linked(seed, [3, 4, 2, 3, 5, 3], 700, noise=0.9)
     names = table.schema.names
     columns = [table.code(name) for name in names]

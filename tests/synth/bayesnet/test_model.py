@@ -131,16 +131,16 @@ def test_a_stream_gives_the_same_model_as_memory(linked, tmp_path, how):
     table = linked(3, [2, 3, 4, 2, 3], 500)
     table.write(tmp_path / "t.parquet")
     stream = StreamCounter(Scan(open_source(tmp_path / "t.parquet"), table.schema, table.n_rows))
-    for settings in (
+    for chosen in (
         BayesNet(parents=2, **how, evolution=SMALL),
         BayesNet(parents=2, label="c0", sensitive=("c2", "c3"), protect="together", **how, evolution=SMALL),
     ):
-        memory = settings.fit(table, seed=6)
-        streamed = settings.fit(stream, seed=6)
+        memory = chosen.fit(table, seed=6)
+        streamed = chosen.fit(stream, seed=6)
         assert same_tables(memory, streamed)
         assert streamed.sample(100, seed=1).data.equals(memory.sample(100, seed=1).data)
         assert streamed.fitted.fitness == pytest.approx(memory.fitted.fitness, abs=1e-9)
-        assert same_tables(memory, settings.fit(ReferenceCounter(table), seed=6))
+        assert same_tables(memory, chosen.fit(ReferenceCounter(table), seed=6))
 
 
 def test_a_csv_gives_the_same_model_as_memory(data):

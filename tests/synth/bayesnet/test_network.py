@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ def test_a_cycle_is_found_exactly_where_there_is_one(edges):
     if cycle:
         assert cycle[0] == cycle[-1]
         assert len(set(cycle)) == len(cycle) - 1 >= 2
-        assert all(edge in edges for edge in zip(cycle, cycle[1:], strict=False))
+        assert all(edge in edges for edge in pairwise(cycle))
 
 
 @given(EDGES, st.permutations(COLUMNS))

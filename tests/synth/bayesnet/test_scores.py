@@ -10,7 +10,7 @@ from sklearn.metrics import mutual_info_score
 
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts.reference import ReferenceCounter
-from chaffinch.synth.bayesnet.scores import PENALTY, Scores
+from chaffinch.synth.bayesnet.scores import FEW, PENALTY, Scores
 
 
 @pytest.fixture
@@ -27,6 +27,7 @@ def test_scores_equal_plain_counts(counter, table, information):
     scores = Scores(counter(table))
     columns = [table.code(name) for name in table.schema.names]
     rows = np.stack(columns, axis=1).tolist()
+    price = PENALTY * (1 + FEW / len(rows) ** 0.5)
     pairs = scores.pairs()
     assert np.array_equal(pairs, pairs.T)
     assert (np.diag(pairs) == 0).all()
@@ -36,11 +37,11 @@ def test_scores_equal_plain_counts(counter, table, information):
         plain = sum(mutual_info_score(columns[child], columns[p]) for p in parents)
         assert scores.pairwise(child, parents) == pytest.approx(plain, abs=1e-11)
         assert pairs[child, list(parents)].sum() == pytest.approx(plain, abs=1e-11)
-        # The documented penalty: x + x^2 / 2 with x free cells a record.
+        # The documented penalty: x + x^2 / 2 with x free cells a record, dearer where records are few.
         levels = len({row[child] for row in rows})
         combos = len({tuple(row[p] for p in parents) for row in rows})
         x = (levels - 1) * (combos - 1) / len(rows)
-        assert scores.penalised(child, parents) == pytest.approx(joint - PENALTY * (x + x * x / 2), abs=1e-11)
+        assert scores.penalised(child, parents) == pytest.approx(joint - price * (x + x * x / 2), abs=1e-11)
 
 
 def test_asking_ahead_changes_nothing(table):
@@ -48,6 +49,16 @@ def test_asking_ahead_changes_nothing(table):
     asked.ask(families(5))
     for family in families(5):
         assert asked.penalised(*family) == lazy.penalised(*family)
+
+
+@pytest.mark.parametrize("score", ["pairwise", "joint", "penalised"])
+def test_sets_as_bit_masks_score_the_same(score, table):
+    scores = Scores(MemoryCounter(table))
+    for child in range(5):
+        sets = [parents for c, parents in families(5) if c == child]
+        masks = np.array([sum(1 << p for p in parents) for parents in sets])
+        plain = [getattr(Scores(MemoryCounter(table)), score)(child, parents) for parents in sets]
+        assert scores.masked(score, child, masks, most=3) == pytest.approx(plain, abs=1e-11)
 
 
 def test_no_parents_score_zero_and_the_penalty_can_be_turned_off(table):

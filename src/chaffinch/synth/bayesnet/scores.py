@@ -9,7 +9,7 @@ All in nats per record.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -71,6 +71,16 @@ class Scores:
         if score == "joint":
             return gain
         return gain - self._cost((filled[1 << child] - 1) * (filled[parents] - 1))
+
+    def total(self, score: Score, parents: Sequence[Columns]) -> float:
+        """Return the score of a whole network, given the parents of each column."""
+        if self.d > MOST_MASKED:
+            family = getattr(self, score)
+            self.ask(enumerate(parents))
+            return float(sum(family(child, chosen) for child, chosen in enumerate(parents)))
+        most = max(len(chosen) for chosen in parents)
+        masks = [np.array([sum(1 << p for p in chosen)]) for chosen in parents]
+        return float(sum(self.masked(score, child, mask, most=most)[0] for child, mask in enumerate(masks)))
 
     def _by_mask(self, width: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         width = min(width, self.d)

@@ -162,13 +162,11 @@ class BayesNet:
         if self.network is not None:
             return self._given(scores, rules)
         if self.search == "genetic":
-            pairs = scores.pairs()
-            parents, _ = genetic_search(pairs, rules, rng, self.evolution)
-            return parents, sum(float(pairs[i, list(p)].sum()) for i, p in enumerate(parents))
+            parents, _ = genetic_search(scores.pairs(), rules, rng, self.evolution)
+            return parents, scores.total("pairwise", parents)
         if self.search == "greedy":
             parents = greedy_search(scores, rules, rng, score=self._score)
-            value = getattr(scores, self._score)
-            return parents, float(sum(value(i, p) for i, p in enumerate(parents)))
+            return parents, scores.total(self._score, parents)
         return ordering_search(scores, rules, rng, score=self._score)
 
     def _given(self, scores: Scores, rules: Rules) -> tuple[list[Columns], float]:
@@ -193,7 +191,7 @@ class BayesNet:
                 if parent not in chosen:
                     raise InputError(f"The given network lacks the edge {names[parent]}:{name}, which is required.")
             parents.append(chosen)
-        return parents, sum(scores.joint(i, p) for i, p in enumerate(parents))
+        return parents, scores.total("joint", parents)
 
 
 def _edge(edge: Edge) -> Edge:
