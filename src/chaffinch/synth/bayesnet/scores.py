@@ -2,7 +2,8 @@
 
 `pairwise`   the sum of I(child; parent) over parents: the fitness of P0's genetic algorithm.
 `joint`      I(child; all parents): what GreedyBayes maximises. Never falls when a parent is added.
-`penalised`  joint, less what that many free cells would gain by chance: knows when a parent is not worth it.
+`penalised`  joint, less a price for each free cell: a parent with many levels has to tell more. At the default price, which
+             held-out data chose, about half of what chance alone would give is taken off; at 1 or 2 noise gets no parents.
 
 All in nats per record.
 """
