@@ -154,3 +154,19 @@ def test_bad_models_and_values(data, tmp_path):
         assert says in done.stderr
     assert run("sample", model, "-o", tmp_path / "s.xyz").returncode == 2
     assert not (tmp_path / "s.csv").exists()
+
+
+def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
+    copy = tmp_path / "c.csv"
+    copy.write_bytes((data / "caesarian.csv").read_bytes())
+    before = copy.read_bytes()
+    for arguments, says in (
+        (["-o", copy], "it is the input"),
+        (["-o", tmp_path / "s.csv", "--model", tmp_path / "s.csv"], "it is another output"),
+        (["-o", tmp_path / "s.csv", "--json", tmp_path / "x" / ".." / "s.csv"], ""),
+    ):
+        done = run("synth", copy, *arguments)
+        assert done.returncode == 2
+        assert says in done.stderr
+    assert copy.read_bytes() == before
+    assert os.listdir(tmp_path) == ["c.csv"]

@@ -13,6 +13,7 @@ from .options import (
     SchemaIn,
     SeedIn,
     Threads,
+    check_outputs,
     start_arrow,
     write_json,
 )
@@ -43,14 +44,12 @@ def describe(
 
     from .._base.html import html_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import check_writable, write_text
+    from .._base.safe_files import write_text
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
     from .reading import scan_input
 
-    for path in (json, html):
-        if path is not None:
-            check_writable(path)
+    check_outputs(input, json, html)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)

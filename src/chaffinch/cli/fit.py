@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
+from .options import (
+    Delimiter,
+    Encoding,
+    Input,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    check_outputs,
+    start_arrow,
+    write_json,
+)
 from .settings import (
     Forbid,
     Generations,
@@ -58,16 +70,13 @@ def fit(
     The file holds counts of records: treat it as confidential.
     """
     from .._base.progress import progress_bar
-    from .._base.safe_files import check_writable
     from .journey import Journey
 
     settings = synthesiser(
         method=method, parents=parents, search=search, score=score, label=label, sensitive=sensitive, protect=protect,
         keep=keep, require=require, forbid=forbid, root=root, smoothing=smoothing, generations=generations,
     )  # fmt: skip
-    for path in (output, json):
-        if path is not None:
-            check_writable(path)
+    check_outputs(input, output, json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, write_json
+from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, write_json
 from .sample import ModelIn
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..synth import BayesNetModel
 
 __all__ = ["inspect"]
 
@@ -27,13 +32,11 @@ def inspect(
     from rich.console import Console
     from rich.table import Table as RichTable
 
-    from .._base.safe_files import check_writable, write_text
+    from .._base.safe_files import write_text
     from ..report.network import network_svg
     from ..synth import load_model
 
-    for path in (svg, json):
-        if path is not None:
-            check_writable(path)
+    check_outputs(model, svg, json)
     loaded = load_model(model)
     if json is not None:
         write_json(json, loaded.to_dict())
@@ -53,15 +56,24 @@ def inspect(
         table.add_row(name, role, ", ".join(f"{p} {strength[p, name]:.3f}" for p in loaded.network[name]))
     console.print(table)
     if fitted.protection is not None:
-        protection = fitted.protection
-        console.print(
-            f"Protected ({protection.protect}): {', '.join(fitted.sensitive)}. {len(protection.cuts)} links cut, "
-            f"{protection.information:.3f} nats of mutual information in all; "
-            f"{sum(cut.through_label for cut in protection.cuts):.3f} nats still pass through the label.",
-            markup=False,
-        )
-        for cut in sorted(protection.cuts, key=lambda c: -c.information)[:10]:
-            console.print(
-                f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut, {cut.through_label:.3f} through the label",
-                markup=False,
-            )
+        _show_protection(console, loaded)
+
+
+def _show_protection(console: Console, model: BayesNetModel) -> None:
+    """Print what protection cut, and what still passes through the label where there is one."""
+    fitted = model.fitted
+    protection = fitted.protection
+    assert protection is not None
+    through = (
+        f"; {sum(cut.through_label for cut in protection.cuts):.3f} nats still pass through the label"
+        if fitted.label
+        else ""
+    )
+    console.print(
+        f"Protected ({protection.protect}): {', '.join(fitted.sensitive)}. {len(protection.cuts)} links cut, "
+        f"{protection.information:.3f} nats of mutual information in all{through}.",
+        markup=False,
+    )
+    for cut in sorted(protection.cuts, key=lambda c: -c.information)[:10]:
+        still = f", {cut.through_label:.3f} through the label" if fitted.label else ""
+        console.print(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{still}", markup=False)

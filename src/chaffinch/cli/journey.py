@@ -14,6 +14,7 @@ import typer
 
 from .._base.progress import Progress
 from .._base.seeds import seed_sequence
+from ..counts import MemoryCounter
 from ..synth import BayesNet, BayesNetModel, Independent
 from ..table import Table, read, table_writer
 from ..table.write import file_format
@@ -95,7 +96,8 @@ class Journey:
         if not self.quiet:
             say_fitting(settings, table.schema, table.n_rows)
         with self.timed("fit"):
-            return settings.fit(table, seed=self._stream(0), progress=self.progress)
+            counter = MemoryCounter(table, threads=self.threads)
+            return settings.fit(counter, seed=self._stream(0), progress=self.progress)
 
     def draw(
         self, model: BayesNetModel, table: Table, outputs: Sequence[Path], *, rows: int | None, keep: tuple[str, ...]

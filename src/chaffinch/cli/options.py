@@ -19,6 +19,7 @@ __all__ = [
     "SchemaIn",
     "SeedIn",
     "Threads",
+    "check_outputs",
     "start_arrow",
     "write_json",
 ]
@@ -57,6 +58,21 @@ def start_arrow(threads: int | None) -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
     if threads is not None:
         pa.set_cpu_count(thread_count(threads))
+
+
+def check_outputs(source: Path, *outputs: Path | None) -> None:
+    """Raise unless every output can be written, is not the input, and is not another output."""
+    from .._base.errors import FileError
+    from .._base.safe_files import check_writable
+
+    seen = {source.resolve(): "the input"}
+    for path in outputs:
+        if path is None:
+            continue
+        check_writable(path)
+        if (place := path.resolve()) in seen:
+            raise FileError(f"Cannot write '{path}': it is {seen[place]}. Name another file.")
+        seen[place] = "another output"
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

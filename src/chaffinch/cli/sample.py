@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import JsonOut, Quiet, Threads, start_arrow, write_json
+from .options import JsonOut, Quiet, Threads, check_outputs, start_arrow, write_json
 
 __all__ = ["sample"]
 
@@ -32,28 +32,28 @@ def sample(
     import time
 
     from .._base.progress import progress_bar
-    from .._base.safe_files import check_writable
     from ..synth import load_model
     from ..table import table_writer
     from ..table.write import file_format
     from .estimates import say_drawing
 
     file_format(output)
-    for path in (output, json):
-        if path is not None:
-            check_writable(path)
+    check_outputs(model, output, json)
     start_arrow(threads)
     fixed = _given(given)
     loaded = load_model(model)
     wanted = loaded.fitted.n_rows if rows is None else rows
     if not quiet:
         say_drawing(wanted, loaded.schema)
+    seconds = {"sample": 0.0, "write": 0.0}
     start = time.perf_counter()
     with progress_bar(quiet=quiet) as progress, table_writer(output) as write:
         for batch in loaded.batches(wanted, seed=seed, given=fixed, threads=threads, progress=progress):
+            drawn = time.perf_counter()
             write(batch)
+            seconds["write"] += time.perf_counter() - drawn
+    seconds["sample"] = time.perf_counter() - start - seconds["write"]
     if json is not None:
-        seconds = {"sample and write": round(time.perf_counter() - start, 6)}
         write_json(
             json,
             {
@@ -62,7 +62,7 @@ def sample(
                 "rows": wanted,
                 "seed": seed,
                 "given": sorted(fixed),
-                "run": {"seconds": seconds},
+                "run": {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
             },
         )
     if not quiet:

@@ -17,6 +17,7 @@ from .options import (
     SchemaIn,
     SeedIn,
     Threads,
+    check_outputs,
     start_arrow,
     write_json,
 )
@@ -43,13 +44,10 @@ def schema(
     The schema lists levels that occur in the data: treat it as confidential. Edit it, then pass it with --schema.
     """
     from .._base.progress import progress_bar
-    from .._base.safe_files import check_writable
     from ..table import schema_text, write_schema
     from .reading import scan_input, show_notes
 
-    for path in (output, json):
-        if path is not None:
-            check_writable(path)
+    check_outputs(input, output, json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)

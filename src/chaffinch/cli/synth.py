@@ -7,7 +7,19 @@ from typing import Annotated
 
 import typer
 
-from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
+from .options import (
+    Delimiter,
+    Encoding,
+    Input,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    check_outputs,
+    start_arrow,
+    write_json,
+)
 from .settings import (
     Forbid,
     Generations,
@@ -58,11 +70,10 @@ def synth(
 ) -> None:
     """Make a synthetic table: learn a network of the columns, draw new rows from it, write them as the input came.
 
-    Without --epsilon there is no formal privacy promise: measure what the table gives away before it leaves.
+    There is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
-    from .._base.safe_files import check_writable
     from .journey import Journey, copy_paths, names_of
 
     if rows is not None and rows < 0:
@@ -77,9 +88,7 @@ def synth(
         keep=keep, require=require, forbid=forbid, root=root, smoothing=smoothing, generations=generations,
     )  # fmt: skip
     outputs = copy_paths(output, copies)
-    for path in (*outputs, model, json):
-        if path is not None:
-            check_writable(path)
+    check_outputs(input, *outputs, model, json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)

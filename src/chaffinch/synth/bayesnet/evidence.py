@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evidence"]
 
-MOST_DRAWS = 50_000_000
+MOST_DRAWS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
