@@ -11,7 +11,7 @@ from chaffinch.counts import MemoryCounter
 from chaffinch.synth import BayesNet, Evolution
 from chaffinch.synth.bayesnet import ordering
 from chaffinch.synth.bayesnet.rules import make_rules
-from chaffinch.synth.bayesnet.scores import Scores
+from chaffinch.synth.bayesnet.scores import Scores, default_penalty
 from chaffinch.table import Table
 
 RULES = {
@@ -72,7 +72,7 @@ def test_the_best_of_all_networks_is_found(rule, score, d, most, linked, all_net
         settings = {"order": settings["order"][:d]} if d == 5 else {"order": ("c2", "c0", "c3", "c1")}
     for seed in range(3):
         table = linked(seed, [2, 3, 4, 2, 3][:d], 60 + 100 * seed)
-        scores = Scores(MemoryCounter(table))
+        scores = Scores(MemoryCounter(table), penalty=default_penalty(table.n_rows, most))
         best, _ = best_of_all(all_networks, d, most, getattr(scores, score), obeys)
         model = BayesNet(parents=most, score=score, **settings).fit(table)
         assert model.fitted.fitness == pytest.approx(best, abs=1e-9)

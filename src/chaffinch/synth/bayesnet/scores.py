@@ -2,8 +2,8 @@
 
 `pairwise`   the sum of I(child; parent) over parents: the fitness of P0's genetic algorithm.
 `joint`      I(child; all parents): what GreedyBayes maximises. Never falls when a parent is added.
-`penalised`  joint, less a price for each free cell: a parent with many levels has to tell more. At the default price, which
-             held-out data chose, about half of what chance alone would give is taken off; at 1 or 2 noise gets no parents.
+`penalised`  joint, less a price for each free cell: a parent with many levels has to tell more. The default price is
+             what held-out data chose; at one or two nats noise gets no parents.
 
 All in nats per record.
 """
@@ -20,15 +20,24 @@ from numpy.typing import NDArray
 from ...counts.counter import Counter
 from ...counts.entropies import MOST_MASKED, Columns, JointEntropies, every_entropy
 
-__all__ = ["PENALTY", "Score", "Scores"]
+__all__ = ["Score", "Scores", "default_penalty"]
 
 Score = Literal["pairwise", "joint", "penalised"]
 
-PENALTY = 0.3
-"""Nats that a free cell of a family costs where records are many. See docs/design/0005."""
 
-FEW = 7.0
-"""How much more a free cell costs where records are few: the penalty grows by 7 / sqrt(records)."""
+def default_penalty(n_rows: int, parents: int) -> float:
+    """Return what a free cell of a family costs, in nats: what held-out data chose, see docs/design/0005.
+
+    Half a nat, as much as chance gives, for networks of one or two parents. With three or more a lower price, dearer
+    where records are few: the third parent is worth more to marginals than to likelihood.
+
+    Examples
+    --------
+    >>> default_penalty(10_000, 2), round(default_penalty(10_000, 3), 4)
+    (0.5, 0.2782)
+    """
+    return 0.5 if parents <= 2 else 0.26 * (1 + 7 / max(n_rows, 1) ** 0.5)
+
 
 _DIGITS = 12  # engines differ in the last bits: ties between equivalent networks must not hang on them
 
@@ -36,7 +45,7 @@ _DIGITS = 12  # engines differ in the last bits: ties between equivalent network
 class Scores:
     """Scores of families from a counter; entropies are counted once and kept."""
 
-    def __init__(self, counter: Counter, *, penalty: float = PENALTY) -> None:
+    def __init__(self, counter: Counter, *, penalty: float = 0.5) -> None:
         self.known = JointEntropies(counter)
         self.counter = counter
         self.d = len(counter.schema.names)
@@ -92,11 +101,10 @@ class Scores:
     def _cost(self, free: Any) -> Any:
         """Return the penalty for free cells: x + x^2 / 2 times the price of one, for x free cells a record.
 
-        What chance gives, and more where cells are as many as records; a cell is dearer where records are few.
+        What chance gives, and more where cells are as many as records.
         """
         share = free / max(self.n_rows, 1)
-        price = self.penalty * (1 + FEW / np.sqrt(max(self.n_rows, 1)))
-        return price * share * (1 + share / 2)
+        return self.penalty * share * (1 + share / 2)
 
     def ask(self, families: Iterable[tuple[int, Columns]]) -> None:
         """Count what the scores of these families need, together."""

@@ -22,7 +22,7 @@ from .network import Network
 from .ordering import ordering_search
 from .protection import protection_of
 from .rules import Protect, Rules, make_rules
-from .scores import PENALTY, Score, Scores
+from .scores import Score, Scores, default_penalty
 from .tables import table_from_marginal
 
 __all__ = ["SMOOTHING", "BayesNet"]
@@ -62,7 +62,8 @@ class BayesNet:
     smoothing
         How much, in records, fewer parents weigh in each conditional distribution; 0 turns it off.
     penalty
-        What each free cell of a family costs under "penalised", in nats.
+        What each free cell of a family costs under "penalised", in nats. None: half a nat with one or two parents, less
+        with more (`default_penalty`).
     evolution
         The parameters of the genetic search.
 
@@ -88,7 +89,7 @@ class BayesNet:
     root: str | None = None
     network: Network | None = None
     smoothing: float = SMOOTHING
-    penalty: float = PENALTY
+    penalty: float | None = None
     evolution: Evolution = field(default_factory=Evolution)
 
     def __post_init__(self) -> None:
@@ -110,7 +111,7 @@ class BayesNet:
             raise unknown_name(f"score for {self.search} search", self.score, _SCORES[self.search])
         if not np.isfinite(self.smoothing) or self.smoothing < 0:
             raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
-        if not np.isfinite(self.penalty) or self.penalty < 0:
+        if self.penalty is not None and (not np.isfinite(self.penalty) or self.penalty < 0):
             raise InputError(f"penalty must be at least 0. Got {self.penalty}.")
 
     def fit(self, data: Table | Counter, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
@@ -129,7 +130,8 @@ class BayesNet:
             order=self.order,
             root=self.root,
         )
-        scores = Scores(counter, penalty=self.penalty)
+        price = default_penalty(counter.n_rows, self.parents) if self.penalty is None else self.penalty
+        scores = Scores(counter, penalty=price)
         progress("searching the network", -1)
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
