@@ -43,7 +43,7 @@ def fails(source, says, kind=chaffinch.ChaffinchError, **options):
         ("short.csv", GOOD.encode() + b"1\n", "a row of 1 cells where its header has 2"),
         ("latin.csv", "a,b\nœuf,1\nœuf,2\n".encode("cp1252"), 'encoding="cp1252"'),
         ("wide.csv", "a,b\nœuf,1\nœuf,2\n".encode("utf-16"), 'encoding="utf-16"'),
-        ("cut.csv.gz", gzip.compress(GOOD.encode() * 50)[:-30], "damaged, truncated"),
+        ("cut.csv.gz", gzip.compress(GOOD.encode() * 50, mtime=0)[:-30], "damaged, truncated"),
         ("not.parquet", b"a,b\n1,2\n", "is named as parquet but does not start as such"),
         ("cut.parquet", b"PAR1" + b"\x00" * 50, "damaged, truncated"),
         ("cut.arrow", b"ARROW1\x00\x00" + b"\x01" * 50, "damaged, truncated"),
@@ -51,6 +51,7 @@ def fails(source, says, kind=chaffinch.ChaffinchError, **options):
         ("model.csv", b"\x80\x04\x95", "a pickle file, which is not read"),
         ("infinite.csv", b"a,b\n" + b"1.5,x\n" * 20 + b"inf,x\n", "holds infinite numbers"),
     ],
+    ids=lambda part: part if isinstance(part, str) else "bytes",
 )
 def test_bad_files(tmp_path, name, content, says):
     path = tmp_path / name
