@@ -28,15 +28,20 @@ def source() -> str:
 SOURCE = source()
 
 
-def best(work: Callable[[], object], *, repeats: int = 7) -> float:
-    """Return the shortest time in seconds of several runs, after one that is not counted (it compiles)."""
+def durations(work: Callable[[], object], *, repeats: int) -> list[float]:
+    """Return the times in seconds of several runs, after one that is not counted (it compiles)."""
     work()
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
         work()
         times.append(time.perf_counter() - start)
-    return min(times)
+    return times
+
+
+def best(work: Callable[[], object], *, repeats: int = 7) -> float:
+    """Return the shortest of several such times."""
+    return min(durations(work, repeats=repeats))
 
 
 def machine(*packages: str) -> str:

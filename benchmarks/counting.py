@@ -1,6 +1,6 @@
 """Marginals in memory: ours beside a hand-fused loop, numpy, polars and DuckDB, all in one run.
 
-    python benchmarks/counting.py
+python benchmarks/counting.py
 """
 
 from __future__ import annotations
@@ -83,7 +83,13 @@ def four_way(n_rows: int, n_columns: int, n_tables: int = 40) -> list[list[objec
     seconds = {name: best(work, repeats=5) for name, work in peers.items()}
     ours = seconds["chaffinch"]
     return [
-        [f"4-way, {n_rows:,} x {n_columns}", name, f"{s / n_tables * 1e3:.3f}", f"{s / n_tables / n_rows * 1e9:.2f}", f"{s / ours:.1f}"]
+        [
+            f"4-way, {n_rows:,} x {n_columns}",
+            name,
+            f"{s / n_tables * 1e3:.3f}",
+            f"{s / n_tables / n_rows * 1e9:.2f}",
+            f"{s / ours:.1f}",
+        ]
         for name, s in seconds.items()
     ]
 
@@ -100,7 +106,13 @@ def adult_pairs() -> list[list[object]]:
     what, n = f"all {len(pairs)} pairs of Adult, {table.n_rows:,} x {len(table.columns)}", table.n_rows * len(pairs)
     return [
         [what, "chaffinch", f"{ours * 1e3:.3f}", f"{ours / n * 1e9:.2f}", "1.0"],
-        [what, "polars group_by (collect_all)", f"{theirs * 1e3:.3f}", f"{theirs / n * 1e9:.2f}", f"{theirs / ours:.1f}"],
+        [
+            what,
+            "polars group_by (collect_all)",
+            f"{theirs * 1e3:.3f}",
+            f"{theirs / n * 1e9:.2f}",
+            f"{theirs / ours:.1f}",
+        ],
     ]
 
 

@@ -117,7 +117,9 @@ def compare(name: str, splits: range, penalty: float) -> dict[tuple[int, str], l
     """Return what each search measures on each split of one table, for each k."""
     table = chaffinch.read(bundled(name))
     triples, left_out = cliques(table)
-    print(f"{name}: {table.n_rows:,} rows, {len(triples)} 3-way marginals, {left_out} left out for their size", flush=True)
+    print(
+        f"{name}: {table.n_rows:,} rows, {len(triples)} 3-way marginals, {left_out} left out for their size", flush=True
+    )
     out: dict[tuple[int, str], list[Measured]] = {(k, how): [] for k in PARENTS for how in SETTINGS}
     for split in splits:
         fitted, held = halves(table, split)
@@ -158,7 +160,9 @@ def differences(name: str, found: dict[tuple[int, str], list[Measured]]) -> list
                     worse = z > 2 if measure_name == "3-way distance" else z < -2
                     better = z < -2 if measure_name == "3-way distance" else z > 2
                     verdict = "worse" if worse else "better" if better else "same"
-                    rows.append([name, k, ours, theirs, measure_name, f"{mean:+.5f}", f"{error:.5f}", f"{z:+.1f}", verdict])
+                    rows.append(
+                        [name, k, ours, theirs, measure_name, f"{mean:+.5f}", f"{error:.5f}", f"{z:+.1f}", verdict]
+                    )
     return rows
 
 
@@ -182,7 +186,9 @@ def main() -> None:
     put = save if whole else (lambda _name, head, rows: show(head, rows))
     named = [word for measure_name in MEASURES for word in (measure_name, "s.e.")]
     put("heldout", ["table", "k", "search", *named, "impossible rows"], levels)
-    put("heldout_differences", ["table", "k", "ours", "theirs", "measure", "difference", "s.e.", "z", "verdict"], paired)
+    put(
+        "heldout_differences", ["table", "k", "ours", "theirs", "measure", "difference", "s.e.", "z", "verdict"], paired
+    )
 
 
 if __name__ == "__main__":

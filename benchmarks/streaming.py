@@ -58,7 +58,9 @@ if __name__ == "__main__":
     out = []
     for n_rows in [int(float(word)) for word in sys.argv[1:]] or [10**6, 10**7, 10**8]:
         adult = str(HERE.parent / "examples" / "data" / "adult_train.parquet")
-        done = subprocess.run([sys.executable, "-c", WORK, write_rows(n_rows), adult], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", WORK, write_rows(n_rows), adult], capture_output=True, text=True, check=True
+        )
         got = json.loads(done.stdout)
         out.append(
             [

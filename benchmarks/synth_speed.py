@@ -11,13 +11,12 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
-from common import SCRATCH, machine, save, show
+from common import SCRATCH, best, durations, machine, save, show
 from data import BUNDLED, adult, creditcard, creditcard_absent
 from peers import datasynthesizer
 
@@ -72,11 +71,37 @@ def peer(scale: float, limit: float) -> tuple[list[str], Rows]:
         rows.append([what, f"DataSynthesizer 0.1.13, stopped at {limit:.0f} s", "", "", "", "", "", ""])
     else:
         how = "DataSynthesizer {DataSynthesizer} (numpy {numpy}, pandas {pandas})".format(**theirs["versions"])
-        rows.append([what, how, "in fit", f"{theirs['describe']:.2f}", f"{theirs['generate']:.2f}", f"{peer_total:.2f}", "1", "1"])
+        rows.append(
+            [
+                what,
+                how,
+                "in fit",
+                f"{theirs['describe']:.2f}",
+                f"{theirs['generate']:.2f}",
+                f"{peer_total:.2f}",
+                "1",
+                "1",
+            ]
+        )
     for search, (fit, sample) in ours.items():
-        ratios = ["", ""] if peer_total is None else [f"{peer_total / (fit + sample):.0f}", f"{peer_total / (read + fit + sample):.0f}"]
-        rows.append([what, f"chaffinch, {search}", f"{read:.3f}", f"{fit:.3f}", f"{sample:.3f}", f"{fit + sample:.3f}", *ratios])
-    head = ["what", "how", "read CSV, s", "fit, s", "sample, s", "fit + sample, s", "times faster", "times faster with read"]
+        ratios = (
+            ["", ""]
+            if peer_total is None
+            else [f"{peer_total / (fit + sample):.0f}", f"{peer_total / (read + fit + sample):.0f}"]
+        )
+        rows.append(
+            [what, f"chaffinch, {search}", f"{read:.3f}", f"{fit:.3f}", f"{sample:.3f}", f"{fit + sample:.3f}", *ratios]
+        )
+    head = [
+        "what",
+        "how",
+        "read CSV, s",
+        "fit, s",
+        "sample, s",
+        "fit + sample, s",
+        "times faster",
+        "times faster with read",
+    ]
     return head, rows
 
 
@@ -120,25 +145,9 @@ def sampling(scale: float) -> tuple[list[str], Rows]:
     for parents in (2, 4):
         model = BayesNet(parents=parents).fit(chaffinch.read(adult("train")), seed=1)
         for how, threads in (("1 thread", 1), ("all cores", None)):
-            seconds = quickest(lambda m=model, t=threads: m.sample(n_rows, seed=2, threads=t), repeats=3)
+            seconds = best(lambda m=model, t=threads: m.sample(n_rows, seed=2, threads=t), repeats=3)
             rows.append([f"Adult, k = {parents}, {n_rows:,} x 15", how, f"{seconds:.3f}", f"{n_rows / seconds:,.0f}"])
     return ["what", "how", "s", "rows a second"], rows
-
-
-def quickest(work: Callable[[], object], *, repeats: int) -> float:
-    """Return the shortest time of several runs after one that is not counted."""
-    return min(durations(work, repeats=repeats))
-
-
-def durations(work: Callable[[], object], *, repeats: int) -> list[float]:
-    """Return the times of several runs after one that is not counted."""
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return times
 
 
 def small(repeats: int = 200) -> tuple[list[str], Rows]:
@@ -151,7 +160,9 @@ def small(repeats: int = 200) -> tuple[list[str], Rows]:
         times = durations(lambda s=settings: s.fit(table, seed=1), repeats=repeats)
         cuts = statistics.quantiles(times, n=20)
         shown = (statistics.median(times), cuts[0], cuts[-1])
-        rows.append([f"Cardio, {table.n_rows:,} x {len(table.schema.names)}, k = 2", search, *(f"{t * 1e3:.2f}" for t in shown)])
+        rows.append(
+            [f"Cardio, {table.n_rows:,} x {len(table.schema.names)}, k = 2", search, *(f"{t * 1e3:.2f}" for t in shown)]
+        )
     return ["what", "how", "median, ms", "5 %, ms", "95 %, ms"], rows
 
 

@@ -69,7 +69,9 @@ def notes() -> dict[str, dict[str, str]]:
 
 def rewritten(text: str) -> str:
     """Return the text with each marked section made anew."""
-    return SECTION.sub(lambda found: f"<!-- {found['name']} -->\n{section(found['name'])}\n<!-- /{found['name']} -->", text)
+    return SECTION.sub(
+        lambda found: f"<!-- {found['name']} -->\n{section(found['name'])}\n<!-- /{found['name']} -->", text
+    )
 
 
 if __name__ == "__main__":

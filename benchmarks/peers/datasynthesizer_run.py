@@ -1,6 +1,6 @@
 """Run DataSynthesizer on a CSV file and print its times as JSON. Runs in the peer's own environment, which lacks Chaffinch.
 
-    python datasynthesizer_run.py TABLE.csv PARENTS ROWS
+python datasynthesizer_run.py TABLE.csv PARENTS ROWS
 """
 
 from __future__ import annotations

@@ -8,19 +8,16 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from .._base.errors import InputError
+from .._base.masking import SHOWN_FROM
 from .codec import Scalar
 from .profile import FULL_PRECISION, Profile
 from .schema import Column
 from .types import is_nested, is_numeric, type_name, value_type
 
-__all__ = ["CODED_LEVELS", "MIN_RECORDS", "infer_column", "looks_like_id"]
+__all__ = ["CODED_LEVELS", "infer_column", "looks_like_id"]
 
 CODED_LEVELS = 10
 """Whole numbers with at most this many distinct values are taken for codes of categories."""
-
-MIN_RECORDS = 10
-"""Records that must share a value before it may show."""
 
 TEXT_LEVELS = 20
 """Text with more distinct values than this is free text if most of its records have a rare value."""
@@ -82,10 +79,6 @@ class _Inference:
         profile, inner = self.profile, value_type(self.kind)
         if is_nested(self.kind):
             return self._column("text", f"values of type {type_name(self.kind)} cannot be modelled: dropped")
-        if profile.n_infinite:
-            raise InputError(
-                f"Column '{self.name}' holds infinite numbers. Replace them by missing, or by a bound, before reading."
-            )
         if not profile.n_present:
             return self._column("categorical", "every value is missing")
         if pa.types.is_boolean(inner):
@@ -141,7 +134,7 @@ class _Inference:
     def _odd_one_out(self) -> str:
         """Return a hint where a single negative number stands among many that are not: often a missing code."""
         values, counts = self.profile.numbers.result()
-        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= MIN_RECORDS:
+        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= SHOWN_FROM:
             return f"; {values[0]:g} alone is negative: if it means missing, write missing = [{values[0]:g}]"
         return ""
 
@@ -183,7 +176,7 @@ class _Inference:
         """Return the decimals that all but fewer than ten records need; None for full precision."""
         needed = self.profile.decimals
         for d in range(FULL_PRECISION):
-            if needed[d + 1 :].sum() < min(MIN_RECORDS, self.profile.n_present / 2):
+            if needed[d + 1 :].sum() < min(SHOWN_FROM, self.profile.n_present / 2):
                 return d
         return None
 
@@ -194,7 +187,7 @@ class _Inference:
         second = 1000 if pa.types.is_date64(self.kind) else _STEPS[self.kind.unit]
         values, counts = self.profile.numbers.result()
         for step in (86_400 * second, 3_600 * second, 60 * second, second, second // 1000, second // 10**6):
-            if step >= 1 and counts[values % step != 0].sum() < min(MIN_RECORDS, self.profile.n_present / 2):
+            if step >= 1 and counts[values % step != 0].sum() < min(SHOWN_FROM, self.profile.n_present / 2):
                 return step
         return 1
 

@@ -122,11 +122,6 @@ class Profile:
         """Records that are neither null nor NaN nor a missing code."""
         return self.n_rows - self.n_null - self.n_nan - sum(self.n_missing.values())
 
-    @property
-    def n_distinct(self) -> int:
-        """Distinct values, missing ones apart (a lower bound where a tally overflowed)."""
-        return len(self.words) or len(self.numbers.result()[0])
-
     def value_counts(self) -> list[tuple[Scalar, int]]:
         """Return values and counts: words by their own order, numbers ascending."""
         if self.words or is_words(self.kind):

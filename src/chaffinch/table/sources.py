@@ -8,6 +8,7 @@ import gzip
 import io
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,17 +170,10 @@ def _readable(name: str) -> Iterator[None]:
         yield
     except (FileError, InputError):
         raise
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib_error()) as error:
+    except (pa.ArrowException, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
         raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None
-
-
-def zlib_error() -> type[Exception]:
-    """Return the error that a damaged gzip file raises."""
-    import zlib
-
-    return zlib.error
 
 
 def _parquet(path: Path) -> Source:

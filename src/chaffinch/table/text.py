@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError, listed
+from .._base.masking import SHOWN_FROM
 from .codec import Scalar
 from .profile import FULL_PRECISION
 
@@ -22,9 +23,6 @@ __all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"
 
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
-
-SHOWN_FROM = 10
-"""Records that must share a word before a message may show it."""
 
 _INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"

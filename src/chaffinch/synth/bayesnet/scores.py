@@ -51,10 +51,16 @@ class Scores:
         self.d = len(counter.schema.names)
         self.n_rows = counter.n_rows
         self.penalty = penalty
+        self._pairs: NDArray[np.float64] | None = None
         self._masked: tuple[int, NDArray[np.float64], NDArray[np.int64]] | None = None
 
     def pairs(self) -> NDArray[np.float64]:
         """Return the mutual information of all pairs: symmetric, the diagonal 0."""
+        if self._pairs is None:
+            self._pairs = self._all_pairs()
+        return self._pairs
+
+    def _all_pairs(self) -> NDArray[np.float64]:
         if self.d <= MOST_MASKED:
             bits = 1 << np.arange(self.d)
             values, _ = self._by_mask(2)
