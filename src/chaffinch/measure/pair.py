@@ -1,0 +1,87 @@
+"""Two tables on one grid, and their counts: whole, and by group of records for intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.seeds import generator
+from ..counts.marginal import Marginal
+from ..counts.memory import MemoryCounter
+from ..table.alike import alike
+from ..table.codec import Categories
+from ..table.codes import Codes
+from ..table.schema import Column, Schema
+from ..table.table import Table
+
+__all__ = ["GROUPS", "Pair", "pair_up"]
+
+GROUPS = 20
+"""Groups of records that are left out in turn for an interval."""
+
+_GROUP = "(group)"
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """An original and a synthetic table with the same schema: same columns, same levels, same bins."""
+
+    original: Table
+    synthetic: Table
+
+    @property
+    def schema(self) -> Schema:
+        """The schema of both."""
+        return self.original.schema
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.schema.names
+
+    @cached_property
+    def tables(self) -> tuple[Table, Table]:
+        """Original, synthetic."""
+        return self.original, self.synthetic
+
+    def marginals(self, cliques: Sequence[Sequence[str]]) -> tuple[list[Marginal], list[Marginal]]:
+        """Return the marginals of the original and of the synthetic table."""
+        first, second = (MemoryCounter(table).marginals(cliques) for table in self.tables)
+        return first, second
+
+    def grouped(self, cliques: Sequence[Sequence[str]]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
+        """Return counts by group for each clique, original and synthetic: the first axis is the group.
+
+        Records of each table are dealt at random (always in the same way) into `GROUPS` groups of nearly equal size.
+        """
+        wide = [(_GROUP, *clique) for clique in cliques]
+        first, second = (
+            [np.asarray(m.dense()) for m in MemoryCounter(table, dense_cells=1 << 26).marginals(wide)]
+            for table in self._dealt
+        )
+        return first, second
+
+    @cached_property
+    def _dealt(self) -> tuple[Table, Table]:
+        first, second = (_dealt(table) for table in self.tables)
+        return first, second
+
+
+def pair_up(original: Table, synthetic: Any) -> Pair:
+    """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame."""
+    first, second = alike(original, synthetic)
+    return Pair(first, second)
+
+
+def _dealt(table: Table) -> Table:
+    """Return the table with a column that says to which group a record belongs."""
+    group = generator(0).permutation(np.arange(table.n_rows) % GROUPS).astype(np.uint8)
+    column = Column(_GROUP, "categorical", codec=Categories(tuple(range(GROUPS))))
+    schema = replace(table.schema, columns=(column, *table.schema.columns))
+    codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
+    return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))

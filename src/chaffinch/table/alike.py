@@ -1,0 +1,255 @@
+"""Several tables on one grid: the levels and bins of the first, so that their counts can be compared cell by cell.
+
+A table that lost a level keeps its cell, empty; values that the first table never had share the cell `(other)`; numbers
+beyond its range fall in its end bins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, SchemaError, listed
+from .codec import Categories, Codec, Intervals
+from .codes import Codes, narrowest
+from .encode import encode_column
+from .fit import Note
+from .grid import to_numbers
+from .schema import Column, Schema
+from .settle import spelling_of, typed
+from .sources import Source, open_source
+from .table import Table
+from .text import NULL_WORDS, parse_words
+from .types import is_words, parse_type
+
+__all__ = ["alike"]
+
+Values = tuple[pa.Array, NDArray[np.int16] | None]
+
+
+@dataclass(frozen=True)
+class _Other:
+    """A table to bring onto the grid: its name for messages, its columns, and how to get the values of one."""
+
+    name: str
+    columns: Sequence[str]
+    held: Table | None
+    source: Source | None
+    whole: pa.Table
+
+    def values(self, column: Column) -> Values:
+        """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
+        if self.held is not None:
+            return self.whole.column(column.name).combine_chunks(), _tokens_of(self.held, column)
+        assert self.source is not None
+        if self.source.text:
+            return _read_words(self.whole.column(column.name), column)
+        return typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
+
+
+def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")) -> tuple[Table, ...]:
+    """Return the tables with one schema between them: the original's, with a cell for what only the others have.
+
+    Columns without codes (identifiers, free text) are left out. Others are tables, paths or frames; `names` is what
+    messages call them. Notes of a table say for which of its columns the grid had to be widened.
+
+    Raises
+    ------
+    InputError
+        If columns differ, or if no value of a column is one that the original has.
+
+    Examples
+    --------
+    >>> from chaffinch.table import read
+    >>> first = read(pa.table({"a": ["x", "y", "z"] * 10, "b": [1, 2] * 15}))
+    >>> _, second = alike(first, pa.table({"b": [2, 1, 1], "a": ["x", "new", "x"]}))
+    >>> second.schema["a"].codec.names(), second.code("a").tolist()
+    (['x', 'y', 'z', '(other)'], [0, 3, 0])
+    """
+    opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
+    for other in opened:
+        _same_columns(original, other)
+    columns = original.schema.modelled
+    if all(_same_codes(other.held, columns) for other in opened):
+        held = [other.held for other in opened if other.held is not None]
+        return tuple(_of_columns(table, columns) for table in (original, *held))
+    shared: list[Column] = []
+    codes: list[list[NDArray[Any]]] = [[] for _ in range(len(opened) + 1)]
+    notes: list[list[Note]] = [[] for _ in opened]
+    data: list[list[pa.Array]] = [[] for _ in opened]
+    for column in columns:
+        values = [other.values(column) for other in opened]
+        roomy = _with_room(column, [found for found, _ in values])
+        coded = [encode_column(roomy, *found) for found in values]
+        coded.insert(0, _moved(original.code(column.name), _codec(column), _codec(roomy)))
+        for i, other in enumerate(opened):
+            notes[i] += _said(column, roomy, coded[i + 1], other.name)
+            data[i].append(values[i][0])
+        final = _without_spare_room(column, roomy, coded)
+        shared.append(final)
+        for held_codes, found in zip(codes, coded, strict=True):
+            held_codes.append(_moved(found, _codec(roomy), _codec(final)))
+    schema = Schema(tuple(shared), original.schema.rare_below)
+    names_ = list(schema.names)
+    tables = [original.data.select(names_), *(pa.Table.from_arrays(arrays, names=names_) for arrays in data)]
+    said = [original.notes, *map(tuple, notes)]
+    return tuple(
+        Table(schema, table, Codes.of(found, schema.sizes), note, original.origin)
+        for table, found, note in zip(tables, codes, said, strict=True)
+    )
+
+
+def _open(other: Any, name: str) -> _Other:
+    if isinstance(other, Table):
+        return _Other(name, other.columns, other, None, other.data)
+    source = open_source(other)
+    whole = source.table()
+    if whole.num_rows < 2:
+        raise InputError(
+            f"'{source.name}' has {'one row' if whole.num_rows else 'no rows'}. A table needs two or more."
+        )
+    return _Other(name, whole.column_names, None, source, whole)
+
+
+def _same_columns(original: Table, other: _Other) -> None:
+    if lost := [name for name in original.schema.names if name not in other.columns]:
+        raise InputError(
+            f"The {other.name} table lacks columns of the original: {listed(lost)}. Compare tables with the same columns."
+        )
+    known = {column.name for column in original.schema}
+    if extra := [name for name in other.columns if name not in known]:
+        raise InputError(
+            f"The {other.name} table has columns that the original lacks: {listed(extra)}. Drop them, or add them there."
+        )
+
+
+def _same_codes(table: Table | None, columns: Sequence[Column]) -> bool:
+    """Return whether a table has the codes of these very columns, as one drawn from a model of the original has."""
+    return table is not None and all(table.schema[c.name].codec is c.codec for c in columns)
+
+
+def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
+    """Return a table with these columns alone, in this order; itself if it is so already."""
+    names = [column.name for column in columns]
+    if [column.name for column in table.schema] == names:
+        return table
+    codes = Codes.of([table.code(name) for name in names], [column.size for column in columns])
+    schema = replace(table.schema, columns=tuple(table.schema[name] for name in names))
+    return Table(schema, table.data.select(names), codes, table.notes, table.origin)
+
+
+def _codec(column: Column) -> Codec:
+    if column.codec is None:
+        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    return column.codec
+
+
+def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:
+    """Return the column with codes for missing values, for levels outside its own, and no bounds."""
+    codec = _codec(column)
+    # Where (other) is no value of the type, it is written as null: a null there says nothing new.
+    written_as_null = codec.other and not is_words(parse_type(column.type))
+    if isinstance(codec, Categories):
+        return replace(column, codec=replace(codec, other=True, null=codec.null or not written_as_null))
+    whole = codec.whole and not any(_has_fractions(found) for found in values)
+    wide = replace(codec, null=True, bounds=None, whole=whole)
+    return replace(column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None)
+
+
+def _has_fractions(values: pa.Array) -> bool:
+    if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
+        return False
+    numbers, present = to_numbers(values)
+    held = numbers[present & np.isfinite(numbers)]
+    return bool((np.rint(held) != held).any())
+
+
+def _said(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list[Note]:
+    """Return what to say of a column of another table that the original's codes have no room for."""
+    codec, wide = _codec(column), _codec(roomy)
+    used = np.bincount(codes, minlength=wide.size) > 0
+    said = []
+    if isinstance(wide, Categories) and isinstance(codec, Categories) and used[len(wide.levels)]:
+        if not used[: len(wide.levels)].any() and len(codec.levels):
+            raise InputError(
+                f"Column '{column.name}': no value of the {name} table is one that the original has. Check that the "
+                "columns mean the same and are spelled the same."
+            )
+        if not codec.other:
+            said.append(f"the {name} table has levels that the original lacks; they share one cell, (other)")
+    if isinstance(wide, Intervals) and isinstance(codec, Intervals) and wide.whole != codec.whole:
+        said.append(f"the {name} table may hold fractions, the original whole numbers")
+    if wide.null and not codec.null and used[wide.n_values]:
+        said.append(f"the {name} table has missing values, the original none")
+    return [Note(column.name, "widened", sentence) for sentence in said]
+
+
+def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[Any]]) -> Column:
+    """Return the column without the codes for (other) and missing that were added and that no table uses."""
+    codec, wide = _codec(column), _codec(roomy)
+    used = np.bincount(np.concatenate(coded), minlength=wide.size) > 0
+    null = codec.null or bool(wide.null and used[wide.n_values])
+    if isinstance(wide, Categories):
+        other = codec.other or bool(used[len(wide.levels)])
+        final: Codec = replace(wide, other=other, null=null)
+    else:
+        final = replace(wide, null=null)
+    return column if final.size == codec.size and isinstance(codec, Categories) else replace(roomy, codec=final)
+
+
+def _moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
+    """Return codes of one codec as codes of another that differs in (other) and null alone."""
+    if old.size == new.size:
+        return codes
+    return np.array([_slots(new).get(slot, 0) for slot in _slots(old)], dtype=narrowest(new.size))[codes]
+
+
+def _slots(codec: Codec) -> dict[object, int]:
+    """Return the code of each value (by number), of (other), of null and of each missing code (by number)."""
+    values = codec.n_values - codec.other
+    every = [
+        *range(values),
+        *["other"] * codec.other,
+        *["null"] * codec.null,
+        *(("missing", i) for i in range(len(codec.missing))),
+    ]
+    return {slot: code for code, slot in enumerate(every)}
+
+
+def _tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
+    """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
+    held = _codec(table.schema[column.name])
+    if not held.missing:
+        return None
+    lookup = np.full(held.size, -1, dtype=np.int16)
+    for i, code in enumerate(held.missing):
+        if code in column.missing:
+            lookup[held.n_values + held.null + i] = column.missing.index(code)
+    tokens: NDArray[np.int16] = lookup[table.code(column.name)]
+    return tokens
+
+
+def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
+    """Return the values of a text file's cells; words that commonly mean missing do so here unless they are levels."""
+    spelling = spelling_of(column)
+    levels = getattr(column.codec, "levels", ())
+    extra = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *levels))
+    missing = (*spelling.missing, *extra)
+
+    def read_as(kind: pa.DataType) -> Values:
+        return parse_words(cells, name=column.name, kind=kind, spelled=spelling.format, missing=missing)
+
+    try:
+        values, tokens = read_as(spelling.type)
+    except SchemaError:
+        if not pa.types.is_integer(spelling.type):
+            raise
+        values, tokens = read_as(pa.float64())  # 12.0, as some programs spell whole numbers beside missing ones
+    if tokens is not None:
+        tokens = np.where(tokens >= len(spelling.missing), np.int16(-1), tokens)
+    return values, tokens
