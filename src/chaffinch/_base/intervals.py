@@ -79,5 +79,5 @@ def jackknife(value: float, without: ArrayLike, *, low: float = -np.inf, high: f
     left = np.asarray(without, dtype=np.float64)
     groups = len(left)
     error = sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
-    half = float(stdtrit(groups - 1, 0.975)) * error
+    value, half = float(value), float(stdtrit(groups - 1, 0.975)) * error
     return max(low, value - half), min(high, value + half)
