@@ -20,42 +20,17 @@ from .options import (
     start_arrow,
     write_json,
 )
-from .settings import (
-    Forbid,
-    Generations,
-    Keep,
-    LabelIn,
-    MethodIn,
-    ParentsIn,
-    ProtectIn,
-    Require,
-    RootIn,
-    ScoreIn,
-    SearchIn,
-    SensitiveIn,
-    Smoothing,
-    synthesiser,
-)
+from .settings import Choice, with_settings
 
 __all__ = ["fit"]
 
 
+@with_settings
 def fit(
+    *,
     input: Input,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
-    parents: ParentsIn = 3,
-    search: SearchIn = "ordering",
-    score: ScoreIn = None,
-    label: LabelIn = None,
-    sensitive: SensitiveIn = None,
-    protect: ProtectIn = "separate",
-    keep: Keep = None,
-    require: Require = None,
-    forbid: Forbid = None,
-    root: RootIn = None,
-    method: MethodIn = "bayesnet",
-    smoothing: Smoothing = None,
-    generations: Generations = 400,
+    choice: Choice,
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
@@ -72,16 +47,12 @@ def fit(
     from .._base.progress import progress_bar
     from .journey import Journey
 
-    settings = synthesiser(
-        method=method, parents=parents, search=search, score=score, label=label, sensitive=sensitive, protect=protect,
-        keep=keep, require=require, forbid=forbid, root=root, smoothing=smoothing, generations=generations,
-    )  # fmt: skip
     check_outputs(input, output, json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        model = journey.fit(settings, table)
+        model = journey.fit(choice.settings, table)
     model.save(output)
     if json is not None:
         write_json(json, model.to_dict())

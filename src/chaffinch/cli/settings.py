@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from ..synth import BayesNet, Independent
 
-__all__ = [
-    "Forbid",
-    "Generations",
-    "Keep",
-    "LabelIn",
-    "MethodIn",
-    "ParentsIn",
-    "ProtectIn",
-    "Require",
-    "RootIn",
-    "ScoreIn",
-    "SearchIn",
-    "SensitiveIn",
-    "Smoothing",
-    "synthesiser",
-]
+__all__ = ["Choice", "with_settings"]
 
 ParentsIn = Annotated[int, typer.Option(help="The most parents of a column.")]
 SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic.")]
@@ -41,52 +30,85 @@ Smoothing = Annotated[float | None, typer.Option(help="Weight of fewer parents, 
 Generations = Annotated[int, typer.Option(help="Generations of the genetic search.")]
 
 
-def synthesiser(
+@dataclass(frozen=True)
+class Choice:
+    """What the options amount to: the synthesiser, the label that learners predict, and the columns kept as they are."""
+
+    settings: BayesNet | Independent
+    label: str | None
+    keep: tuple[str, ...]
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command with the options of `choose` in place of its parameter `choice`, and their outcome given to it."""
+    options = inspect.signature(choose, eval_str=True).parameters
+    own = inspect.signature(command, eval_str=True)
+    merged: list[inspect.Parameter] = []
+    for parameter in own.parameters.values():
+        if parameter.name == "choice":
+            merged += options.values()
+        else:
+            merged.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        chosen = choose(**{name: given.pop(name) for name in options})
+        command(choice=chosen, **given)
+
+    with_options.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    del with_options.__wrapped__
+    return with_options
+
+
+def choose(
     *,
-    method: str,
-    parents: int,
-    search: str,
-    score: str | None,
-    label: str | None,
-    sensitive: str | None,
-    protect: str,
-    keep: str | None,
-    require: list[str] | None,
-    forbid: list[str] | None,
-    root: str | None,
-    smoothing: float | None,
-    generations: int,
-) -> BayesNet | Independent:
-    """Return the settings that the options amount to; raise where they contradict each other."""
+    parents: ParentsIn = 3,
+    search: SearchIn = "ordering",
+    score: ScoreIn = None,
+    label: LabelIn = None,
+    sensitive: SensitiveIn = None,
+    protect: ProtectIn = "separate",
+    keep: Keep = None,
+    require: Require = None,
+    forbid: Forbid = None,
+    root: RootIn = None,
+    method: MethodIn = "bayesnet",
+    smoothing: Smoothing = None,
+    generations: Generations = 400,
+) -> Choice:
+    """Return what the options amount to; raise where they contradict each other."""
     from .._base.errors import InputError, unknown_name
     from ..synth import BayesNet, Evolution, Independent
     from ..synth.bayesnet.settings import SMOOTHING
     from .journey import names_of
 
+    kept = names_of(keep)
     if method == "independent":
-        if sensitive or keep or require or forbid or root:
+        if sensitive or kept or require or forbid or root:
             raise InputError(
                 "--method independent has no edges: leave out --sensitive, --keep, --require, --forbid and --root."
             )
-        return Independent()
+        return Choice(Independent(), label, ())
     if method != "bayesnet":
         raise unknown_name("method", method, ("bayesnet", "independent"))
     if search not in ("ordering", "greedy", "genetic"):
         raise unknown_name("search", search, ("ordering", "greedy", "genetic"))
-    return BayesNet(
+    settings = BayesNet(
         parents=parents,
         search=search,  # type: ignore[arg-type]
         score=score,  # type: ignore[arg-type]
         label=label,
         sensitive=names_of(sensitive),
         protect=protect,  # type: ignore[arg-type]
-        keep=names_of(keep),
+        keep=kept,
         require=tuple(_edge(word, "--require") for word in require or ()),
         forbid=tuple(_edge(word, "--forbid") for word in forbid or ()),
         root=root,
         evolution=Evolution(generations=generations),
         smoothing=SMOOTHING if smoothing is None else smoothing,
     )
+    return Choice(settings, label, kept)
 
 
 def _edge(word: str, option: str) -> tuple[str, str]:

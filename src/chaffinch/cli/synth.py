@@ -20,44 +20,19 @@ from .options import (
     start_arrow,
     write_json,
 )
-from .settings import (
-    Forbid,
-    Generations,
-    Keep,
-    LabelIn,
-    MethodIn,
-    ParentsIn,
-    ProtectIn,
-    Require,
-    RootIn,
-    ScoreIn,
-    SearchIn,
-    SensitiveIn,
-    Smoothing,
-    synthesiser,
-)
+from .settings import Choice, with_settings
 
-__all__ = ["synth"]
+__all__ = ["check_counts", "synth"]
 
 
+@with_settings
 def synth(
+    *,
     input: Input,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending says the format.")],
     rows: Annotated[int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")] = None,
     copies: Annotated[int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")] = 1,
-    parents: ParentsIn = 3,
-    search: SearchIn = "ordering",
-    score: ScoreIn = None,
-    label: LabelIn = None,
-    sensitive: SensitiveIn = None,
-    protect: ProtectIn = "separate",
-    keep: Keep = None,
-    require: Require = None,
-    forbid: Forbid = None,
-    root: RootIn = None,
-    method: MethodIn = "bayesnet",
-    smoothing: Smoothing = None,
-    generations: Generations = 400,
+    choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
@@ -72,32 +47,33 @@ def synth(
 
     There is no formal privacy promise: find out what the table gives away before it leaves.
     """
-    from .._base.errors import InputError
     from .._base.progress import progress_bar
-    from .journey import Journey, copy_paths, names_of
+    from .journey import Journey, copy_paths
 
-    if rows is not None and rows < 0:
-        raise InputError(f"rows must be at least 0. Got {rows}.")
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
-    kept = names_of(keep)
-    if kept and rows is not None:
-        raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")
-    settings = synthesiser(
-        method=method, parents=parents, search=search, score=score, label=label, sensitive=sensitive, protect=protect,
-        keep=keep, require=require, forbid=forbid, root=root, smoothing=smoothing, generations=generations,
-    )  # fmt: skip
+    check_counts(rows, copies, choice)
     outputs = copy_paths(output, copies)
     check_outputs(input, *outputs, model, json)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        fitted = journey.fit(settings, table)
+        fitted = journey.fit(choice.settings, table)
         if model is not None:
             fitted.save(model)
-        journey.draw(fitted, table, outputs, rows=rows, keep=kept)
+        journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
     if json is not None:
         write_json(json, journey.account(fitted, table))
     if not quiet:
         journey.say(outputs, model)
+
+
+def check_counts(rows: int | None, copies: int, choice: Choice) -> None:
+    """Raise unless rows and copies can be drawn."""
+    from .._base.errors import InputError
+
+    if rows is not None and rows < 0:
+        raise InputError(f"rows must be at least 0. Got {rows}.")
+    if copies < 1:
+        raise InputError(f"copies must be at least 1. Got {copies}.")
+    if choice.keep and rows is not None:
+        raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")
