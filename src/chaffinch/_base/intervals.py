@@ -29,7 +29,7 @@ def wilson(successes: float, trials: float, *, level: float = 0.95) -> Interval:
     rate = successes / trials
     centre = (rate + z * z / (2 * trials)) / (1 + z * z / trials)
     half = z * sqrt(rate * (1 - rate) / trials + z * z / (4 * trials * trials)) / (1 + z * z / trials)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return (max(0.0, centre - half) if successes else 0.0), (min(1.0, centre + half) if successes < trials else 1.0)
 
 
 def clopper_pearson(successes: int, trials: int, *, level: float = 0.95) -> Interval:

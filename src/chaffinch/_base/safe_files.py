@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["check_writable", "replacing", "write_text"]
+__all__ = ["check_writable", "filling", "replacing", "write_text"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -55,3 +56,29 @@ def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644) ->
     """Write text to a file, wholly or not at all."""
     with replacing(path, mode=mode) as part:
         part.write_text(text, encoding="utf-8")
+
+
+@contextlib.contextmanager
+def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a new folder to write files to, and move them into `folder` when the block ends well; make it if need be.
+
+    If the block raises, the new folder is removed and `folder` is as it was. Files of other names in `folder` stay. The
+    folder itself and its parts are readable as the system's defaults say; files keep their own modes.
+    """
+    target = Path(folder)
+    if target.exists() and not target.is_dir():
+        raise FileError(f"Cannot write into '{target}': it is a file. Name a folder.")
+    check_writable(target / "file" if target.is_dir() else target)
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    try:
+        part.mkdir(mode=0o700)
+        yield part
+        target.mkdir(exist_ok=True)
+        for made in sorted(part.iterdir()):
+            os.replace(made, target / made.name)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"Cannot write into '{target}': {error.strerror or 'the system refused'}.") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)

@@ -19,7 +19,7 @@ from ..table.codes import Codes
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUPS", "Pair", "pair_up"]
+__all__ = ["GROUPS", "Pair", "deal", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
@@ -78,9 +78,14 @@ def pair_up(original: Table, synthetic: Any) -> Pair:
     return Pair(first, second)
 
 
+def deal(n_rows: int) -> NDArray[np.uint8]:
+    """Return the group of each record: dealt at random, always in the same way, into groups of nearly equal size."""
+    return generator(0).permutation(np.arange(n_rows) % GROUPS).astype(np.uint8)
+
+
 def _dealt(table: Table) -> Table:
     """Return the table with a column that says to which group a record belongs."""
-    group = generator(0).permutation(np.arange(table.n_rows) % GROUPS).astype(np.uint8)
+    group = deal(table.n_rows)
     column = Column(_GROUP, "categorical", codec=Categories(tuple(range(GROUPS))))
     schema = replace(table.schema, columns=(column, *table.schema.columns))
     codes = [group, *(table.codes[j] for j in range(len(table.codes)))]

@@ -6,6 +6,7 @@ beyond its range fall in its end bins.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -25,7 +26,7 @@ from .settle import spelling_of, typed
 from .sources import Source, open_source
 from .table import Table
 from .text import NULL_WORDS, parse_words
-from .types import is_words, parse_type
+from .types import is_numeric, is_words, parse_type, type_name, value_type
 
 __all__ = ["alike"]
 
@@ -45,11 +46,12 @@ class _Other:
     def values(self, column: Column) -> Values:
         """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
         if self.held is not None:
-            return self.whole.column(column.name).combine_chunks(), _tokens_of(self.held, column)
-        assert self.source is not None
-        if self.source.text:
+            found = self.whole.column(column.name).combine_chunks(), _tokens_of(self.held, column)
+        elif self.source is not None and self.source.text:
             return _read_words(self.whole.column(column.name), column)
-        return typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
+        else:
+            found = typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
+        return _as_numbers_of(column, found[0], self.name), found[1]
 
 
 def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")) -> tuple[Table, ...]:
@@ -71,6 +73,7 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     >>> second.schema["a"].codec.names(), second.code("a").tolist()
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
+    _enough_rows(original.data, "The original table")
     opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
     for other in opened:
         _same_columns(original, other)
@@ -86,7 +89,7 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
         values = [other.values(column) for other in opened]
         roomy = _with_room(column, [found for found, _ in values])
         coded = [encode_column(roomy, *found) for found in values]
-        coded.insert(0, _moved(original.code(column.name), _codec(column), _codec(roomy)))
+        coded.insert(0, _own_codes(original, column, roomy))
         for i, other in enumerate(opened):
             notes[i] += _said(column, roomy, coded[i + 1], other.name)
             data[i].append(values[i][0])
@@ -106,14 +109,17 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
 
 def _open(other: Any, name: str) -> _Other:
     if isinstance(other, Table):
+        _enough_rows(other.data, f"The {name} table")
         return _Other(name, other.columns, other, None, other.data)
     source = open_source(other)
     whole = source.table()
-    if whole.num_rows < 2:
-        raise InputError(
-            f"'{source.name}' has {'one row' if whole.num_rows else 'no rows'}. A table needs two or more."
-        )
+    _enough_rows(whole, f"'{source.name}'")
     return _Other(name, whole.column_names, None, source, whole)
+
+
+def _enough_rows(whole: pa.Table, what: str) -> None:
+    if whole.num_rows < 2:
+        raise InputError(f"{what} has {'one row' if whole.num_rows else 'no rows'}. A table needs two or more.")
 
 
 def _same_columns(original: Table, other: _Other) -> None:
@@ -161,6 +167,25 @@ def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:
     return replace(column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None)
 
 
+def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
+    """Return the values of a numeric column in the units of the original: dates as days, times in its own ticks."""
+    kind = parse_type(column.type)
+    if isinstance(column.codec, Categories) or values.type == kind:
+        return values
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    found = value_type(values.type)
+    if is_numeric(found) and pa.types.is_temporal(found) == pa.types.is_temporal(kind):
+        if not pa.types.is_temporal(kind):
+            return values
+        with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return values.cast(kind, safe=False)
+    raise InputError(
+        f"Column '{column.name}' of the {name} table holds {type_name(found)}, that of the original {type_name(kind)}. "
+        "Compare columns of one kind."
+    )
+
+
 def _has_fractions(values: pa.Array) -> bool:
     if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
         return False
@@ -202,11 +227,20 @@ def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[A
     return column if final.size == codec.size and isinstance(codec, Categories) else replace(roomy, codec=final)
 
 
+def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:
+    """Return the original's codes on the wider grid."""
+    if not _codec(column).n_values:
+        # The few values that were made missing are values here, or a copy of the file would differ from the original.
+        return encode_column(roomy, original.data.column(column.name), _tokens_of(original, column))
+    return _moved(original.code(column.name), _codec(column), _codec(roomy))
+
+
 def _moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
     """Return codes of one codec as codes of another that differs in (other) and null alone."""
     if old.size == new.size:
         return codes
-    return np.array([_slots(new).get(slot, 0) for slot in _slots(old)], dtype=narrowest(new.size))[codes]
+    slots = _slots(new)
+    return np.array([slots.get(slot, 0) for slot in _slots(old)], dtype=narrowest(new.size))[codes]
 
 
 def _slots(codec: Codec) -> dict[object, int]:

@@ -165,7 +165,7 @@ def parse_words(
             false = (spelled or "true/false").split("/")[-1]
             if pc.any(pc.invert(pc.or_(values, pc.equal(trimmed, false)))).as_py():
                 raise pa.ArrowInvalid
-        elif pa.types.is_temporal(kind):
+        elif pa.types.is_temporal(kind) and spelled:  # without a format: Arrow's plain spelling, by the cast below
             values = _parse_times(trimmed, spelled, strict=False)
             if values.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
