@@ -1,0 +1,292 @@
+"""Linear and logistic regression: coefficients, standard errors and Wald intervals, with honest gaps.
+
+A coefficient that the data do not determine is NaN: one that could be traded for others because columns are linear
+combinations of each other, and in logistic regression one whose likelihood rises for ever (separation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+
+__all__ = ["CannotFitError", "Fit", "independent_columns", "logit", "ols"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+DEPENDENT = 1e-9
+"""Share of a column's length beyond the span of the columns before it under which it counts as their combination."""
+
+MAX_STEPS = 60
+SETTLED = 1e-16
+"""Newton decrement (twice the likelihood still to be gained) at which the iteration ends."""
+
+
+class CannotFitError(InputError):
+    """The data cannot be fitted; the message is the reason, to follow "because"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted regression: one entry for each column of the design, NaN where the data do not determine it.
+
+    Parameters
+    ----------
+    values, errors, low, high
+        Coefficients, standard errors and the ends of the Wald intervals.
+    aliased
+        Columns that could be traded for other columns.
+    unbounded
+        Columns whose coefficient has no finite maximum of the likelihood.
+    df
+        Residual degrees of freedom.
+    """
+
+    values: Floats
+    errors: Floats
+    low: Floats
+    high: Floats
+    aliased: Mask
+    unbounded: Mask
+    df: int
+
+    def among(self, columns: Mask) -> Fit:
+        """Return the fit with a place for every column of a wider design; those that were not fitted are aliased."""
+
+        def spread(values: NDArray[Any], empty: float | bool) -> NDArray[Any]:
+            out = np.full(len(columns), empty, dtype=values.dtype)
+            out[columns] = values
+            return out
+
+        values, errors, low, high = (spread(part, np.nan) for part in (self.values, self.errors, self.low, self.high))
+        return Fit(values, errors, low, high, spread(self.aliased, True), spread(self.unbounded, False), self.df)
+
+
+class _Basis(NamedTuple):
+    """Columns that span a matrix, how they combine to orthonormal ones, and which coefficients are determined."""
+
+    kept: NDArray[np.intp]
+    to_orthonormal: Floats
+    determined: Mask
+
+
+def independent_columns(x: Floats) -> Mask:
+    """Return which columns are no linear combination of the columns before them, as R drops them.
+
+    Examples
+    --------
+    >>> independent_columns(np.array([[1.0, 2, 0], [1, 2, 1], [1, 2, 5]])).tolist()
+    [True, False, True]
+    """
+    scale = _lengths(x)
+    return _independent(_triangle(x / scale))[0]
+
+
+def ols(x: Floats, y: Floats, *, level: float = 0.95) -> Fit:
+    """Return the least-squares fit of numbers, with intervals from Student's t.
+
+    Raises
+    ------
+    CannotFitError
+        Without residual degrees of freedom, or if the fit leaves no error, so that intervals have no width.
+    """
+    from scipy.special import stdtrit
+
+    if not len(y) or not np.ptp(y):
+        raise CannotFitError("the response does not vary")
+    scale = _lengths(x)
+    size = float(np.linalg.norm(y))
+    whole = _triangle(np.column_stack([x / scale, y / size]))
+    basis = _basis(whole[:, :-1])
+    df = len(y) - len(basis.kept)
+    if df < 1:
+        raise CannotFitError("there are no more records than coefficients")
+    # The triangle of the kept columns and the response holds all there is to know: R, Q'y and the residual's length.
+    small = _triangle(whole[:, [*basis.kept, -1]])
+    rank = len(basis.kept)
+    residual = abs(small[rank, rank])
+    if residual < 1e-12:
+        raise CannotFitError("the fit leaves no error, so that its intervals have no width")
+    inverse = _inverse(small[:rank, :rank])
+    values = inverse @ small[:rank, rank] * size / scale[basis.kept]
+    errors = np.sqrt((inverse**2).sum(axis=1) / df) * residual * size / scale[basis.kept]
+    nothing = np.zeros(x.shape[1], dtype=bool)
+    return _fit(x.shape[1], basis, values, errors, float(stdtrit(df, 0.5 + level / 2)), ~basis.determined, nothing, df)
+
+
+def logit(x: Floats, y: Mask, *, level: float = 0.95) -> Fit:
+    """Return the logistic regression of a yes-or-no response, with intervals from the normal distribution.
+
+    Where a direction exists in which the likelihood only rises (quasi-separation: a level whose records all answer
+    alike), the records that it predicts without error carry no more information; they are set aside, the coefficients
+    that they alone determine have no finite maximum, and the others get their limits.
+
+    Raises
+    ------
+    CannotFitError
+        If all records answer alike, if the columns predict every answer, or if the iteration does not settle.
+    """
+    from scipy.special import ndtri
+
+    if not len(y) or y.all() or not y.any():
+        raise CannotFitError("all records have the same response")
+    n_columns = x.shape[1]
+    scale = _lengths(x)
+    x = x / scale
+    basis = _basis(_triangle(x))
+    aliased = ~basis.determined
+    n_rows = len(y)
+    while True:
+        x, y = _without_certain(x, y)
+        if not len(y) or y.all() or not y.any():
+            raise CannotFitError(
+                "the columns predict the response of every record (separation), so that the likelihood has no maximum"
+            )
+        if len(y) < n_rows:
+            basis = _basis(_triangle(x))
+        z = x[:, basis.kept] @ basis.to_orthonormal
+        found, certain = _newton(z, y)
+        if certain is None:
+            break
+        x, y = x[~certain], y[~certain]
+    df = len(y) - len(basis.kept)
+    covariance = basis.to_orthonormal @ np.linalg.inv(_curve(z, z @ found)) @ basis.to_orthonormal.T
+    values = basis.to_orthonormal @ found / scale[basis.kept]
+    errors = np.sqrt(np.diag(covariance)) / scale[basis.kept]
+    unbounded = ~basis.determined & ~aliased
+    return _fit(n_columns, basis, values, errors, float(ndtri(0.5 + level / 2)), aliased, unbounded, df)
+
+
+def _fit(
+    n: int, basis: _Basis, values: Floats, errors: Floats, width: float, aliased: Mask, unbounded: Mask, df: int
+) -> Fit:
+    """Return a fit with NaN for columns that were left out or that the data do not determine."""
+    spread = np.full((2, n), np.nan)
+    spread[:, basis.kept] = values, errors
+    spread[:, ~basis.determined] = np.nan
+    centre, error = spread
+    return Fit(centre, error, centre - width * error, centre + width * error, aliased, unbounded, df)
+
+
+# Columns and their spans.
+
+
+def _lengths(x: Floats) -> Floats:
+    """Return the length of each column, 1 for a column of zeros."""
+    lengths = np.sqrt(np.einsum("ij,ij->j", x, x))
+    return np.where(lengths > 0, lengths, 1.0)
+
+
+def _triangle(x: Floats) -> Floats:
+    """Return R of QR: a small matrix with the same inner products of columns, padded to at least as many rows."""
+    r = np.asarray(np.linalg.qr(x, mode="r"))
+    short = x.shape[1] - len(r)
+    return np.pad(r, ((0, short), (0, 0))) if short > 0 else r
+
+
+def _inverse(triangle: Floats) -> Floats:
+    from scipy.linalg import solve_triangular
+
+    return np.asarray(solve_triangular(triangle, np.eye(len(triangle))))
+
+
+def _independent(r: Floats) -> tuple[Mask, Floats]:
+    """Return which columns of a matrix are independent of those before them, and an orthonormal basis of them."""
+    kept = np.zeros(r.shape[1], dtype=bool)
+    basis = np.zeros(r.shape, order="F")
+    rank = 0
+    for j in range(r.shape[1]):
+        rest = r[:, j].copy()
+        for _ in range(2):  # once more removes what rounding left
+            rest -= basis[:, :rank] @ (basis[:, :rank].T @ rest)
+        length = float(np.linalg.norm(rest))
+        if length > DEPENDENT * float(np.linalg.norm(r[:, j])):
+            kept[j] = True
+            basis[:, rank] = rest / length
+            rank += 1
+    return kept, basis[:, :rank]
+
+
+def _basis(r: Floats) -> _Basis:
+    """Return the independent columns of a triangle; a coefficient that no dropped column bears on is determined."""
+    independent, orthonormal = _independent(r)
+    kept = np.flatnonzero(independent)
+    to_orthonormal = _inverse(orthonormal.T @ r[:, kept])
+    dropped = np.flatnonzero(~independent)
+    traded = to_orthonormal @ (orthonormal.T @ r[:, dropped])
+    share = np.abs(traded) * _lengths(r[:, kept])[:, None] / _lengths(r[:, dropped])
+    determined = independent.copy()
+    determined[kept] = ~(share > 1e-7).any(axis=1)
+    return _Basis(kept, to_orthonormal, determined)
+
+
+# Newton's method and separation.
+
+
+def _chance(eta: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(eta))
+
+
+def _curve(z: Floats, eta: Floats) -> Floats:
+    """Return the curvature of the loss."""
+    return (z * (_chance(eta) * _chance(-eta))[:, None]).T @ z
+
+
+def _without_certain(x: Floats, y: Mask) -> tuple[Floats, Mask]:
+    """Return the records less those with a value in a one-signed column that only one of the responses has.
+
+    A level whose records all answer alike, and the like: the commonest separation, found by adding up.
+    """
+    while len(y):
+        signed = ~((x < 0).any(axis=0) & (x > 0).any(axis=0))
+        yes, no = np.abs(x[y]).sum(axis=0), np.abs(x[~y]).sum(axis=0)
+        certain = signed & ((yes == 0) != (no == 0))
+        if not certain.any():
+            break
+        rows = ~(x[:, certain] != 0).any(axis=1)
+        x, y = x[rows], y[rows]
+    return x, y
+
+
+def _newton(z: Floats, y: Mask) -> tuple[Floats, Mask | None]:
+    """Return the coefficients of most likelihood; or, if there are none, the records that some direction predicts surely.
+
+    `z` has orthonormal columns. Steps are halved until the likelihood does not fall. In separated data each step adds
+    about 1 to the margins of the records that can be predicted and ever less to the others: the step itself becomes
+    the direction that proves it.
+    """
+    sign = np.where(y, 1.0, -1.0)
+    found = np.zeros(z.shape[1])
+    margins = np.zeros(len(y))
+    loss = _loss(margins)
+    for _ in range(MAX_STEPS):
+        slope = z.T @ (sign * _chance(-margins))
+        try:
+            step = np.linalg.solve(_curve(z, margins), slope)
+        except np.linalg.LinAlgError:
+            break
+        gain = float(slope @ step)
+        along = sign * (z @ step)
+        if gain < SETTLED * len(y) and float(np.abs(along).max()) < 1e-6:
+            return found + step, None
+        if along.max() > 0 and along.min() > -1e-7 * along.max():
+            return found, along > 1e-6 * along.max()
+        size = 1.0
+        while _loss(margins + size * along) > loss * (1 + 1e-12) and size > 1e-6:
+            size /= 2
+        found, margins = found + size * step, margins + size * along
+        if margins.min() > 0:
+            return found, np.ones(len(y), dtype=bool)
+        loss = _loss(margins)
+    raise CannotFitError(f"the iteration did not settle in {MAX_STEPS} steps")
+
+
+def _loss(margins: Floats) -> float:
+    return float(np.logaddexp(0.0, -margins).sum())
