@@ -19,12 +19,13 @@ from ..table.codes import Codes
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUPS", "Pair", "deal", "pair_up"]
+__all__ = ["GROUP", "GROUPS", "Pair", "deal", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
 
-_GROUP = "(group)"
+GROUP = "\x00group"
+"""The name of the column of groups: none that a file has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Pair:
 
         Records of each table are dealt at random (always in the same way) into `GROUPS` groups of nearly equal size.
         """
-        wide = [(_GROUP, *clique) for clique in cliques]
+        wide = [(GROUP, *clique) for clique in cliques]
         first, second = (
             [np.asarray(m.dense()) for m in MemoryCounter(table, dense_cells=1 << 26).marginals(wide)]
             for table in self._dealt
@@ -86,7 +87,7 @@ def deal(n_rows: int) -> NDArray[np.uint8]:
 def _dealt(table: Table) -> Table:
     """Return the table with a column that says to which group a record belongs."""
     group = deal(table.n_rows)
-    column = Column(_GROUP, "categorical", codec=Categories(tuple(range(GROUPS))))
+    column = Column(GROUP, "categorical", codec=Categories(tuple(range(GROUPS))))
     schema = replace(table.schema, columns=(column, *table.schema.columns))
     codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
     return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))

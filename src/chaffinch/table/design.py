@@ -104,6 +104,7 @@ def design(formula: Formula, table: Table, *, references: Mapping[Factor, int] |
     --------
     >>> import pyarrow as pa
     >>> from chaffinch.table import read
+    >>> from chaffinch.table.formula import formula_of
     >>> table = read(pa.table({"y": [1.5, 2.5, 3.5] * 9, "a": ["u", "v", "w"] * 9}))
     >>> design(formula_of("y ~ a", table.schema), table).names
     ('Intercept', 'a[v]', 'a[w]')
