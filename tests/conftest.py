@@ -26,7 +26,7 @@ def coded() -> Callable[[Sequence[Sequence[int]], Sequence[int]], Table]:
     return make_coded
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def data() -> Path:
     """The folder of the bundled public tables."""
     return DATA

@@ -113,6 +113,10 @@ class Table:
             raise InputError(f"Column '{name}' has no codes: it is {self.schema[name].kind}.")
         return self.codes[self.schema.names.index(name)]
 
+    def take(self, rows: NDArray[np.int64]) -> Table:
+        """Return a table of the chosen rows, in the order given."""
+        return replace(self, data=self.data.take(rows), codes=self.codes.take(rows))
+
     def weights(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column to weigh records by: finite, present and not negative."""
         return weights_of(self.schema[name], self.data.column(name))

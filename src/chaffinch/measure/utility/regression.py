@@ -121,7 +121,7 @@ def regression(original: Table, synthetic: Any, formula: str | Formula, *, level
         second = design(wanted, pair.synthetic, references=_references(plain))
     except InputError as error:  # a logarithm of what is not above 0
         return Regression(value=None, why_not=f"in the synthetic table {error}", settings=settings)
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     try:
         # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.

@@ -1,0 +1,263 @@
+"""The models that learn from tables, by short name, and one way to fit them and to ask them."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, unknown_name
+from .._base.progress import Progress, silent
+from .._base.threads import thread_map
+from .features import Matrix
+
+__all__ = [
+    "CLASSIFIERS",
+    "REGRESSORS",
+    "Answer",
+    "Fit",
+    "Models",
+    "Task",
+    "chosen_models",
+    "fit",
+    "is_random",
+    "is_svm",
+    "work",
+]
+
+Task = Literal["classification", "regression"]
+Models = Sequence[str] | Mapping[str, Any] | None
+
+CLASSIFIERS = ("nb", "svc", "knn", "rf", "lr")
+"""Naive Bayes, support vectors (RBF kernel), nearest neighbours, random forest, logistic regression."""
+REGRESSORS = ("lr", "knn", "rf", "svr")
+"""Least squares, nearest neighbours, random forest, support vectors (RBF kernel, label standardised)."""
+_ELSEWHERE = {
+    "nb": "it predicts classes, not numbers",
+    "svc": "it predicts classes, not numbers; svr predicts numbers",
+    "svr": "it predicts numbers, not classes; svc predicts classes",
+}
+_ONE_PASS = ("KNeighborsClassifier", "RandomForestClassifier", "SVC")
+"""Classifiers whose prediction between two classes is the class with the higher chance, at half the cost of asking for both."""
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return unfitted scikit-learn estimators by name, and why each named one that cannot do the task is left out.
+
+    Named ones have scikit-learn's defaults. `models` may also be estimators by name; None is all that do the task.
+
+    Examples
+    --------
+    >>> chosen_models(["nb", "lr"], task="regression")
+    ({'lr': LinearRegression()}, {'nb': 'it predicts classes, not numbers'})
+    """
+    known = CLASSIFIERS if task == "classification" else REGRESSORS
+    if isinstance(models, str):
+        models = [models]
+    asked = known if models is None else tuple(models)
+    if not asked:
+        raise InputError(f"Name at least one model of {', '.join(known)}.")
+    if isinstance(models, Mapping):
+        return {name: _checked(name, estimator, task) for name, estimator in models.items()}, {}
+    for name in asked:
+        if name not in known and name not in _ELSEWHERE:
+            raise unknown_name("model", name, known)
+    left_out = {name: _ELSEWHERE[name] for name in asked if name not in known}
+    made = _classifier if task == "classification" else _regressor
+    return {name: made(name) for name in asked if name in known}, left_out
+
+
+def _classifier(name: str) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.naive_bayes import GaussianNB
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import SVC
+
+    every = {"nb": GaussianNB, "svc": SVC, "knn": KNeighborsClassifier, "rf": RandomForestClassifier}
+    return {**every, "lr": LogisticRegression}[name]()
+
+
+def _regressor(name: str) -> Any:
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import RandomForestRegressor
+    from sklearn.linear_model import LinearRegression
+    from sklearn.neighbors import KNeighborsRegressor
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVR
+
+    if name == "svr":  # its margin of 0.1 is in units of the label, so the label is standardised too
+        return TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+    return {"lr": LinearRegression, "knn": KNeighborsRegressor, "rf": RandomForestRegressor}[name]()
+
+
+def _checked(name: str, estimator: Any, task: Task) -> Any:
+    from sklearn.base import is_classifier, is_regressor
+
+    if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params")):
+        raise InputError(f"Model '{name}' must be a scikit-learn estimator. Got {type(estimator).__name__}.")
+    if is_regressor(estimator) if task == "classification" else is_classifier(estimator):
+        raise InputError(
+            f"Model '{name}' does not do {task}, which the label asks for. Got {type(estimator).__name__}."
+        )
+    return estimator
+
+
+def is_svm(estimator: Any) -> bool:
+    """Return whether a model is a kernel machine, whose time grows with the square of the rows or faster."""
+    from sklearn.svm import SVC, SVR, NuSVC, NuSVR
+
+    inner = [estimator, getattr(estimator, "regressor", None), *(step for _, step in getattr(estimator, "steps", ()))]
+    return any(isinstance(part, SVC | SVR | NuSVC | NuSVR) for part in inner)
+
+
+def is_random(estimator: Any) -> bool:
+    """Return whether two fits of a model to the same records may differ."""
+    from sklearn.linear_model import LogisticRegression
+
+    if is_svm(estimator) or (isinstance(estimator, LogisticRegression) and estimator.solver == "lbfgs"):
+        return bool(getattr(estimator, "probability", False) is True)
+    return bool(_open_states(estimator))
+
+
+def _open_states(estimator: Any) -> list[str]:
+    settings = estimator.get_params()
+    return [key for key in settings if key.split("__")[-1] == "random_state" and settings[key] is None]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a fitted model says of the records of a test set.
+
+    `predicted` holds classes or numbers. `chances`, if asked for and if the model has them, has one column for each of the
+    fit's classes: the higher, the likelier (probabilities, or distances from the border).
+    """
+
+    predicted: NDArray[Any]
+    chances: Matrix | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """The answers of one fitted model to each test set, the classes it knows, and whether its iterations converged."""
+
+    answers: tuple[Answer, ...]
+    classes: NDArray[Any]
+    converged: bool = True
+
+    def chance(self, test: int, wanted: Any) -> Matrix:
+        """Return the chances of one class for the records of a test set: 0 for a class that was not trained."""
+        held = self.answers[test].chances
+        where = np.flatnonzero(self.classes == wanted)
+        if held is None or not len(where):
+            return np.zeros(len(self.answers[test].predicted))
+        return held[:, where[0]]
+
+
+def fit(
+    estimator: Any,
+    train: Matrix,
+    labels: NDArray[Any],
+    tests: Sequence[Matrix],
+    *,
+    task: Task = "classification",
+    seed: int = 0,
+    chances: bool = False,
+) -> Fit:
+    """Return what a fresh copy of a model, fitted to training records, says of test sets.
+
+    `seed` fills every random state that the model leaves open. Where the training records have one class, every answer is
+    that class, whatever the model.
+    """
+    from sklearn.base import clone
+
+    model = clone(estimator)
+    model.set_params(**dict.fromkeys(_open_states(model), seed), **_search(model, train))
+    if task == "regression":
+        model.fit(train, labels)
+        return Fit(tuple(Answer(model.predict(test)) for test in tests), np.empty(0), _converged(model))
+    classes, wanted = np.unique(labels, return_inverse=True)  # 0 to k - 1: some learners take no others
+    if len(classes) == 1:
+        return Fit(tuple(Answer(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
+    model.fit(train, wanted)
+    found = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
+    return Fit(tuple(Answer(classes[predicted], held) for predicted, held in found), classes, _converged(model))
+
+
+def _search(model: Any, train: Matrix) -> dict[str, str]:
+    """Return how to look for neighbours where that is left open.
+
+    Among thousands of records in more than a few dimensions, trees look at nearly all of them: comparing all by matrix
+    products finds the same neighbours six times faster (Adult). Ties alone may be broken in another order.
+    """
+    settings = model.get_params(deep=False)
+    left_open = [settings.get(key) for key in ("algorithm", "metric", "p")] == ["auto", "minkowski", 2]
+    return {"algorithm": "brute"} if left_open and train.shape[0] > 5000 and train.shape[1] > 5 else {}
+
+
+def _ask(model: Any, test: Matrix, chances: bool) -> tuple[NDArray[Any], Matrix | None]:
+    if not chances:
+        return np.asarray(model.predict(test)).astype(np.int64), None
+    held = _chances(model, test)
+    if held is not None and held.shape[1] == 2 and type(model).__name__ in _ONE_PASS:
+        return (held[:, 1] > held[:, 0]).astype(np.int64), held
+    return np.asarray(model.predict(test)).astype(np.int64), held
+
+
+def _chances(model: Any, test: Matrix) -> Matrix | None:
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(test))
+    if hasattr(model, "decision_function"):
+        found = np.asarray(model.decision_function(test))
+        return np.column_stack([-found, found]) if found.ndim == 1 else found
+    return None
+
+
+def _converged(model: Any) -> bool:
+    most, used = getattr(model, "max_iter", None), getattr(model, "n_iter_", None)
+    if most is None or used is None or most < 1:
+        return True
+    return bool(np.max(used) < most)
+
+
+def work(
+    function: Callable[[T], R],
+    items: Sequence[T],
+    *,
+    threads: int | None = None,
+    progress: Progress = silent,
+    doing: str = "learning",
+    span: tuple[float, float] = (0.0, 1.0),
+) -> list[R]:
+    """Return `[function(item) for item in items]`, worked by threads that fit models.
+
+    Libraries below take one thread each, so that neither the number of threads nor of cores changes a result (ties
+    between neighbours are broken in the order in which they are met). Models that do not converge say so in their `Fit`
+    and not on the screen. Progress runs over `span`.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import ThreadpoolController
+
+    libraries, lock = ThreadpoolController(), threading.Lock()
+    done = 0
+
+    def one(item: T) -> R:
+        nonlocal done
+        with libraries.limit(limits=1, user_api="openmp"):  # a setting of this thread alone
+            result = function(item)
+        with lock:
+            done += 1
+            progress(doing, span[0] + (span[1] - span[0]) * done / len(items))
+        return result
+
+    with warnings.catch_warnings(), libraries.limit(limits=1, user_api="blas"):
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return thread_map(one, items, threads=threads)
