@@ -14,12 +14,15 @@ import typer
 
 from .. import __version__
 from .._base.errors import ChaffinchError
+from .compare import compare
 from .describe import describe
 from .fit import fit
 from .inspect import inspect
+from .release import release
 from .sample import sample
 from .schema import schema
 from .synth import synth
+from .utility import utility
 
 __all__ = ["app", "main"]
 
@@ -29,7 +32,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect):
+for command in (schema, describe, synth, fit, sample, inspect, utility, release, compare):
     app.command()(command)
 
 

@@ -1,0 +1,52 @@
+"""`chaffinch compare`: two reports of tables with the same columns, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .options import HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, write_json
+
+__all__ = ["compare"]
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(help="JSON of utility, or report.json of release.", show_default=False)],
+    second: Annotated[Path, typer.Argument(help="Another one, of tables with the same columns.", show_default=False)],
+    json: JsonOut = None,
+    html: HtmlOut = None,
+    seed: SeedIn = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Compare two reports: which table is nearer the original by each measure, and whether they can be told apart."""
+    from .._base.safe_files import write_text
+    from ..report.compare import compare as compare_reports
+
+    check_outputs(first, json, html)
+    check_outputs(second, json, html)
+    found = compare_reports(_read(first), _read(second))
+    if json is not None:
+        write_json(json, found.to_dict())
+    if html is not None:
+        write_text(html, found.to_html())
+    if not quiet:
+        typer.echo(found.to_text())
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import json as plain
+
+    from .._base.errors import FileError, InputError
+
+    try:
+        data = plain.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"'{path}' is not JSON. Give the --json file of utility, or report.json of release.") from None
+    if not isinstance(data, dict):
+        raise InputError(f"'{path}' is no report. Give the --json file of utility, or report.json of release.")
+    return data

@@ -1,0 +1,177 @@
+"""Options that say what to measure, and how commands show what was found."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from .._base.progress import Progress
+    from ..measure.utility.study import UtilityStudy
+    from ..table import Table
+
+__all__ = [
+    "Formula",
+    "Holdout",
+    "Measures",
+    "Models",
+    "Repeats",
+    "SvmRows",
+    "measured",
+    "run_facts",
+    "say_measuring",
+    "show_verdict",
+]
+
+Holdout = Annotated[
+    Path | None, typer.Option(help="People of the same population who are not in the original: a fresh sample.")
+]
+Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")]
+Repeats = Annotated[int, typer.Option(help="Splits for learners; more take longer and give tighter figures.")]
+Measures = Annotated[
+    str | None,
+    typer.Option(
+        help="Some of phi_k, pearson, jensen_shannon, tvd, impossible, pmse, regression, learning, delta, as A,B; or all "
+        "but some, as -A,-B."
+    ),
+]
+Models = Annotated[
+    str | None, typer.Option(help="Learners of the learning table: some of nb, svc, knn, rf, lr, as A,B.")
+]
+SvmRows = Annotated[int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")]
+
+
+def measured(
+    original: Table,
+    synthetic: Path,
+    *,
+    names: tuple[str, str],
+    holdout: Path | None,
+    label: str | None,
+    formula: str | None,
+    repeats: int,
+    measures: str | None,
+    models: str | None,
+    svm_rows: int,
+    seed: int | None,
+    threads: int | None,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Return the utility study of a synthetic file as plain data, with the names of the files and what ran it."""
+    from ..measure.utility.study import study_utility
+    from .journey import names_of
+
+    study: UtilityStudy = study_utility(
+        original,
+        synthetic,
+        holdout,
+        label=label,
+        formula=formula,
+        measures=_asked(measures),
+        models=names_of(models) or None,
+        repeats=repeats,
+        svm_rows=svm_rows or None,
+        seed=seed,
+        threads=threads,
+        progress=progress,
+    )
+    data = study.to_dict()
+    data["about"]["original"]["name"], data["about"]["synthetic"]["name"] = names
+    if holdout is not None:
+        data["about"]["holdout"]["name"] = holdout.name
+    data["run"].update(run_facts())
+    return data
+
+
+def _asked(words: str | None) -> tuple[str, ...] | None:
+    """Return the measures that were asked for; names with a minus are left out of all."""
+    from .._base.errors import InputError, unknown_name
+    from ..measure.utility.study import MEASURES
+    from .journey import names_of
+
+    asked = names_of(words)
+    if not asked:
+        return None
+    left_out = [name[1:] for name in asked if name.startswith("-")]
+    if left_out and len(left_out) < len(asked):
+        raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
+    for name in left_out or asked:
+        if name not in MEASURES:
+            raise unknown_name("measure", name, MEASURES)
+    return tuple(name for name in MEASURES if name not in left_out) if left_out else asked
+
+
+def run_facts() -> dict[str, Any]:
+    """Return what may differ between two equal runs: versions, the date, the command."""
+    import platform
+    from importlib.metadata import version
+
+    from .. import __version__
+
+    packages = ("numpy", "scipy", "scikit-learn", "pyarrow")
+    versions = {"chaffinch": __version__, "python": platform.python_version(), **{p: version(p) for p in packages}}
+    words = [
+        Path(word).name if Path(word).exists() else word for word in sys.argv[1:]
+    ]  # names of files, not where they lie
+    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return {"versions": versions, "date": date, "command": shlex.join(["chaffinch", *words])}
+
+
+def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows: int) -> None:
+    """Say how long measuring will take where support vector machines make it long."""
+    asked = _asked(measures)
+    if asked is not None and "delta" not in asked:
+        return
+    labels = sum(column.kind in ("categorical", "boolean") for column in original.schema.modelled)
+    rows = min(original.n_rows, svm_rows or original.n_rows)
+    seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
+    if seconds > SAID_FROM:
+        cap = f" on {rows:,} records each" if rows < original.n_rows else ""
+        typer.echo(
+            f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
+            "leaves it out.",
+            err=True,
+        )
+
+
+PER_SVM_FIT = 0.7
+SAID_FROM = 10.0
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def show_verdict(rows: list[dict[str, Any]]) -> None:
+    """Print the verdict table."""
+    from rich.console import Console
+    from rich.table import Table as RichTable
+
+    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    head = ("measure", "value", "95 % interval", "independent columns", "resampled", "holdout", "identical", "verdict")
+    table = RichTable(*head, box=None, pad_edge=False)
+    for row in rows:
+        between = row.get("interval")
+        table.add_row(
+            row["measure"],
+            _number(row.get("value")),
+            f"{_number(between[0])} to {_number(between[1])}" if between else "",
+            _number(row.get("marginals")),
+            _number(row.get("resample")),
+            _number(row.get("holdout")),
+            _number(row.get("identical")),
+            row["word"],
+        )
+    console.print(table)
+    for row in rows:
+        if row.get("sentence"):
+            console.print(f"- {row['sentence']}", markup=False)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"

@@ -1,0 +1,85 @@
+"""`chaffinch release`: the whole journey, from a table to a folder that one can decide by."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, say_measuring, show_verdict
+from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
+from .settings import Choice, with_settings
+
+__all__ = ["release"]
+
+
+@with_settings
+def release(
+    *,
+    input: Input,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; made if it is not there.")],
+    rows: Annotated[int | None, typer.Option(help="Rows to draw; as many as the input has unless given.")] = None,
+    copies: Annotated[int, typer.Option(help="Syntheses to write; the first one is measured.")] = 1,
+    choice: Choice,
+    keys: Annotated[str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")] = None,
+    holdout: Holdout = None,
+    formula: Formula = None,
+    repeats: Repeats = 10,
+    measures: Measures = None,
+    models: Models = None,
+    svm_rows: SvmRows = 5000,
+    title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
+    schema: SchemaIn = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    rare: Rare = "pool",
+    seed: Annotated[int | None, typer.Option(help="Seed: the same seed gives the same files.")] = None,
+    json: JsonOut = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
+
+    The folder gets synthetic.EXT (as the input came), model.chaffinch (confidential), report.html and report.json; all of
+    them, or none if anything fails. There is no formal privacy promise.
+    """
+    from .._base.errors import InputError
+    from .._base.progress import progress_bar
+    from .._base.safe_files import filling, write_text
+    from ..report.network import network_svg
+    from ..report.page import render, report_of
+    from .journey import Journey, copy_paths, names_of
+    from .synth import check_counts
+
+    check_counts(rows, copies, choice)
+    known = names_of(keys)
+    ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
+    start_arrow(threads)
+    with filling(output) as folder, progress_bar(quiet=quiet) as progress:
+        outputs = copy_paths(folder / f"synthetic{ending}", copies)
+        if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
+            raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
+        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
+        table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        table.schema.with_roles(label=choice.label, keys=known)  # raises for columns that do not exist
+        fitted = journey.fit(choice.settings, table)
+        fitted.save(folder / "model.chaffinch")
+        journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
+        if not quiet:
+            say_measuring(table, measures, repeats, svm_rows)
+        study = measured(
+            table, outputs[0], names=(input.name, outputs[0].name), holdout=holdout, label=choice.label, formula=formula,
+            repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, seed=seed, threads=threads,
+            progress=progress,
+        )  # fmt: skip
+        report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=journey.account(fitted, table))
+        write_json(folder / "report.json", report)
+        write_text(folder / "report.html", render(report, network_svg=network_svg(fitted)))
+        names = sorted(path.name for path in folder.iterdir())
+    if json is not None:
+        write_json(json, report)
+    if not quiet:
+        show_verdict(report["verdict"])
+        for name in names:
+            typer.echo(f"Wrote {output / name}{': confidential' * (name == 'model.chaffinch')}.", err=True)

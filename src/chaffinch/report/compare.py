@@ -1,0 +1,234 @@
+"""Two reports of tables with the same columns: which comes nearer to the original, and can they be told apart?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._base.errors import InputError, listed
+from .comparison import Comparison
+from .heatmap import Matrices
+from .measures import Measure, measures_of
+from .words import is_number, number, shown
+
+__all__ = ["Comparison", "compare"]
+
+Data = Mapping[str, Any]
+FORMATS = ("chaffinch-utility", "chaffinch-report")
+MOST = 20
+DECISIVE = frozenset(
+    ("norm", "bins", "missing", "noise_correction", "alpha", "beta", "formula", "family", "label", "task", "score", "scores", "encoding",
+     "models", "model", "labels", "null", "overlap", "test_share", "tested_on", "widths", "width", "codes", "values", "rows", "svm_rows",
+     "base")
+)  # fmt: skip
+"""Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
+OWN = ("norm", "alpha", "beta", "formula", "family", "label", "task", "score")
+
+
+def compare(a: Data, b: Data) -> Comparison:
+    """Return two reports side by side: the JSON of `chaffinch utility` or `chaffinch release`, of tables with the same columns.
+
+    Values whose intervals overlap cannot be told apart. Numbers made with other settings, other levels or another label are
+    shown, but neither is called better.
+
+    Raises
+    ------
+    InputError
+        If one of the two is something else, or their columns differ.
+    """
+    first, second = _study(a, "A"), _study(b, "B")
+    _check_columns(first, second)
+    settings = tuple(_settings(first, second))
+    levels = _other_levels(first, second)
+    apart = {row["id"] for row in settings if row["matters"]}
+    rows = tuple(_measures(first, second, apart, bool(levels)))
+    return Comparison(
+        (_name(first, a), _name(second, b)), rows, _columns(first, second), _pairs(first, second), settings,
+        tuple(_notes(first, second, levels)),
+    )  # fmt: skip
+
+
+# Reading.
+
+
+def _study(data: Any, which: str) -> dict[str, Any]:
+    """Return the study in a report, or the study itself."""
+    step = "Give the JSON of chaffinch utility, or report.json of chaffinch release."
+    if not isinstance(data, Mapping):
+        raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {step}")
+    if data.get("format") not in FORMATS:
+        got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
+        raise InputError(f"{which} must be of format {' or '.join(FORMATS)}. Got {got}. {step}")
+    if data.get("version") != 1:
+        raise InputError(
+            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version 1. Measure again, or update."
+        )
+    if data["format"] == "chaffinch-utility":
+        return dict(data)
+    return {**(data.get("utility") or {}), "about": data.get("about") or {}}
+
+
+def _of_columns(study: Data) -> dict[str, Data]:
+    return {str(c.get("name")): c for c in (study.get("about") or {}).get("columns") or ()}
+
+
+def _check_columns(first: Data, second: Data) -> None:
+    one, other = _of_columns(first), _of_columns(second)
+    only = [
+        f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
+        for side, mine, theirs in (("A", one, other), ("B", other, one))
+        if set(mine) - set(theirs)
+    ]
+    if only:
+        raise InputError(f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}.")
+
+
+def _other_levels(first: Data, second: Data) -> list[str]:
+    """Return columns that were compared on other kinds or other numbers of levels."""
+    one, other = _of_columns(first), _of_columns(second)
+    return [name for name in one if any(one[name].get(key) != other[name].get(key) for key in ("kind", "levels"))]
+
+
+def _name(study: Data, data: Data) -> str:
+    about = study.get("about") or {}
+    named = (about.get("synthetic") or {}).get("name") or "synthetic table"
+    title = data.get("title")
+    date = (data.get("run") or {}).get("date")
+    return shown(named) + (f" ({shown(title)})" if title else "") + (f", {shown(date)}" if date else "")
+
+
+def _notes(first: Data, second: Data, levels: Sequence[str]) -> Iterator[str]:
+    if levels:
+        yield (
+            f"{listed(shown(name, 40) for name in levels)}: compared on other kinds or numbers of levels in A than in B, so the numbers of "
+            "the two reports are not comparable. Measure both with the same schema."
+        )
+    for key, what in (("original", "originals"), ("holdout", "holdouts")):
+        one, other = ((study.get("about") or {}).get(key) or {} for study in (first, second))
+        if (one.get("name"), one.get("rows")) != (other.get("name"), other.get("rows")):
+            yield f"The {what} differ: {_told(one)} in A, {_told(other)} in B."
+
+
+def _told(table: Data) -> str:
+    if not table:
+        return "none"
+    return f"{shown(table.get('name', 'unnamed'))} with about {number(table.get('rows'))} rows"
+
+
+# Measures.
+
+
+def _measures(first: Data, second: Data, apart: set[str], other_levels: bool) -> Iterator[dict[str, Any]]:
+    one = {m.id: (m, data) for m, data in measures_of(first)}
+    other = {m.id: (m, data) for m, data in measures_of(second)}
+    for name in dict.fromkeys([*one, *other]):
+        measure = (one.get(name) or other[name])[0]
+        row = _row(measure, *(found[name][1] if name in found else None for found in (one, other)))
+        why = row["why"] or ("other levels" if other_levels else "other settings" if name in apart else "")
+        yield {**row, "better": None, "why": why} if why else row
+
+
+def _row(measure: Measure, a: Data | None, b: Data | None) -> dict[str, Any]:
+    values = [data.get("value") if data is not None and is_number(data.get("value")) else None for data in (a, b)]
+    intervals = [_interval(data) for data in (a, b)]
+    direction = str(next(data for data in (a, b) if data is not None).get("direction") or "lower is better")
+    missing = [
+        f"not measured in {side}"
+        if data is None
+        else f"not applicable in {side}: {shown(data.get('not_applicable', 'no value'), 200)}"
+        for side, data, value in zip("AB", (a, b), values, strict=True)
+        if value is None
+    ]
+    known = not missing
+    return {
+        "id": measure.id,
+        "measure": measure.name,
+        "direction": direction,
+        "A": values[0],
+        "B": values[1],
+        "interval_A": intervals[0],
+        "interval_B": intervals[1],
+        "difference": _less(values[1], values[0]),
+        "better": _better(values, intervals, direction) if known else None,
+        "why": "; ".join(missing),
+    }
+
+
+def _interval(data: Data | None) -> list[float] | None:
+    found = (data or {}).get("interval")
+    return list(found) if found and len(found) == 2 and all(map(is_number, found)) else None
+
+
+def _less(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one - other
+
+
+def _better(values: Sequence[Any], intervals: Sequence[Any], direction: str) -> str:
+    """Return which of two values is better, or that their intervals overlap."""
+    if values[0] == values[1]:
+        return "equal"
+    ends = [i if i else [v, v] for v, i in zip(values, intervals, strict=True)]
+    if any(intervals) and max(ends[0][0], ends[1][0]) <= min(ends[0][1], ends[1][1]):
+        return "cannot be told apart"
+    return "A" if (values[0] > values[1]) == (direction == "higher is better") else "B"
+
+
+# Settings.
+
+
+def _settings(first: Data, second: Data) -> Iterator[dict[str, Any]]:
+    other = {m.id: data for m, data in measures_of(second)}
+    for measure, data in measures_of(first):
+        if is_number(data.get("value")) and is_number(other.get(measure.id, {}).get("value")):
+            one, two = _flat(data), _flat(other[measure.id])
+            for key in dict.fromkeys([*one, *two]):
+                if one.get(key) != two.get(key):
+                    matters = key.split(".")[0] in DECISIVE
+                    head = {"id": measure.id, "measure": measure.name, "setting": key}
+                    yield {**head, "A": one.get(key), "B": two.get(key), "matters": matters}
+
+
+def _flat(data: Data) -> dict[str, Any]:
+    """Return the settings of a measure with dotted keys."""
+    out = {key: data[key] for key in OWN if key in data}
+    waiting = list((data.get("settings") or {}).items())
+    while waiting:
+        key, value = waiting.pop(0)
+        if isinstance(value, Mapping):
+            waiting = [(f"{key}.{inner}", v) for inner, v in value.items()] + waiting
+        else:
+            out[str(key)] = value
+    return out
+
+
+# Columns and pairs.
+
+
+def _columns(first: Data, second: Data) -> tuple[dict[str, Any], ...]:
+    one, other = ((study.get("jensen_shannon") or {}).get("per_column") or {} for study in (first, second))
+    rows = [
+        {"column": str(name), "A": value, "B": other[name], "change": other[name] - value}
+        for name, value in one.items()
+        if is_number(value) and is_number(other.get(name)) and other[name] != value
+    ]
+    return tuple(sorted(rows, key=lambda row: -abs(row["change"]))[:MOST])
+
+
+def _pairs(first: Data, second: Data) -> tuple[dict[str, Any], ...]:
+    """Return pairs whose phi_k is nearer to the original's in one table than in the other."""
+    one, other = (Matrices(study.get("phi_k") or {}, most=1_000_000) for study in (first, second))
+    place = {name: i for i, name in enumerate(other.names)}
+    shared = [name for name in one.names if name in place]
+    mine = [i for i, name in enumerate(one.names) if name in place]
+    theirs = [place[name] for name in shared]
+    off = [np.abs(m.difference[np.ix_(at, at)]) for m, at in ((one, mine), (other, theirs))]
+    change = np.nan_to_num(np.tril(off[1] - off[0], -1))
+    out = []
+    for at in np.argsort(-np.abs(change), axis=None, kind="stable")[:MOST]:
+        i, j = divmod(int(at), len(shared))
+        if change[i, j]:
+            values = {"A": float(off[0][i, j]), "B": float(off[1][i, j]), "change": float(change[i, j])}
+            out.append({"columns": [shared[j], shared[i]], **values})
+    return tuple(out)

@@ -1,0 +1,150 @@
+"""Two reports side by side: what `compare` returns, as plain data, as text and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, Table
+from .words import between, fixed, number, shown, signed
+
+__all__ = ["HEAD", "Comparison"]
+
+Data = Mapping[str, Any]
+HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two reports side by side, as plain data.
+
+    Parameters
+    ----------
+    names
+        What A and B are.
+    measures
+        For each measure both values, both intervals, the difference B less A, and which is better: `A`, `B`, `equal`,
+        `cannot be told apart`, or None where the numbers cannot be compared; `why` then says why not.
+    columns, pairs
+        The columns and pairs that changed most: distance from the original in A, in B, and the change.
+    settings
+        Settings that differ, and whether that keeps numbers from being compared.
+    notes
+        What to know before reading on.
+    """
+
+    names: tuple[str, str]
+    measures: tuple[dict[str, Any], ...]
+    columns: tuple[dict[str, Any], ...]
+    pairs: tuple[dict[str, Any], ...]
+    settings: tuple[dict[str, Any], ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data: `chaffinch-comparison`, version 1."""
+        return {
+            "format": "chaffinch-comparison",
+            "version": 1,
+            "A": self.names[0],
+            "B": self.names[1],
+            **{key: [dict(row) for row in getattr(self, key)] for key in ("measures", "columns", "pairs", "settings")},
+            "notes": list(self.notes),
+        }
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of measures as text, one row for each; `HEAD` names its columns."""
+        return [
+            (
+                row["measure"], number(row["A"]), between(row["interval_A"]), number(row["B"]), between(row["interval_B"]),
+                number(row["difference"]), _verdict(row),
+            )
+            for row in self.measures
+        ]  # fmt: skip
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text for a terminal."""
+        parts = [f"A: {self.names[0]}\nB: {self.names[1]}", _aligned(HEAD, self.rows())]
+        if self.columns:
+            rows = [(shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns[:5]]
+            parts.append(_aligned(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
+        if self.pairs:
+            rows = [(_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs[:5]]
+            parts.append(_aligned(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
+        said = [*self.notes, *map(_setting, self.settings)]
+        return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
+
+    def to_html(self) -> str:
+        """Return the comparison as one HTML file."""
+        from .page import page
+
+        facts = (("A", self.names[0]), ("B", self.names[1]))
+        return page("Two reports compared", tuple(self.sections()), facts=facts)
+
+    def _repr_html_(self) -> str:
+        from .._base.html import html_table
+
+        return html_table(HEAD, self.rows())
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the comparison as sections of a page."""
+        numbers = frozenset({1, 2, 3, 4, 5})
+        head = tuple(name[0].upper() + name[1:] for name in HEAD)
+        rows: tuple[Row, ...] = tuple(
+            (Cell(cells[0], str(row["direction"])), *cells[1:])
+            for cells, row in zip(self.rows(), self.measures, strict=True)
+        )
+        caption = "Each measure of both tables"
+        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")]
+        blocks += [Listing(self.notes)] if self.notes else []
+        blocks.append(Table(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
+        yield Section("compared", "Measure by measure", tuple(blocks))
+        changed: list[Table] = []
+        if self.columns:
+            cells = tuple((shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns)
+            head = ("Column", "A", "B", "B less A")
+            changed.append(
+                Table("Jensen-Shannon distance of columns that changed most", head, cells, frozenset({1, 2, 3}))
+            )
+        if self.pairs:
+            cells = tuple((_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs)
+            head = ("Pair of columns", "A", "B", "B less A")
+            changed.append(Table("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
+        if changed:
+            yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
+        if self.settings:
+            yield Section("settings", "Settings that differ", (Listing(tuple(map(_setting, self.settings))),))
+
+
+def _verdict(row: Data) -> str:
+    if row["better"] is None:
+        return f"not comparable: {row['why']}" if row["A"] is not None and row["B"] is not None else str(row["why"])
+    bare = row["better"] in "AB" and not row["interval_A"] and not row["interval_B"]
+    return str(row["better"]) + (" (no interval)" if bare else "")
+
+
+def _tally(rows: Sequence[Data]) -> str:
+    words = {
+        "A": "{} nearer in A", "B": "{} nearer in B", "equal": "{} equal", "cannot be told apart": "{} cannot be told apart",
+        None: "{} not comparable",
+    }  # fmt: skip
+    counts = {word: sum(row["better"] == word for row in rows) for word in words}
+    told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
+    return f"Of {len(rows)} measures: {told or 'none'}."
+
+
+def _setting(row: Data) -> str:
+    end = "; its numbers are not comparable" if row["matters"] else ""
+    return f"{row['measure']}, {shown(row['setting'])}: {shown(row['A'], 80)} in A, {shown(row['B'], 80)} in B{end}."
+
+
+def _pair(row: Data) -> str:
+    return " × ".join(shown(name, 40) for name in row["columns"])
+
+
+def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table in plain text, columns two blanks apart."""
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
+    )

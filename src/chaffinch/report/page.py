@@ -1,0 +1,164 @@
+"""Sections to one HTML file: no script, nothing from elsewhere, readable in print, small whatever the data.
+
+The plain data of a report are made by `report_of` and rendered by `render`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from .._base.errors import InputError
+from .about import closing_sections, header, synthesis_section
+from .sections import Section
+from .utility import utility_sections, verdict_section
+from .verdict import verdict
+from .words import shown
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+__all__ = ["page", "render", "report_of"]
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+LARGEST = 1_900_000
+PRINTED_ROWS = 60
+UNSEEN = dict.fromkeys(
+    [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0xD800, 0xE000)], "\ufffd"
+)
+"""Characters that no page may hold, or that turn the words after them, wherever they come from."""
+
+
+def report_of(study: Mapping[str, Any], *, title: str, synthesis: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Return the plain data of a report: a utility study with its verdict, and how the table was made if that is known.
+
+    Parameters
+    ----------
+    study
+        Plain data as `chaffinch utility --json` writes them.
+    synthesis
+        The account of the synthesis, as `chaffinch synth --json` writes it.
+    """
+    _check(study, "chaffinch-utility", "Give the JSON of chaffinch utility.")
+    apart = ("format", "version", "about", "run", "verdict")
+    return {
+        "format": "chaffinch-report",
+        "version": 1,
+        "title": title,
+        "about": study.get("about") or {},
+        "synthesis": None if synthesis is None else dict(synthesis),
+        "utility": {key: value for key, value in study.items() if key not in apart},
+        "verdict": verdict(study),
+        "run": study.get("run") or {},
+    }
+
+
+def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
+    """Return a report as one HTML file: verdict first, then where it is good and where it is bad, then figures.
+
+    Parameters
+    ----------
+    report
+        Plain data as `report_of` returns and `report.json` holds.
+    network_svg
+        The picture of the network that made the table, as `network_svg` of `report.network` draws it; left out with a word in
+        its place where it would make the page too large.
+
+    Raises
+    ------
+    InputError
+        If the data are no report, or the picture holds more than shapes and text.
+    """
+    _check(report, "chaffinch-report", "Make one of a study: report_of(study, title=...).")
+    picture = _checked_picture(network_svg)
+    html = _rendered(report, picture)
+    if picture is not None and len(html.encode()) > LARGEST:
+        html = _rendered(
+            report, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>")
+        )
+    return html
+
+
+def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
+    rows = report.get("verdict") or []
+    sections: list[Section] = [verdict_section(rows)] if rows else []
+    sections += utility_sections(report.get("utility") or {})
+    made = synthesis_section(report.get("synthesis"), picture)
+    sections += [made] if made else []
+    sections += closing_sections(report)
+    return page(str(report.get("title") or "Report"), sections, facts=header(report))
+
+
+def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = ()) -> str:
+    """Return sections as one HTML file.
+
+    Parameters
+    ----------
+    facts
+        Names and words that stand below the title.
+    """
+    html = _template().render(
+        title=shown(title, 120), sections=tuple(sections), facts=facts, policy=POLICY, printed_rows=PRINTED_ROWS
+    )
+    return html.translate(UNSEEN)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    loader = PackageLoader("chaffinch.report", "templates")
+    every = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    every.filters["kind"] = lambda block: type(block).__name__
+    return every.get_template("page.html.j2")
+
+
+def _check(data: Mapping[str, Any], wanted: str, next_step: str) -> None:
+    found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
+    if found != wanted:
+        raise InputError(f"The data must be of format '{wanted}'. Got {shown(found)!r}. {next_step}")
+    if data.get("version") != 1:
+        raise InputError(
+            f"This Chaffinch reads version 1 of '{wanted}'. Got {shown(data.get('version'))!r}. Measure again, or update Chaffinch."
+        )
+
+
+class _Shapes(HTMLParser):
+    """Lets shapes and text pass, and refuses what could call, run or link."""
+
+    TAGS = frozenset(
+        ("svg", "title", "desc", "g", "rect", "path", "text", "tspan", "circle", "line", "polyline", "polygon", "ellipse", "defs", "marker")
+    )  # fmt: skip
+    REFUSED = re.compile(r"^on|href$|^style$|^src")
+    OUTSIDE = re.compile(r"url\(\s*[^#\s]|javascript:", re.IGNORECASE)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.TAGS:
+            raise InputError(f"A picture in a report holds shapes and text only. Got an element '{shown(tag, 30)}'.")
+        for name, value in attrs:
+            if self.REFUSED.search(name) or self.OUTSIDE.search(value or ""):
+                raise InputError(
+                    f"A picture in a report holds shapes and text only. Got an attribute '{shown(name, 30)}'."
+                )
+
+    def handle_decl(self, data: str) -> None:
+        raise InputError("A picture in a report is a plain <svg> element. Got a declaration or a comment in it.")
+
+    unknown_decl = handle_pi = handle_comment = handle_decl
+
+
+def _checked_picture(svg: str | None) -> Markup | None:
+    """Return a picture that may stand in the page."""
+    if svg is None:
+        return None
+    parser = _Shapes()
+    parser.feed(svg)
+    parser.close()
+    if not svg.lstrip().startswith("<svg"):
+        raise InputError("A picture in a report is a plain <svg> element. Got something else.")
+    return Markup(svg.strip())  # noqa: S704  checked above: shapes and text only

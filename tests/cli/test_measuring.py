@@ -1,0 +1,146 @@
+"""utility, release and compare, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LABEL = "contraceptive_method"
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
+        capture_output=True, text=True, timeout=300, **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def synthetic(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
+    assert run("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").returncode == 0
+    return out
+
+
+def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
+    told, page = tmp_path / "u.json", tmp_path / "u.html"
+    options = ["--label", LABEL, "--repeats", 1, "--svm-rows", 300, "--seed", 1, "--formula", "num_children ~ wife_age"]
+    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", told, "--html", page)
+    assert done.returncode == 0, done.stderr
+    assert "Relations of pairs (mu)" in done.stdout
+    found = json.loads(told.read_text())
+    for name in ("mu", "delta", "G", "jensen_shannon", "tvd", "pmse_ratio", "learning", "regression", "verdict"):
+        assert name in found
+    assert found["about"]["original"] == {"rows": 1470, "columns": 10, "name": "cmc.csv"}
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert len(text) < 2_000_000
+
+
+def test_release_fills_a_folder_and_the_same_seed_gives_the_same(data, tmp_path):
+    options = ["--label", LABEL, "--sensitive", "wife_age", "--repeats", 1, "--measures=-delta", "--seed", 3, "--quiet"]
+    for name in ("one", "two"):
+        done = run("release", data / "cmc.csv", "-o", tmp_path / name, *options)
+        assert done.returncode == 0, done.stderr
+        made = sorted(path.name for path in (tmp_path / name).iterdir())
+        assert made == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
+    one, two = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("one", "two"))
+    for report in (one, two):
+        del report["run"], report["synthesis"]["run"]
+    assert one == two
+    assert (tmp_path / "one" / "synthetic.csv").read_bytes() == (tmp_path / "two" / "synthetic.csv").read_bytes()
+    assert {"mu", "tvd", "learning"} <= set(one["utility"])
+    assert "Bayesian network of 10 columns" in (tmp_path / "one" / "report.html").read_text()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
+
+
+def test_a_release_that_fails_leaves_nothing(data, tmp_path):
+    done = run("release", data / "cmc.csv", "-o", tmp_path / "out", "--label", LABEL, "--formula", "nobody ~ wife_age")
+    assert done.returncode == 2
+    assert "Unknown column 'nobody'" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_keeps_other_files_of_the_folder_and_never_the_input(data, tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    (folder / "synthetic.csv").write_bytes((data / "cmc.csv").read_bytes())
+    done = run("release", folder / "synthetic.csv", "-o", folder, "--measures", "tvd", "--quiet")
+    assert done.returncode == 2
+    assert "would be overwritten" in done.stderr
+    done = run("release", data / "cmc.csv", "-o", folder, "--measures", "tvd", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
+    assert (
+        run("synth", data / "cmc.csv", "-o", tmp_path / "i.csv", "--method", "independent", "--seed", 1).returncode == 0
+    )
+    for name, table in (("a", synthetic), ("b", tmp_path / "i.csv")):
+        done = run(
+            "utility",
+            data / "cmc.csv",
+            table,
+            "--measures",
+            "phi_k,tvd",
+            "--seed",
+            1,
+            "--quiet",
+            "--json",
+            tmp_path / f"{name}.json",
+        )
+        assert done.returncode == 0, done.stderr
+    done = run(
+        "compare",
+        tmp_path / "a.json",
+        tmp_path / "b.json",
+        "--json",
+        tmp_path / "c.json",
+        "--html",
+        tmp_path / "c.html",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "mu" in done.stdout
+    assert json.loads((tmp_path / "c.json").read_text())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("not json", "is not JSON"), ("[1]", "is no report"), ('{"format": "other"}', "chaffinch")],
+)
+def test_compare_refuses_what_is_no_report(tmp_path, text, words):
+    (tmp_path / "a.json").write_text(text)
+    done = run("compare", tmp_path / "a.json", tmp_path / "a.json")
+    assert done.returncode == 2
+    assert words in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--measures", "nothing"], "Unknown measure 'nothing'"),
+        (["--measures=phi_k,-tvd"], "not both"),
+        (["--label", "nobody"], "Unknown label 'nobody'"),
+        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--models", "gpt", "--label", LABEL, "--measures", "learning"], "Unknown model 'gpt'"),
+        (["--svm-rows", "-5", "--measures", "delta"], "at least"),
+        (["--holdout", "absent.csv"], "absent.csv"),
+    ],
+)
+def test_bad_use_ends_with_2_and_writes_nothing(data, synthetic, tmp_path, options, words):
+    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", tmp_path / "u.json")
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_with_other_columns_is_refused(data, tmp_path):
+    done = run("utility", data / "cmc.csv", data / "caesarian.csv", "--json", tmp_path / "u.json")
+    assert done.returncode == 2
+    assert "lacks columns of the original" in done.stderr

@@ -1,0 +1,177 @@
+"""Two reports side by side: hand-worked differences, directions, overlaps, and what must not be compared."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+import chaffinch
+from chaffinch.report.compare import compare
+from chaffinch.report.page import report_of
+
+LOWER, HIGHER = "lower is better", "higher is better"
+
+
+def study(*, about=None, **measures):
+    columns = [{"name": name, "kind": "categorical", "levels": 3, "role": "other"} for name in ("a", "b", "c")]
+    return {"format": "chaffinch-utility", "version": 1, "about": {"columns": columns, **(about or {})}, **measures}
+
+
+def value(number, interval=None, direction=LOWER, **more):
+    return {"value": number, "interval": interval, "direction": direction, "identical": 0.0, "settings": {}, **more}
+
+
+def better(first, second, name="phi_k"):
+    return next(row for row in compare(study(**{name: first}), study(**{name: second})).measures if row["id"] == name)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "wanted"),
+    [
+        (value(0.1), value(0.2), "A"),
+        (value(0.2), value(0.1), "B"),
+        (value(0.1, direction=HIGHER), value(0.2, direction=HIGHER), "B"),
+        (value(0.1), value(0.1), "equal"),
+        (value(0.1, [0.05, 0.15]), value(0.2, [0.14, 0.26]), "cannot be told apart"),
+        (value(0.1, [0.05, 0.15]), value(0.2, [0.15, 0.25]), "cannot be told apart"),
+        (value(0.1, [0.05, 0.14]), value(0.2, [0.15, 0.25]), "A"),
+        (value(0.1, [0.05, 0.25]), value(0.2), "cannot be told apart"),
+        (value(0.1), value(0.2, [0.12, 0.3]), "A"),
+        (value(-0.1), value(0.05), "A"),
+    ],
+)
+def test_which_is_nearer(first, second, wanted):
+    row = better(first, second)
+    assert row["better"] == wanted
+    assert row["difference"] == pytest.approx(second["value"] - first["value"])
+    swapped = better(second, first)["better"]
+    assert swapped == {"A": "B", "B": "A"}.get(wanted, wanted)
+
+
+def test_a_report_against_itself_differs_in_nothing(study_of):
+    whole = study_of(15)
+    found = compare(whole, report_of(copy.deepcopy(whole), title="again"))
+    assert {row["better"] for row in found.measures} == {"equal"}
+    assert found.columns == found.pairs == found.settings == found.notes == ()
+
+
+def test_a_better_table_is_found_better(study_of):
+    found = compare(study_of(15, noise=3.0), study_of(15, noise=1.0))
+    by = {row["id"]: row["better"] for row in found.measures}
+    assert by["phi_k"] == by["regression"] == by["tvd_3"] == by["tstr"] == "B"
+    assert len(by) == 14
+
+
+@pytest.mark.parametrize(
+    ("key", "one", "two"), [("norm", "frobenius", "spectral"), ("bins", 10, 20), ("missing", "level", "drop")]
+)
+def test_other_settings_make_numbers_incomparable(key, one, two):
+    found = compare(study(mu=value(0.1, settings={key: one})), study(mu=value(0.2, settings={key: two})))
+    row = found.measures[0]
+    assert (row["better"], row["why"]) == (None, "other settings")
+    assert found.settings == (
+        {"id": "mu", "measure": "Relations of pairs (mu)", "setting": key, "A": one, "B": two, "matters": True},
+    )
+    assert "not comparable" in found.to_text()
+
+
+def test_settings_that_leave_the_number_what_it_is_are_listed_only():
+    first, second = (
+        study(mu=value(number, settings={"seed": number, "found": {"pairs": number}})) for number in (1, 2)
+    )
+    found = compare(first, second)
+    assert found.measures[0]["better"] == "A"
+    assert [(row["setting"], row["matters"]) for row in found.settings] == [("seed", False), ("found.pairs", False)]
+
+
+def test_other_levels_make_everything_incomparable():
+    other = study(mu=value(0.2))
+    other["about"]["columns"][1]["levels"] = 4
+    found = compare(study(mu=value(0.1)), other)
+    assert (found.measures[0]["better"], found.measures[0]["why"]) == (None, "other levels")
+    assert found.notes[0].startswith("b: compared on other kinds or numbers of levels")
+
+
+def test_other_originals_are_pointed_out():
+    first = study(about={"original": {"name": "x.csv", "rows": 100}}, mu=value(0.1))
+    second = study(
+        about={"original": {"name": "y.csv", "rows": 100}, "holdout": {"name": "h.csv", "rows": 50}}, mu=value(0.1)
+    )
+    assert compare(first, second).notes == (
+        "The originals differ: x.csv with about 100 rows in A, y.csv with about 100 rows in B.",
+        "The holdouts differ: none in A, h.csv with about 50 rows in B.",
+    )
+
+
+def test_what_one_lacks_is_said(no_value):
+    found = compare(study(mu=value(0.1), phi_k=no_value("one column")), study(phi_k=value(0.1), G=value(1.0)))
+    why = {row["id"]: (row["better"], row["difference"], row["why"]) for row in found.measures}
+    assert why == {
+        "mu": (None, None, "not measured in B"),
+        "phi_k": (None, None, "not applicable in A: one column"),
+        "G": (None, None, "not measured in A"),
+    }
+
+
+def test_columns_and_pairs_that_changed_most():
+    first = study(
+        jensen_shannon=value(0.1, per_column={"a": 0.1, "b": 0.2, "c": None}),
+        phi_k=value(0.1, columns=["a", "b", "c"], original=[[1, 0.5, 0.2], [0.5, 1, None], [0.2, None, 1]], synthetic=[[1, 0.4, 0.2], [0.4, 1, 0], [0.2, 0, 1]]),
+    )  # fmt: skip
+    second = study(
+        jensen_shannon=value(0.1, per_column={"b": 0.05, "a": 0.12, "c": 0.3}),
+        # The same original with its columns in another order: c, b, a.
+        phi_k=value(0.1, columns=["c", "b", "a"], original=[[1, None, 0.2], [None, 1, 0.5], [0.2, 0.5, 1]], synthetic=[[1, 0, 0.5], [0, 1, 0.55], [0.5, 0.55, 1]]),
+    )  # fmt: skip
+    found = compare(first, second)
+    assert [row["column"] for row in found.columns] == ["b", "a"]
+    assert found.columns[0]["change"] == pytest.approx(-0.15)
+    # |0.2 - 0.2| = 0 becomes |0.5 - 0.2| = 0.3; |0.4 - 0.5| = 0.1 becomes |0.55 - 0.5| = 0.05.
+    assert [(row["columns"], round(row["change"], 9)) for row in found.pairs] == [
+        (["a", "c"], 0.3),
+        (["a", "b"], -0.05),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([], "A must be a report as JSON. Got a list."),
+        ({}, "Got data without a format. Give the JSON of chaffinch utility"),
+        ({"format": "chaffinch-synthesis", "version": 1}, "Got format 'chaffinch-synthesis'"),
+        ({"format": "chaffinch-utility", "version": 2}, "A is of version 2; this Chaffinch reads version 1"),
+    ],
+)
+def test_something_else_is_refused(data, message):
+    with pytest.raises(chaffinch.InputError) as caught:
+        compare(data, study())
+    assert message in str(caught.value)
+
+
+def test_other_columns_are_refused_by_name():
+    other = study()
+    other["about"]["columns"][0] = {"name": "z", "kind": "categorical", "levels": 3}
+    with pytest.raises(chaffinch.InputError, match=r"same columns\. Got only in A: a; only in B: z\."):
+        compare(study(), other)
+
+
+def test_plain_data_text_and_page(study_of):
+    hostile = "<script>alert(1)</script>"
+    names = [hostile, "b", "c", "d"]
+    found = compare(study_of(names, noise=2.0), report_of(study_of(names, seed=2), title=hostile))
+    told = found.to_dict()
+    assert (told["format"], told["version"]) == ("chaffinch-comparison", 1)
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    text = found.to_text()
+    lines = text.splitlines()
+    assert lines[0] == "A: synthetic.parquet, 2025-11-15 09:00 UTC"
+    assert len(found.rows()) == len(found.measures) == 14
+    for row in found.rows():
+        assert any(line.startswith(row[0]) and line.endswith(row[-1]) for line in lines)
+    html = found.to_html()
+    assert "<script" not in html
+    assert html.count("<table>") == 3
+    assert "&lt;script&gt;" in html
+    assert found._repr_html_().count("<tr>") == 15

@@ -1,0 +1,427 @@
+"""The page: balanced, escaped, self-contained, small, and nothing that the data hold or lack breaks it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from html.parser import HTMLParser
+
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch.report.figures import contrast
+from chaffinch.report.page import page, render, report_of
+from chaffinch.report.sections import Cell, Details, Figure, Grid, Heading, Listing, Paragraph, Section, Table
+
+VOID = {"meta", "br", "hr", "img", "link", "input", "base", "col"}
+HOSTILE = [
+    "<script>alert(1)</script>", "\"&'", "</td></table><h1>x", "x" * 5000, "عمر المريض", "naïve 名前 🐦", "\u202eevil", "a\x00b\nc",
+    "{{ 7*7 }}", "javascript:alert(1)", "' onmouseover='alert(1)", "-->", "]]>", "%s{0}", "", " ",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """A page taken apart: faults in its nesting, its text, attributes and identifiers."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(html)
+        self.close()
+        self.faults += [f"<{tag}> is never closed" for tag in self.open]
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if len(dict(attrs)) < len(attrs):
+            self.faults.append(f"<{tag}> has an attribute twice")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.faults.append(f"</{tag}> closes something else at {self.getpos()}")
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.text.append(data)
+
+    @property
+    def ids(self) -> list[str]:
+        return [attrs["id"] for _, attrs in self.tags if "id" in attrs]
+
+    def said(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.text))
+
+
+def rendered(study, **options) -> Page:
+    return check(render(report_of(study, title=options.pop("title", "Synthetic Adult")), **options))
+
+
+def check(html: str) -> Page:
+    """Return a page taken apart, after what every page must keep to."""
+    found = Page(html)
+    assert found.faults == []
+    assert len(found.ids) == len(set(found.ids))
+    for tag, attrs in found.tags:
+        assert tag not in (
+            "script",
+            "iframe",
+            "object",
+            "embed",
+            "link",
+            "img",
+            "form",
+            "input",
+            "base",
+            "audio",
+            "video",
+        )
+        for name, value in attrs.items():
+            assert not name.startswith("on")
+            assert name not in ("src", "srcset", "action", "xlink:href", "style")
+            if name == "href":
+                assert value.startswith("#")
+                assert value[1:] in found.ids
+            if name == "aria-labelledby":
+                assert set(value.split()) <= set(found.ids)
+    assert "http" not in html.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert "url(" not in html.replace("url(#tip)", "")
+    assert "default-src 'none'" in next(
+        a["content"] for t, a in found.tags if a.get("http-equiv") == "Content-Security-Policy"
+    )
+    odd = re.search(r".{0,60}\b(nan|None|inf|undefined)\b.{0,60}", found.said())
+    assert odd is None, odd
+    return found
+
+
+def test_the_parser_sees_faults():
+    assert Page("<p><b>x</p></b>").faults
+    assert Page("<div>").faults
+    assert Page('<p id="a" id="b"></p>').faults
+    assert not Page("<p>x<br></p>").faults
+
+
+# What is on it.
+
+
+def test_the_sections_stand_in_their_order(study_of):
+    found = rendered(study_of(15))
+    order = [attrs["id"] for tag, attrs in found.tags if tag == "section"]
+    assert order == [
+        "verdict", "where", "columns", "relations", "learning", "delta", "regression", "sweep", "limits", "data", "measures",
+    ]  # fmt: skip
+    said = found.said()
+    for words in (
+        "adult_train.parquet, about 32,560 rows, 15 columns", "adult_test.parquet", "chaffinch 0.1.0", "2025-11-15",
+        "Relations of pairs (phi_k)", "0.014", "0.0126 to 0.0154", "0.121", "says nothing of what the synthetic table gives away",
+        "Baak", "Snoke", "Karr", "Lin 1991", "Galloni", "Hittmeir", "jackknife over 50 groups", "3 rare levels were pooled", "<10",
+    ):  # fmt: skip
+        assert words in said, words
+
+
+def test_every_figure_has_a_title_a_description_and_its_numbers(study_of):
+    html = render(report_of(study_of(15), title="t"))
+    figures = re.findall(r"<figure .*?</figure>", html, flags=re.DOTALL)
+    assert len(figures) == 8
+    for figure in figures:
+        svgs = re.findall(r"<svg .*?</svg>", figure, flags=re.DOTALL)
+        assert svgs
+        for svg in svgs:
+            assert re.match(
+                r'<svg [^>]*role="img" aria-labelledby="[^"]+"><title id="[^"]+">[^<]+</title><desc id="[^"]+">[^<]+</desc>',
+                svg,
+            )
+        assert re.search(r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL)
+
+
+def test_what_scrolls_can_be_reached_by_keyboard(study_of):
+    found = rendered(study_of(15))
+    for tag, attrs in found.tags:
+        if tag in ("div", "pre") and set((attrs.get("class") or "").split()) & {"scroll", "picture"}:
+            assert attrs["tabindex"] == "0"
+            assert tag == "pre" or attrs["aria-label"]
+
+
+def test_worst_columns_and_pairs_are_named(study_of):
+    study = study_of(15)
+    study["jensen_shannon"]["per_column"] = {"good": 0.001, "middling": 0.02, "bad": 0.4, "unknown": None}
+    study["phi_k"]["worst"] = [{"columns": ["sex", "age"], "original": 0.5, "synthetic": 0.1, "difference": -0.4}]
+    said = rendered(study).said()
+    assert "nearest to the original: good, middling, bad. Farthest: bad, middling, good." in said
+    assert "sex × age 0.500 0.100 −0.400" in said
+
+
+def test_wide_tables_show_forty_columns_and_say_so(study_of):
+    study = study_of(120)
+    found = rendered(study)
+    assert "the 40 of 120 columns with the largest differences" in found.said()
+    assert "the 40 farthest of 119" in found.said()
+    assert "the 40 that differ most of 60" in found.said()
+
+
+@pytest.mark.parametrize("name", ["<&>\"'" * 60, "名" * 300])
+def test_a_page_of_500_columns_stays_small(study_of, name):
+    study = study_of([f"{name}_{i}" for i in range(500)])
+    study["about"]["notes"] = [f"Column '{name}_{i}': pooled." for i in range(500)]
+    study["phi_k"]["settings"]["columns"] = study["phi_k"]["columns"]
+    study["delta"]["skipped"] = [{"label": f"{name}_{i}", "why": name} for i in range(500)]
+    study["regression"]["rows"] = study["regression"]["rows"] * 500
+    levels = [str(i) for i in range(200)]
+    study["learning"]["confusion"].append(
+        {"model": "rf", "trained_on": "original", "levels": levels, "counts": [[10] * 200] * 200}
+    )
+    report = report_of(study, title=name)
+    picture = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="' + "M0 0" * 400_000 + '"/></svg>'
+    html = render(report, network_svg=picture)
+    assert len(html.encode()) < 2_000_000
+    check(html)
+
+
+# What is missing.
+
+
+def test_no_holdout_no_label_no_seed(study_of):
+    said = rendered(study_of(15, holdout=False, label=False)).said()
+    assert "Holdout none given" in said
+    assert "Label none given" in said
+    assert "Seed none given" in said
+    assert "Not applicable: no label was named." in said
+
+
+def test_any_key_may_be_missing_or_without_a_value(study_of, no_value):
+    whole = study_of(5)
+    for key in whole:
+        if key in ("format", "version"):
+            continue
+        less = {k: v for k, v in whole.items() if k != key}
+        rendered(less)
+        if key not in ("about", "run", "sweep"):
+            said = rendered({**whole, key: no_value("reasons & such")}).said()
+            assert "Not applicable: reasons & such." in said, key
+
+
+def nodes(data, path=()):
+    """Yield the path to everything in plain data."""
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+        yield (*path, key)
+        yield from nodes(value, (*path, key))
+
+
+def without(data, path, *, null: bool):
+    """Return plain data without what stands at a path, or with null in its place; as they are where the path leads nowhere."""
+    out = copy.deepcopy(data)
+    at = out
+    for key in path[:-1]:
+        at = at.get(key) if isinstance(at, dict) else at[key] if at else None
+    if null and at is not None:
+        at[path[-1]] = None
+    elif at is not None:
+        at.pop(path[-1], None)
+    return out
+
+
+def test_nothing_missing_deep_inside_breaks_the_page(study_of):
+    study = study_of(3)
+    study["learning"]["rows"] = study["learning"]["rows"][:4]
+    study["learning"]["confusion"] = study["learning"]["confusion"][:1]
+    study["sweep"]["rows"] = study["sweep"]["rows"][:2]
+    study["run"]["command"] = ["chaffinch", "utility", "a b.csv"]
+    kinds = {kind(path): path for path in nodes(study) if path[0] not in ("format", "version")}
+    paths = [path for path in kinds.values() if isinstance(path[-1], str)]
+    assert len(paths) > 100
+    for start in range(20):  # a few at a time: every kind of thing is missing in one page and null in another
+        for null in (True, False):
+            less = study
+            for path in paths[start::20]:
+                less = without(less, path, null=null)
+            rendered(less)
+
+
+def kind(path):
+    """Return a path without what makes it one of many alike: places in lists, names of columns, which measure it is of."""
+    common = (
+        "value",
+        "interval",
+        "direction",
+        "identical",
+        "references",
+        "settings",
+        "worst",
+        "columns",
+        "original",
+        "synthetic",
+    )
+    plain = tuple(0 if isinstance(key, int) or key in ("workclass", "fnlwgt") else key for key in path)
+    return ("*", *plain[1:]) if len(plain) > 1 and plain[1] in common and plain[0] != "about" else plain
+
+
+def test_an_empty_study_makes_a_page():
+    found = rendered({"format": "chaffinch-utility", "version": 1})
+    assert "verdict" not in found.ids
+    assert "limits" in found.ids
+
+
+def test_one_column_and_none():
+    from chaffinch.report.heatmap import Matrices
+
+    assert Matrices({"columns": []}).pairs() == []
+
+
+def test_a_study_of_one_column(study_of):
+    rendered(study_of(1))
+
+
+# What strangers write.
+
+
+def test_hostile_names_are_text(study_of):
+    study = study_of(HOSTILE)
+    study["about"]["synthetic"]["name"] = study["about"]["notes"][0] = HOSTILE[0]
+    study["learning"]["confusion"][0]["levels"] = HOSTILE[:2]
+    study["regression"]["formula"] = study["sweep"]["setting"] = study["mu"]["settings"]["note"] = HOSTILE[0]
+    study["delta"]["not_applicable"] = None
+    study["run"] = {"date": HOSTILE[0], "versions": {HOSTILE[0]: HOSTILE[2]}, "command": f"chaffinch {HOSTILE[0]}"}
+    for row in study["regression"]["rows"]:
+        row["term"] = HOSTILE[2]
+    found = rendered(study, title=HOSTILE[0])
+    said = found.said()
+    for name in (
+        HOSTILE[0],
+        HOSTILE[1],
+        HOSTILE[2],
+        "عمر المريض",
+        "naïve 名前 🐦",
+        "{{ 7*7 }}",
+        "' onmouseover='alert(1)",
+    ):
+        assert name in said, name
+    assert "\u202e" not in said
+    assert "\x00" not in said
+    assert sum(tag == "h1" for tag, _ in found.tags) == 1
+
+
+def test_a_verdict_of_a_strangers_report_is_text(study_of):
+    report = report_of(study_of(3), title="t")
+    for row in report["verdict"]:
+        row.update(
+            measure=HOSTILE[0],
+            question=HOSTILE[0],
+            sentence=HOSTILE[0],
+            word=HOSTILE[0],
+            direction=HOSTILE[0],
+            section=HOSTILE[0],
+            id="x",
+        )
+    assert HOSTILE[0] in check(render(report)).said()
+
+
+# Contract.
+
+
+def test_a_report_is_the_study_with_its_verdict(study_of):
+    study = study_of(4)
+    report = report_of(study, title="T", synthesis={"seed": 3})
+    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "verdict", "run"}
+    assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 1, "T")
+    assert set(report["utility"]) == set(study) - {"format", "version", "about", "run"}
+    assert json.loads(json.dumps(report, allow_nan=False)) == report
+    assert render(report) == render(json.loads(json.dumps(report)))
+
+
+def test_other_data_are_refused_with_the_next_step(study_of):
+    with pytest.raises(
+        chaffinch.InputError, match=r"must be of format 'chaffinch-report'\. Got 'chaffinch-utility'\. Make one"
+    ):
+        render(study_of(3))
+    with pytest.raises(chaffinch.InputError, match="version 1"):
+        report_of({"format": "chaffinch-utility", "version": 2}, title="t")
+    with pytest.raises(chaffinch.InputError, match="chaffinch utility"):
+        report_of([], title="t")  # type: ignore[arg-type]
+
+
+def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
+    report = report_of(study_of(3), title="t")
+    risk = {
+        "section": "risk",
+        "id": "tcap",
+        "measure": "TCAP",
+        "question": "Who?",
+        "value": 0.2,
+        "word": "review",
+        "sentence": "So.",
+    }
+    said = check(render({**report, "verdict": [*report["verdict"], risk], "risk": {}})).said()
+    assert "Risk TCAP" in said
+    assert "Read the risk sections" in said
+    table = Table("c", ("a", "b"), (Heading("h"), ("x", Cell("y", "z"))), frozenset({1}))
+    blocks = (
+        Paragraph("p"),
+        Listing(("q",)),
+        table,
+        Grid((table,)),
+        Details("more", (Paragraph("r"),)),
+        Figure("f", "cap", (), table),
+    )
+    found = check(page("t", [Section("own", "Own", blocks)]))
+    assert "own" in found.ids
+    with pytest.raises(ValueError, match="2 columns"):
+        Table("c", ("a", "b"), (("x",),))
+
+
+# The network's picture.
+
+
+def test_the_network_is_shown_with_its_edges(study_of):
+    from chaffinch.report.network import network_svg
+
+    table = chaffinch.read(pa.table({"<b>": ["x", "y"] * 40, "c": ["p", "q"] * 40}))
+    model = chaffinch.BayesNet(parents=1).fit(table, seed=1)
+    account = {"seed": 1, "network": model.to_dict(), "rows_equal_to_an_original": 0.25}
+    found = check(render(report_of(study_of(3), title="t", synthesis=account), network_svg=network_svg(model)))
+    assert "fig-network" in found.ids
+    assert "25 %, codes compared" in found.said()
+
+
+@pytest.mark.parametrize(
+    "svg",
+    [
+        "<svg><script>alert(1)</script></svg>", "<svg onload='x()'></svg>", "<svg><a href='http://x'>y</a></svg>", "<p>no</p>",
+        "<svg><image href='x'/></svg>", "<svg><rect style='fill:red'/></svg>", "<svg><rect fill='url(http://x)'/></svg>",
+        "<svg><!-- x --></svg>", "<!doctype svg><svg></svg>", "plain", "<svg><foreignObject></foreignObject></svg>",
+    ],
+)  # fmt: skip
+def test_a_picture_holds_shapes_and_text_only(study_of, svg):
+    with pytest.raises(chaffinch.InputError, match="A picture in a report"):
+        render(report_of(study_of(2), title="t"), network_svg=svg)
+
+
+# Colours.
+
+
+def rgb(colour: str) -> tuple[int, int, int]:
+    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
+    return tuple(int(digits[i : i + 2], 16) for i in (0, 2, 4))
+
+
+def test_text_reads_on_its_ground(study_of):
+    html = render(report_of(study_of(15), title="t"))
+    css = re.search(r"<style>(.*?)</style>", html, flags=re.DOTALL)[1]
+    names = dict(re.findall(r"--(\w+):(#\w+)", css))
+    for ink in (names["ink"], names["soft"], names["blue"]):
+        for ground in ("#ffffff", names["pale"]):
+            assert contrast(rgb(ink), rgb(ground)) >= 4.5
+    badges = re.findall(r"\.word-[\w-]+\{background:(#\w+);[^}]*[;{]color:(#\w+)\}", css)
+    assert len(badges) == 5
+    for ground, ink in badges:
+        assert contrast(rgb(ground), rgb(ink)) >= 4.5
+    plain = set(re.findall(r'<text [^>]*fill="(#\w+)"', html))
+    assert plain
+    assert all(contrast(rgb(fill), (255, 255, 255)) >= 4.5 for fill in plain)

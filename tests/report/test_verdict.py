@@ -1,0 +1,184 @@
+"""Verdicts: the share that is kept against hand-worked numbers, words at their edges, sentences that promise nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaffinch.report.measures import MEASURES
+from chaffinch.report.verdict import RULES, verdict
+
+LOWER, HIGHER = "lower is better", "higher is better"
+
+
+def row_of(name, value, *, marginals=None, holdout=None, identical=0.0, direction=LOWER, interval=None, **more):
+    """Return the verdict's row of one measure."""
+    data = {"value": value, "interval": interval, "direction": direction, "identical": identical, **more}
+    data["references"] = {"marginals": marginals, "holdout": holdout}
+    group, _, member = name.partition("_")
+    study = {"tvd": {member: data}} if group == "tvd" else {"delta": {"tstr": data}} if name == "tstr" else {name: data}
+    return next(row for row in verdict(study) if row["id"] == name)
+
+
+# Worked by hand: (marginals - value) / (marginals - best), best being the holdout where there is one.
+@pytest.mark.parametrize(
+    ("value", "marginals", "holdout", "identical", "direction", "kept", "word"),
+    [
+        (0.02, 0.20, None, 0.0, LOWER, 0.9, "close"),
+        (0.0201, 0.20, None, 0.0, LOWER, 0.8995, "fair"),
+        (0.08, 0.20, None, 0.0, LOWER, 0.6, "fair"),
+        (0.0802, 0.20, None, 0.0, LOWER, 0.599, "weak"),
+        (0.16, 0.20, None, 0.0, LOWER, 0.2, "weak"),
+        (0.1602, 0.20, None, 0.0, LOWER, 0.199, "lost"),
+        (0.08, 0.20, 0.05, 0.0, LOWER, 0.8, "fair"),
+        (0.04, 0.20, 0.05, 0.0, LOWER, 1.0, "close"),
+        (0.30, 0.20, 0.05, 0.0, LOWER, 0.0, "lost"),
+        (0.84, 0.20, None, 1.0, HIGHER, 0.8, "fair"),
+        (0.10, 0.20, None, 1.0, HIGHER, 0.0, "lost"),
+        (0.84, 0.20, 0.84, 1.0, HIGHER, 1.0, "close"),
+    ],
+)
+def test_what_is_kept_and_its_word(value, marginals, holdout, identical, direction, kept, word):
+    row = row_of("phi_k", value, marginals=marginals, holdout=holdout, identical=identical, direction=direction)
+    assert row["kept"] == pytest.approx(kept)
+    assert row["word"] == word
+
+
+numbers = st.floats(-5, 5, allow_nan=False)
+
+
+@given(value=numbers, other=numbers, marginals=numbers, best=numbers)
+def test_kept_is_a_share_and_nearer_is_never_worse(value, other, marginals, best):
+    words = ["lost", "weak", "fair", "close"]
+    rows = [row_of("phi_k", v, marginals=marginals, holdout=best) for v in (value, other)]
+    assert all(row["kept"] is None or 0.0 <= row["kept"] <= 1.0 for row in rows)
+    if value <= other:
+        assert words.index(rows[0]["word"]) >= words.index(rows[1]["word"])
+
+
+@given(value=numbers, marginals=numbers, best=numbers)
+def test_a_measure_turned_upside_down_gets_the_same_word(value, marginals, best):
+    row = row_of("phi_k", value, marginals=marginals, holdout=best)
+    turned = row_of("phi_k", -value, marginals=-marginals, holdout=-best, direction=HIGHER)
+    assert (row["word"], row["kept"]) == (turned["word"], turned["kept"])
+
+
+@pytest.mark.parametrize(("value", "direction"), [(0.2, LOWER), (0.25, LOWER)])
+def test_no_better_than_independent_columns_is_said(value, direction):
+    row = row_of("mu", value, marginals=0.2, direction=direction)
+    assert row["word"] == "lost"
+    assert "no better than independent columns" in row["sentence"]
+    assert "no better" not in row_of("mu", 0.19, marginals=0.2)["sentence"]
+
+
+def test_single_columns_are_not_judged_by_independent_columns():
+    for name, edge in (("jensen_shannon", 0.05), ("tvd_1", 0.03)):
+        assert row_of(name, edge, marginals=0.001)["word"] == "close"
+        assert row_of(name, edge * 1.01, marginals=0.001)["word"] == "fair"
+        assert row_of(name, 0.9, marginals=0.9)["word"] == "lost"
+        assert row_of(name, 0.06, marginals=0.001, holdout=0.07)["word"] == "close"
+        assert row_of(name, 0.06, marginals=0.9)["kept"] is None
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(0.5, "close"), (3.0, "close"), (3.1, "fair"), (10.0, "fair"), (11.0, "weak"), (31.0, "lost")]
+)
+def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
+    row = row_of("pmse_ratio", value, marginals=50.0)
+    assert (row["word"], row["kept"]) == (word, None)
+    beaten = row_of("pmse_ratio", 2.0, marginals=1.9)
+    assert beaten["word"] == "lost"
+    assert "no better than independent columns" in beaten["sentence"]
+
+
+@pytest.mark.parametrize(
+    ("value", "holdout", "word"),
+    [(0.9, None, "close"), (0.85, None, "fair"), (0.85, 0.84, "close"), (0.3, None, "weak"), (-0.35, 0.8, "lost")],
+)
+def test_a_regression_far_off_is_not_close_for_lack_of_a_lower_end(value, holdout, word):
+    row = row_of("regression", value, marginals=-12.0, holdout=holdout, identical=1.0, direction=HIGHER)
+    assert (row["word"], row["kept"]) == (word, None)
+    assert "no better than" in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER)["sentence"]
+
+
+def test_a_measure_without_a_value_shows_its_reason():
+    row = verdict({"learning": {"value": None, "not_applicable": "the label has one class.", "settings": {}}})[0]
+    assert (row["word"], row["value"], row["kept"]) == ("not applicable", None, None)
+    assert row["sentence"] == "Not applicable: the label has one class."
+
+
+def test_without_independent_columns_limits_decide_or_no_word_is_given():
+    assert row_of("phi_k", 0.02)["word"] == "close"
+    assert row_of("phi_k", 0.021)["word"] == "fair"
+    assert row_of("regression", 0.55, identical=1.0, direction=HIGHER)["word"] == "weak"
+    assert row_of("learning", -0.2)["word"] == "close"
+    for name in ("mu", "G"):
+        row = row_of(name, 0.02)
+        assert (row["word"], row["value"]) == ("not applicable", 0.02)
+        assert "no scale" in row["sentence"]
+
+
+def test_where_there_is_nothing_to_keep():
+    near = {"marginals": 0.003, "holdout": 0.004}
+    assert row_of("phi_k", 0.0035, **near)["word"] == "close"
+    assert row_of("phi_k", 0.006, interval=[0.003, 0.009], **near)["word"] == "close"
+    far = row_of("phi_k", 0.05, interval=[0.04, 0.06], **near)
+    assert (far["word"], far["kept"]) == ("lost", None)
+    assert "little here to keep" in far["sentence"]
+
+
+def test_learning_finds_its_reference_in_its_own_rows():
+    rows = [
+        {"model": model, "trained_on": side, "score": score}
+        for model, scores in (("nb", (0.8, 0.79, 0.7)), ("rf", (0.9, 0.88, 0.6)))
+        for side, score in zip(("original", "synthetic", "marginals"), scores, strict=True)
+    ]
+    row = row_of("learning", 0.015, rows=rows)
+    assert row["marginals"] == pytest.approx((0.1 + 0.3) / 2)
+    assert row["kept"] == pytest.approx((0.2 - 0.015) / 0.2)
+
+
+def test_gaps_are_told_with_their_side():
+    assert "score 0.015 lower than" in row_of("learning", 0.015)["sentence"]
+    assert "score 0.015 higher than" in row_of("learning", -0.015)["sentence"]
+    assert "score no lower than" in row_of("learning", 0.0)["sentence"]
+
+
+def test_one_row_for_each_measure_that_a_study_has(study_of):
+    study = study_of(15)
+    assert {row["id"] for row in verdict(study)} == {measure.id for measure in MEASURES}
+    del study["mu"], study["tvd"]["3"], study["delta"]["tstr"]
+    assert {m.id for m in MEASURES} - {row["id"] for row in verdict(study)} == {"mu", "tvd_3", "tstr"}
+    keys = {
+        "section", "id", "measure", "question", "value", "interval", "direction", "identical", "marginals", "resample", "holdout", "best", "kept", "word",
+        "sentence",
+    }  # fmt: skip
+    assert all(set(row) == keys for row in verdict(study))
+
+
+def test_a_distance_that_does_not_apply_at_all_is_not_lost_from_sight():
+    rows = verdict({"tvd": {"value": None, "not_applicable": "there are no rows", "settings": {}}})
+    assert [row["word"] for row in rows] == ["not applicable"]
+
+
+@pytest.mark.parametrize("noise", [0.1, 1.0, 5.0, 40.0])
+def test_no_word_of_release(study_of, noise):
+    said = " ".join([*RULES, *(row["sentence"] for row in verdict(study_of(15, noise=noise)))]).lower()
+    assert not re.search(r"\b(safe|release|private|anonym\w*|harmless|approved)\b", said)
+    assert all(measure.say(place, 0.5) for measure in MEASURES for place in range(4))
+
+
+def test_an_empty_study_has_no_rows():
+    assert verdict({}) == []
+
+
+def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_tables():
+    mu = {"value": 0.5, "identical": 0.0, "direction": "lower is better"}
+    sides = {"marginals": 0.9, "resample": 0.4, "holdout": 0.1}
+    for held, kept in ((sides, 0.5), ({**sides, "holdout": None}, 0.8), ({"marginals": 0.9}, 0.444444444444)):
+        (row,) = verdict({"mu": {**mu, "references": held}})
+        assert row["kept"] == pytest.approx(kept)
+        assert row["best"] == next((held[s] for s in ("holdout", "resample") if held.get(s) is not None), 0.0)
