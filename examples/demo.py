@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     run("describe", ADULT, "--schema", schema, "--json", description)
     run(
         "release", ADULT, "--schema", schema, "-o", folder, "--holdout", FRESH, "--label", LABEL,
-        "--sensitive", ",".join(SENSITIVE), "--repeats", "1", "--title", "Synthetic Adult", "--seed", "1",
+        "--sensitive", ",".join(SENSITIVE), "--repeats", "1", "--svm-rows", "2000", "--title", "Synthetic Adult", "--seed", "1",
     )  # fmt: skip
     run("inspect", folder / "model.chaffinch", "--svg", picture)
     say(folder / "report.json")

@@ -42,7 +42,9 @@ Printed = dict[tuple[str, int, str], float]
 def printed(name: str) -> Printed:
     """Return the seconds that the paper prints for a table, by search, k and part."""
     with open(HERE / PRINTED[name][1], newline="") as handle:
-        return {(row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"]) for row in csv.DictReader(handle)}
+        return {
+            (row["synthesiser"], int(row["k"]), row["part"]): float(row["seconds"]) for row in csv.DictReader(handle)
+        }
 
 
 def values_of(name: str) -> pa.Table | None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
+    from .measure.utility import UtilityStudy, study_utility
     from .synth import BayesNet, Evolution, Independent, Network
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
@@ -34,6 +35,7 @@ _HOMES = {
         "UnknownNameError",
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
+    "measure.utility": ("UtilityStudy", "study_utility"),
     "synth": ("BayesNet", "Evolution", "Independent", "Network"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
@@ -60,12 +62,14 @@ __all__ = [
     "Table",
     "TooLargeError",
     "UnknownNameError",
+    "UtilityStudy",
     "__version__",
     "describe",
     "load",
     "read",
     "read_schema",
     "scan",
+    "study_utility",
     "write_schema",
 ]
 

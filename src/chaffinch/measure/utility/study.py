@@ -80,7 +80,7 @@ class UtilityStudy:
         out: dict[str, Any] = {"format": "chaffinch-utility", "version": 1, "about": dict(self.about)}
         for name, result in self.results.items():
             told = result.to_dict()
-            told.setdefault("references", dict(self.references[name]))
+            told["references"] = dict(self.references[name])
             if "tstr" in told:
                 told["tstr"]["references"] = dict(self.references["delta.tstr"])
             group, _, member = name.partition(".")
@@ -284,6 +284,8 @@ class _Run:
     def references(self) -> dict[str, dict[str, float | None]]:
         """The values of the references."""
         out = {name: _values(sides) for name, sides in self.found.items()}
+        if "learning" in self.found:
+            out["learning"]["marginals"] = self.found["learning"]["synthetic"].marginals  # type: ignore[attr-defined]
         if "delta" in self.found:
             out["delta.tstr"] = _values({side: found.tstr for side, found in self.found["delta"].items()})  # type: ignore[attr-defined]
         return out

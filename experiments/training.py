@@ -1,0 +1,82 @@
+"""What the learning experiments share: a split, a synthesis, five learners, and the printed figures."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
+
+from common import machine
+
+import chaffinch
+from chaffinch.measure.features import Encoder, standardised
+from chaffinch.measure.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
+from chaffinch.measure.scoring import confusion
+from chaffinch.measure.splits import split, subsample
+from chaffinch.report.heatmap import Matrices, heat_maps
+from chaffinch.table import Table
+
+__all__ = ["CLASSIFIERS", "confusions", "halves", "map_of", "printed", "save", "whole"]
+
+
+def whole(values: pa.Table) -> Table:
+    """Return a table whose levels are all kept: figures are to be compared with papers that pool none."""
+    return chaffinch.read(values, rare="keep")
+
+
+def halves(table: Table, share: float, seed: int, *, label: str | None = None) -> tuple[Table, Table]:
+    """Return a random split into training and test records; with a label each class is split by itself."""
+    labels = None if label is None else table.code(label)
+    train, test = split(labels, table.n_rows, share, np.random.default_rng(seed))
+    return table.take(train), table.take(test)
+
+
+def confusions(
+    train: Table, test: Table, label: str, *, seed: int, svm_rows: int | None = None, rows: int | None = None
+) -> dict[str, np.ndarray]:
+    """Return the confusion matrix of each learner: integer codes, standard scaling fitted on the training side.
+
+    `svm_rows` and `rows` cap the training records of the support vector machine and of all learners by a stratified subsample.
+    """
+    rng = np.random.default_rng(seed)
+    train = train.take(subsample(train.code(label), train.n_rows, rows, rng))
+    encoder = Encoder.of([train, test], [name for name in train.schema.names if name != label])
+    matrix, tested = standardised(encoder.matrix(train), encoder.matrix(test), scaled=encoder.scaled)
+    classes, truth = train.code(label).astype(np.int64), test.code(label)
+    few = subsample(classes, len(classes), svm_rows, rng)
+    models, _ = chosen_models(None, task="classification")
+
+    def one(name: str) -> np.ndarray:
+        chosen = few if is_svm(models[name]) else slice(None)
+        found = fit(models[name], matrix[chosen], classes[chosen], [tested], seed=seed)
+        return confusion(truth, found.answers[0].predicted, train.schema[label].size)
+
+    return dict(zip(models, work(one, list(models)), strict=True))
+
+
+def map_of(matrix: np.ndarray, names: Sequence[str], what: str) -> str:
+    """Return a heat map of correlations as SVG."""
+    held = {"columns": names, "original": matrix.tolist(), "synthetic": matrix.tolist()}
+    return str(heat_maps("map", what, Matrices(held), signs=True)[0]).replace(", original table", "")
+
+
+def printed(path: Path) -> list[dict[str, str]]:
+    """Return the rows of a table as the paper prints them."""
+    with open(path, newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
+def save(folder: Path, name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows to NAME.csv, and the machine and versions beside them."""
+    with open(folder / f"{name}.csv", "w", newline="") as handle:
+        writer = csv.writer(handle)
+        writer.writerow(head)
+        writer.writerows(rows)
+    (folder / "machine.txt").write_text(machine("scikit-learn") + "\n")
