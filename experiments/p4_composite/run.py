@@ -23,8 +23,8 @@ from data import bundled  # noqa: E402
 
 SETTINGS = {0: Independent(), **{k: BayesNet(parents=k, search="genetic") for k in range(1, 5)}}
 """By the most parents of a column; 0 is independent columns."""
-REPEATS = {"diabetes": 10, "adult": 3}
-ROWS = {"diabetes": None, "adult": 3_000}
+REPEATS = {"diabetes": 10, "adult": 2}
+ROWS = {"diabetes": None, "adult": 2_000}
 
 
 def main(dataset: str) -> None:

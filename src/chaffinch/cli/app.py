@@ -19,6 +19,7 @@ from .describe import describe
 from .fit import fit
 from .inspect import inspect
 from .release import release
+from .risk import risk
 from .sample import sample
 from .schema import schema
 from .synth import synth
@@ -32,7 +33,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect, utility, release, compare):
+for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare):
     app.command()(command)
 
 

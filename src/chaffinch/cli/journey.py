@@ -15,13 +15,14 @@ import typer
 from .._base.progress import Progress
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
+from ..measure.risk.exposure import equal_rows
 from ..synth import BayesNet, BayesNetModel, Independent
 from ..table import Table, read, table_writer
 from ..table.write import file_format
 from .estimates import say_drawing, say_fitting
 from .reading import check_rare, plain_delimiter, show_notes
 
-__all__ = ["Journey", "copy_paths", "equal_rows", "names_of"]
+__all__ = ["Journey", "copy_paths", "names_of"]
 
 
 def names_of(words: str | None) -> tuple[str, ...]:
@@ -42,19 +43,6 @@ def copy_paths(output: Path, copies: int) -> list[Path]:
         return [output]
     stem, dot, ending = output.name.partition(".")
     return [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, copies + 1)]
-
-
-def equal_rows(original: Table, synthetic: Table) -> float:
-    """Return the share of synthetic rows whose codes all equal those of some original row."""
-    if not synthetic.n_rows:
-        return 0.0
-    seen, found = (
-        np.ascontiguousarray(np.stack([table.code(n).astype(np.uint32) for n in original.schema.names], axis=1))
-        .view([("", np.uint32)] * len(original.schema.names))
-        .ravel()
-        for table in (original, synthetic)
-    )
-    return float(np.isin(found, seen).mean())
 
 
 @dataclass

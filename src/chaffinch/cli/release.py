@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
 from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, say_measuring, show_verdict
 from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
 from .settings import Choice, with_settings
@@ -23,6 +24,10 @@ def release(
     copies: Annotated[int, typer.Option(help="Syntheses to write; the first one is measured.")] = 1,
     choice: Choice,
     keys: Annotated[str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")] = None,
+    key_sizes: KeySizes = None,
+    attackers: Attackers = None,
+    tcap_convention: TcapConvention = "p1",
+    max_excess: MaxExcess = None,
     holdout: Holdout = None,
     formula: Formula = None,
     repeats: Repeats = 10,
@@ -42,18 +47,23 @@ def release(
     """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
 
     The folder gets synthetic.EXT (as the input came), model.chaffinch (confidential), report.html and report.json; all of
-    them, or none if anything fails. There is no formal privacy promise.
+    them, or none if anything fails. With --keys and --sensitive the table is attacked too; without a holdout the model is fitted
+    on each half of the people in turn for that. There is no formal privacy promise.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
     from .._base.safe_files import filling, write_text
     from ..report.network import network_svg
     from ..report.page import render, report_of
+    from .attacking import end, release_risk, show_attacks
     from .journey import Journey, copy_paths, names_of
     from .synth import check_counts
 
     check_counts(rows, copies, choice)
     known = names_of(keys)
+    wanted = getattr(choice.settings, "sensitive", ())
+    if max_excess is not None and not (known and wanted):
+        raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
     start_arrow(threads)
     with filling(output) as folder, progress_bar(quiet=quiet) as progress:
@@ -73,13 +83,24 @@ def release(
             repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, seed=seed, threads=threads,
             progress=progress,
         )  # fmt: skip
-        report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=journey.account(fitted, table))
+        risk, bound = None, None
+        if known and wanted:
+            risk, bound = release_risk(
+                table, outputs, holdout, choice, keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes,
+                attackers=attackers, convention=tcap_convention, svm_rows=svm_rows, seed=seed, threads=threads,
+                progress=progress, input=input, limit=max_excess,
+            )  # fmt: skip
+        account = journey.account(fitted, table)
+        report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
         write_json(folder / "report.json", report)
         write_text(folder / "report.html", render(report, network_svg=network_svg(fitted)))
         names = sorted(path.name for path in folder.iterdir())
     if json is not None:
         write_json(json, report)
     if not quiet:
-        show_verdict(report["verdict"])
+        show_verdict([row for row in report["verdict"] if row.get("section") == "utility"])
+        if risk is not None:
+            show_attacks(risk.get("cross_fit") or risk)
         for name in names:
             typer.echo(f"Wrote {output / name}{': confidential' * (name == 'model.chaffinch')}.", err=True)
+    end(bound, max_excess)

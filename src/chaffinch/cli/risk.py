@@ -1,0 +1,113 @@
+"""`chaffinch risk`: what a synthetic table gives away about sensitive columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .attacking import (
+    Attackers,
+    KeySizes,
+    MaxExcess,
+    TcapConvention,
+    end,
+    named,
+    policy_of,
+    risk_plan,
+    show_attacks,
+    too_much,
+)
+from .measuring import Holdout, SvmRows, run_facts
+from .options import Delimiter, Encoding, HtmlOut, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, check_outputs
+
+__all__ = ["risk"]
+
+
+def risk(
+    original: Input,
+    synthetic: Annotated[
+        list[Path], typer.Argument(help="The synthetic table, or several made alike.", show_default=False)
+    ],
+    keys: Annotated[str, typer.Option(help="Columns that an outsider knows of a person, as A,B.")],
+    sensitive: Annotated[str, typer.Option(help="Columns that are not to be found out, as A,B.")],
+    holdout: Holdout = None,
+    key_sizes: KeySizes = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
+    ] = None,
+    attackers: Attackers = None,
+    tcap_convention: TcapConvention = "p1",
+    numeric: Annotated[
+        str, typer.Option(help="Numbers are equal by bins of the schema (bins) or as they are (values).")
+    ] = "bins",
+    missing: Annotated[
+        str, typer.Option(help="A missing key is a level, or matches anything: level or wildcard.")
+    ] = "level",
+    repeats: Annotated[int, typer.Option(help="Draws of people for intervals and p-values.")] = 1000,
+    svm_rows: SvmRows = 5000,
+    policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess.")] = None,
+    max_excess: MaxExcess = None,
+    inside: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write each record's risk and the exposed classes here: confidential, readable by you alone."
+        ),
+    ] = None,
+    schema: SchemaIn = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    rare: Rare = "pool",
+    seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
+    json: JsonOut = None,
+    html: HtmlOut = None,
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> None:
+    """Attack a synthetic table: what it tells about sensitive columns to someone who knows the keys.
+
+    Each attack stands beside the best guess without keys, the same attack on people who are not in the data (--holdout), and the
+    original attacking itself. Without a holdout there is no excess, and nothing is called safe.
+    """
+    import json as plain
+
+    from .._base.progress import progress_bar
+    from .._base.safe_files import write_text
+    from .journey import Journey
+    from .options import start_arrow, write_json
+
+    limit, told = policy_of(policy, max_excess, holdout)
+    plan = risk_plan(
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
+        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows,
+    )  # fmt: skip
+    check_outputs(original, json, html, inside)
+    start_arrow(threads)
+    from ..measure.risk import study_risk
+
+    with progress_bar(quiet=quiet) as progress:
+        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
+        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        study = study_risk(table, list(synthetic), holdout, plan=plan, seed=seed, threads=threads, progress=progress)
+    data = study.to_dict()
+    named(data, original, synthetic, holdout)
+    data["run"].update(run_facts())
+    data["policy"] = {
+        **told,
+        "max_excess": limit,
+        "lower_bound": study.lower_bound,
+        "passed": not too_much(study.lower_bound, limit),
+    }
+    from ..report.page import render, report_of
+
+    report = report_of(None, title=f"What {synthetic[0].name} gives away", risk=data)
+    if json is not None:
+        write_json(json, data)
+    if html is not None:
+        write_text(html, render(report))
+    if inside is not None:
+        write_text(inside, plain.dumps(study.inside(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+    if not quiet:
+        show_attacks(data)
+    end(study.lower_bound, limit)

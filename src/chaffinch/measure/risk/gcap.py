@@ -1,0 +1,211 @@
+"""GCAP: what the source rows nearest to a person's keys say about the person's sensitive value.
+
+The adversary knows a person's keys, looks up the source rows whose keys differ from them in the fewest places (the minimal Hamming
+radius), and reads the sensitive value off those rows. Papers call two figures of this GCAP. The *score* is P0's equation 1: the
+share of the nearest rows that have the person's value. The *vote* is a classifier: the most frequent value among the nearest
+rows, right or wrong; its accuracy is what the tables of P0 and P2 print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, unknown_name
+from ..._base.masking import about
+from ..._base.progress import Progress, silent
+from .grouping import Ints, Mask, align, distinct
+from .hamming import Search, find_nearest
+
+__all__ = ["Gcap", "Ties", "gcap"]
+
+Keys = NDArray[Any] | Sequence[NDArray[Any]]
+Ties = Literal["common", "lowest"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Gcap:
+    """The outcome of the attack for each person; it holds one entry a person and stays inside.
+
+    Parameters
+    ----------
+    value
+        The person's sensitive value, as a code.
+    radius
+        The smallest Hamming distance of the person's keys to those of any source row; -1 where there is no source row.
+    n_near
+        Source rows at that distance.
+    n_right
+        Those of them with the person's sensitive value.
+    vote
+        The most frequent sensitive value among them, as a code; -1 where there is no source row.
+    why_not
+        Why there is no figure over people, to follow "because"; empty where there is one.
+    """
+
+    value: Ints
+    radius: Ints
+    n_near: Ints
+    n_right: Ints
+    vote: Ints
+    why_not: str = ""
+
+    @property
+    def score(self) -> NDArray[np.float64]:
+        """P0's equation 1 for each person: the share of the nearest rows with the right value; NaN without source rows."""
+        return np.divide(self.n_right, self.n_near, out=np.full(len(self.value), np.nan), where=self.n_near > 0)
+
+    @property
+    def correct(self) -> Mask:
+        """Whether the vote is right, for each person."""
+        return self.vote == self.value
+
+    @property
+    def mean_score(self) -> float | None:
+        """The mean score: 0 nobody's value shows in the nearest rows, 1 everybody's does and no other; less is safer."""
+        return None if self.why_not else float(self.score.mean())
+
+    @property
+    def vote_accuracy(self) -> float | None:
+        """The share of people whose value the vote guesses: 0 none, 1 all; less is safer."""
+        return None if self.why_not else float(self.correct.mean())
+
+    def __repr__(self) -> str:
+        if self.mean_score is None or self.vote_accuracy is None:
+            return f"Gcap(not applicable because {self.why_not})"
+        return f"Gcap(people: {about(len(self.value))}, mean score {self.mean_score:.4g}, vote accuracy {self.vote_accuracy:.4g})"
+
+
+def gcap(
+    people_keys: Keys,
+    people_sensitive: NDArray[Any],
+    source_keys: Keys,
+    source_sensitive: NDArray[Any],
+    *,
+    n_levels: int,
+    people_missing: Keys | None = None,
+    source_missing: Keys | None = None,
+    ties: Ties = "common",
+    search: Search = "auto",
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> Gcap:
+    """Return what the nearest source rows say about each person's sensitive value.
+
+    Parameters
+    ----------
+    people_keys, source_keys
+        Codes (integers from 0) shared by both: a matrix of rows x keys, or a sequence of arrays, one a key. Without any key every
+        source row is at distance 0.
+    people_sensitive, source_sensitive
+        Codes of the sensitive value, from 0 to below `n_levels`.
+    people_missing, source_missing
+        Where a key is missing, in the shape of the keys. A missing key, on either side, differs from nothing; the code there
+        is not looked at. To treat missing as a value of its own, give it a code and no mask.
+    ties
+        Which of equally frequent values wins the vote: the one that is most frequent in the whole source and, of those, the lowest
+        code ("common"), or the lowest code ("lowest", as a mode in pandas). The papers do not say. Their figures for the
+        original data attacking itself cannot tell: there all nearest rows of a class are its own people, and whichever
+        of the tied values is voted, equally many of them have it.
+    search
+        How rows are found: by groupings ("classes"), by comparing all pairs of distinct keys ("pairs"), or whichever is expected
+        to cost less ("auto"). It never changes the answer.
+    threads
+        The most threads to use; None is all cores. It never changes the answer.
+
+    Examples
+    --------
+    The second person's key 7 is nowhere, so that all three rows are at distance 1.
+
+    >>> keys, other = np.array([[0], [7]]), np.array([[0], [0], [1]])
+    >>> found = gcap(keys, np.array([1, 0]), other, np.array([1, 0, 1]), n_levels=2)
+    >>> found.radius.tolist(), found.n_right.tolist(), found.n_near.tolist(), found.vote.tolist()
+    ([0, 1], [1, 1], [2, 3], [1, 1])
+    """
+    if ties not in ("common", "lowest"):
+        raise unknown_name("tie rule", ties, ("common", "lowest"))
+    if search not in ("auto", "classes", "pairs"):
+        raise unknown_name("search", search, ("auto", "classes", "pairs"))
+    value = _values("people_sensitive", people_sensitive, n_levels)
+    other = _values("source_sensitive", source_sensitive, n_levels)
+    mine, mine_missing = _keys("people", people_keys, people_missing, len(value))
+    theirs, their_missing = _keys("source", source_keys, source_missing, len(other))
+    if len(mine) != len(theirs):
+        raise InputError(
+            f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them."
+        )
+    if not len(value) or not len(other):
+        return _nobody(value, "there are no people" if not len(value) else "there are no source rows")
+
+    by_rank = np.arange(n_levels)
+    if ties == "common":
+        by_rank = np.argsort(-np.bincount(other, minlength=n_levels), kind="stable")
+    rank = np.empty(n_levels, dtype=np.int64)
+    rank[by_rank] = np.arange(n_levels)
+
+    aligned = [align(first, second) for first, second in zip(mine, theirs, strict=True)]
+    sizes = [size for _, _, size in aligned]
+    people = distinct([first for first, _, _ in aligned], sizes, rank[value], n_levels, mine_missing)
+    source = distinct([second for _, second, _ in aligned], sizes, rank[other], n_levels, their_missing)
+    found = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
+    key = np.repeat(np.arange(people.n_keys), np.diff(people.starts))[people.inverse]
+    return Gcap(
+        value=value,
+        radius=found.radius[key],
+        n_near=found.near[key],
+        n_right=found.right[people.inverse],
+        vote=by_rank[found.vote][key],
+    )
+
+
+def _nobody(value: Ints, why_not: str) -> Gcap:
+    """Return the outcome where there is nothing to compare."""
+    nothing, none = np.zeros(len(value), dtype=np.int64), np.full(len(value), -1, dtype=np.int64)
+    return Gcap(value, none, nothing, nothing, none, why_not)
+
+
+def _values(name: str, values: NDArray[Any], n_levels: int) -> Ints:
+    """Return codes of the sensitive value, checked."""
+    if n_levels < 1:
+        raise InputError(f"n_levels must be at least 1. Got {n_levels}.")
+    out = np.asarray(values)
+    if out.ndim != 1 or (len(out) and not np.issubdtype(out.dtype, np.integer)):
+        raise InputError(f"{name} must be an array of integer codes. Got {out.ndim} dimensions of {out.dtype}.")
+    if len(out) and (out.min() < 0 or out.max() >= n_levels):
+        raise InputError(f"{name} has codes outside 0 to {n_levels - 1}. Raise n_levels, or code the values anew.")
+    return out.astype(np.int64)
+
+
+def _keys(side: str, keys: Keys, missing: Keys | None, n_rows: int) -> tuple[list[NDArray[Any]], Mask | None]:
+    """Return the columns of the keys, 0 where missing, and by column where they are missing; checked."""
+    columns = _columns(f"{side}_keys", keys, n_rows)
+    mask = None
+    if missing is not None:
+        absent = _columns(f"{side}_missing", missing, n_rows)
+        if len(absent) != len(columns) or any(column.dtype != bool for column in absent):
+            raise InputError(f"{side}_missing must be true or false for each of the {len(columns)} keys.")
+        mask = np.array(absent, dtype=bool).reshape(len(columns), n_rows)
+        columns = [np.where(gone, 0, column) for gone, column in zip(mask, columns, strict=True)]
+    for j, column in enumerate(columns):
+        if len(column) and not np.issubdtype(column.dtype, np.integer):
+            raise InputError(f"{side}_keys must be integer codes. Key {j} has {column.dtype}.")
+        if len(column) and (column.min() < 0 or column.max() >= 1 << 62):
+            raise InputError(f"{side}_keys must be codes from 0 to below 2^62. Key {j} is not; code its values anew.")
+    return columns, mask
+
+
+def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
+    """Return a matrix or a sequence of arrays as a list of columns, each with an entry a row."""
+    if isinstance(keys, np.ndarray) and keys.ndim != 2:
+        raise InputError(
+            f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions."
+        )
+    columns = list(keys.T) if isinstance(keys, np.ndarray) else [np.asarray(column) for column in keys]
+    for column in columns:
+        if column.shape != (n_rows,):
+            raise InputError(f"{name} must have an entry for each of the rows of the sensitive value. Lengths differ.")
+    return columns

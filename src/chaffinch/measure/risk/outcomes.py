@@ -1,0 +1,181 @@
+"""What every attack says about people, from one source and one set of keys: a score for each person, and how scores add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.progress import Progress, silent
+from .attackers import LEARNERS, guesses
+from .cap import Match, cap, dcap, disco, match
+from .gcap import gcap
+from .rates import ClassStatistic, Ratio, Statistic
+from .scene import Scene
+from .scores import Scores
+from .tcap import Convention, Tcap, tcap_of
+
+__all__ = ["MEASURES", "Outcome", "Question", "outcomes"]
+
+MEASURES = ("cap", "dcap", "tcap", "disco", "gcap_score", "gcap_vote")
+"""Attacks that match or count; those that learn are in `attackers`."""
+
+FEWEST = 10
+"""Records that an attacker needs to learn from."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is attacked and with what: keys, the sensitive column, which attacks, and TCAP's convention and threshold."""
+
+    keys: tuple[str, ...]
+    sensitive: str
+    measures: tuple[str, ...] = MEASURES
+    attackers: tuple[str, ...] = ()
+    convention: Convention = "p1"
+    tau: float = 1.0
+    svm_rows: int | None = 5000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outcome:
+    """One attack on one side of people: two numbers for each person and the rule that makes a value of them."""
+
+    statistic: Statistic
+    group: tuple[NDArray[Any], NDArray[Any]]
+    value: float | None
+    n_matched: int | None = None
+    why_not: str = ""
+
+
+def outcomes(
+    scene: Scene,
+    source: str,
+    people: Sequence[str],
+    question: Question,
+    *,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> dict[str, list[Outcome]]:
+    """Return for each attack its outcome on each side of people, all attacked from one source.
+
+    Sides are pooled where the attack's scores depend on the source alone, so that classes have one numbering.
+    """
+    out: dict[str, list[Outcome]] = {}
+    sizes = [scene.sides[side].n_rows for side in people]
+    ends = np.cumsum(sizes)[:-1]
+    asked = [name for name in question.measures if not name.startswith("gcap")]
+    if asked:
+        found = [_match(scene, [side], source, question) for side in people]
+        for name, rule in (("cap", cap), ("dcap", dcap), ("disco", disco)):
+            if name in asked:
+                out[name] = [_of_scores(rule(one), one) for one in found]
+        if "tcap" in asked:
+            out["tcap"] = _tcap(scene, source, people, question, found, ends)
+    if any(name.startswith("gcap") for name in question.measures):
+        out.update(_gcap(scene, source, people, question, ends, threads, progress))
+    if question.attackers and scene.sides[source].n_rows < FEWEST:
+        why_not = f"the source has fewer than {FEWEST} records to learn from"
+        for name in question.attackers:
+            out[name] = [Outcome(Ratio(), (np.zeros(n), np.zeros(n)), None, None, why_not) for n in sizes]
+    elif question.attackers:
+        learnt = tuple(name for name in question.attackers if name in LEARNERS)
+        said = guesses(
+            scene, source, people, question.keys, question.sensitive, attackers=learnt, svm_rows=question.svm_rows,
+            seed=seed, threads=threads, progress=progress,
+        )  # fmt: skip
+        for name, by_side in said.items():
+            out[name] = [_of_right(by_side[side].astype(np.float64)) for side in people]
+    return out
+
+
+def _match(scene: Scene, people: Sequence[str], source: str, question: Question) -> Match:
+    keys = [np.concatenate(parts) for parts in zip(*(scene.keys(side, question.keys) for side in people), strict=True)]
+    gaps = None
+    if scene.wildcard:
+        every = [scene.gaps(side, question.keys) or [] for side in people]
+        gaps = [np.concatenate(parts) for parts in zip(*every, strict=True)]
+    values = np.concatenate([scene.values(side, question.sensitive) for side in people])
+    return match(
+        keys, values, scene.keys(source, question.keys), scene.values(source, question.sensitive),
+        people_missing=None if gaps is None else np.column_stack(gaps),
+        source_missing=_stacked(scene, source, question.keys),
+    )  # fmt: skip
+
+
+def _stacked(scene: Scene, side: str, keys: Sequence[str]) -> NDArray[np.bool_] | None:
+    gaps = scene.gaps(side, keys)
+    return None if gaps is None else np.column_stack(gaps)
+
+
+def _of_scores(scores: Scores, found: Match) -> Outcome:
+    matched = int(found.matched.sum())
+    why_not = "" if scores.value is not None else "no source row has the keys of any person"
+    return Outcome(Ratio(), (scores.numerator, scores.weight), scores.value, matched, why_not)
+
+
+def _of_right(right: NDArray[np.float64], why_not: str = "") -> Outcome:
+    value = float(right.mean()) if len(right) and not why_not else None
+    return Outcome(Ratio(), (right, np.ones(len(right))), value, None, why_not)
+
+
+def _tcap(
+    scene: Scene,
+    source: str,
+    people: Sequence[str],
+    question: Question,
+    found: Sequence[Match],
+    ends: NDArray[np.int64],
+) -> list[Outcome]:
+    told = [tcap_of(one, convention=question.convention, tau=question.tau) for one in found]
+    if told[0].scores is not None or scene.wildcard:
+        return [_of_tcap(one, held.n_people) for one, held in zip(told, found, strict=True)]
+    pooled = tcap_of(_match(scene, people, source, question), convention=question.convention, tau=question.tau)
+    assert pooled.cells is not None
+    statistic = ClassStatistic(pooled.cells.weight, "zero" if pooled.cells.zero else "dropped")
+    groups = zip(np.split(pooled.cells.person_class, ends), np.split(pooled.cells.person_right, ends), strict=True)
+    return [
+        Outcome(statistic, group, one.value, one.n_matched, one.why_not)
+        for one, group in zip(told, groups, strict=True)
+    ]
+
+
+def _of_tcap(told: Tcap, n_people: int) -> Outcome:
+    if told.scores is not None:
+        return Outcome(Ratio(), (told.scores.numerator, told.scores.weight), told.value, told.n_matched, told.why_not)
+    nobody = np.zeros(n_people)  # a person stands in several classes: people cannot be drawn anew
+    return Outcome(Ratio(), (nobody, nobody), told.value, told.n_matched, told.why_not)
+
+
+def _gcap(
+    scene: Scene,
+    source: str,
+    people: Sequence[str],
+    question: Question,
+    ends: NDArray[np.int64],
+    threads: int | None,
+    progress: Progress,
+) -> dict[str, list[Outcome]]:
+    keys = [np.concatenate(parts) for parts in zip(*(scene.keys(side, question.keys) for side in people), strict=True)]
+    gaps = None
+    if scene.wildcard:
+        every = [scene.gaps(side, question.keys) or [] for side in people]
+        gaps = np.column_stack([np.concatenate(parts) for parts in zip(*every, strict=True)])
+    found = gcap(
+        keys, np.concatenate([scene.values(side, question.sensitive) for side in people]),
+        scene.keys(source, question.keys), scene.values(source, question.sensitive),
+        n_levels=scene.grids[question.sensitive].size, people_missing=gaps,
+        source_missing=_stacked(scene, source, question.keys), threads=threads, progress=progress,
+    )  # fmt: skip
+    out = {}
+    if "gcap_score" in question.measures:
+        scores = np.nan_to_num(found.score)
+        out["gcap_score"] = [_of_right(part, found.why_not) for part in np.split(scores, ends)]
+    if "gcap_vote" in question.measures:
+        right = found.correct.astype(np.float64)
+        out["gcap_vote"] = [_of_right(part, found.why_not) for part in np.split(right, ends)]
+    return out

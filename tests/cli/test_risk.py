@@ -1,0 +1,147 @@
+"""risk, and the risk part of a release, as a person uses them."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+
+import pytest
+
+KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
+        capture_output=True, text=True, timeout=300, **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(data, tmp_path_factory):
+    """Half of a table, the other half, and a synthesis of the first."""
+    out = tmp_path_factory.mktemp("risk")
+    lines = (data / "cmc.csv").read_text().splitlines()
+    (out / "half.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
+    (out / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n")
+    assert run("synth", out / "half.csv", "-o", out / "synthetic.csv", "--seed", 1, "--quiet").returncode == 0
+    return out
+
+
+def test_risk_says_what_attacks_find(folder, tmp_path):
+    told, page, inside = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "inside.json"
+    options = [
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+        "--attackers",
+        "gcap,nb",
+        "--label",
+        "contraceptive_method",
+        "--seed",
+        1,
+    ]
+    outputs = ["--json", told, "--html", page, "--inside", inside]
+    done = run(
+        "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", *options, *outputs
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Someone knows wife_age" in done.stdout
+    attack = json.loads(told.read_text())["attacks"][0]
+    assert set(attack) >= {
+        "measure", "convention", "keys", "sensitive", "value", "interval", "guess", "holdout", "original", "marginals_only",
+        "label_only", "excess", "excess_interval", "p_value", "detectable", "n_records", "n_matched",
+    }  # fmt: skip
+    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
+    assert inside.read_text().startswith('{\n "confidential": true')
+    assert "<script" not in page.read_text()
+
+
+def test_a_policy_says_no_to_a_copy_and_yes_to_a_synthesis(folder, tmp_path):
+    policy = tmp_path / "policy.toml"
+    policy.write_text("max_excess = 0.05\n")
+    options = [
+        "--holdout",
+        folder / "other.csv",
+        "--keys",
+        KEYS,
+        "--sensitive",
+        SENSITIVE,
+        "--attackers",
+        "gcap",
+        "--seed",
+        1,
+    ]
+    options += ["--numeric", "values", "--policy", policy]
+    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--json", tmp_path / "copy.json")
+    assert done.returncode == 1, done.stderr
+    assert "the policy allows 0.05" in done.stderr
+    told = json.loads((tmp_path / "copy.json").read_text())["policy"]
+    assert told["passed"] is False
+    assert len(told["sha256"]) == 64
+    assert run("risk", folder / "half.csv", folder / "synthetic.csv", *options).returncode == 0
+
+
+def test_no_holdout_no_excess(folder, tmp_path):
+    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gcap", "--seed", 1]
+    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--json", tmp_path / "r.json")
+    assert done.returncode == 0, done.stderr
+    assert "No holdout was given" in done.stdout
+    for attack in json.loads((tmp_path / "r.json").read_text())["attacks"]:
+        assert attack["excess"] is attack["p_value"] is attack["holdout"] is attack["detectable"] is None
+    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--max-excess", 0.1)
+    assert done.returncode == 2
+    assert "cannot be judged without a holdout" in done.stderr
+
+
+def test_several_syntheses_and_key_sizes(folder, tmp_path):
+    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "2-3", "--repeats", 50, "--seed", 1]
+    done = run(
+        "risk", folder / "half.csv", folder / "synthetic.csv", folder / "other.csv", "--holdout", folder / "other.csv", *options,
+        "--json", tmp_path / "r.json", "--tcap-convention", "conditional",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = json.loads((tmp_path / "r.json").read_text())
+    assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
+    assert {a["convention"] for a in told["attacks"] if a["measure"] == "tcap"} == {"conditional"}
+    assert len(told["about"]["synthetic"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--keys", "nobody", "--sensitive", SENSITIVE], "Unknown key 'nobody'"),
+        (["--keys", KEYS, "--sensitive", "nobody"], "Unknown sensitive column 'nobody'"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "a-b"], "--key-sizes takes"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gpt"], "Unknown attacker 'gpt'"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tcap-convention", "x"], "Unknown convention 'x'"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--repeats", "0"], "repeats must be at least 1"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--missing", "drop"], "Unknown --missing mode 'drop'"),
+    ],
+)
+def test_bad_use_ends_with_2_and_writes_nothing(folder, tmp_path, options, words):
+    done = run("risk", folder / "half.csv", folder / "synthetic.csv", *options, "--json", tmp_path / "r.json")
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
+    options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--label", "contraceptive_method", "--attackers", "gcap"]
+    options += ["--measures", "tvd", "--seed", 1, "--quiet"]
+    done = run("release", folder / "half.csv", "-o", tmp_path / "out", *options)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert report["risk"]["attacks"]
+    assert report["risk"]["family"]["p_value"] is None  # no holdout: no excess of the table itself
+    crossed = report["risk"]["cross_fit"]
+    assert crossed["family"]["p_value"] is not None
+    assert "half the size" in crossed["note"]
+    done = run("release", folder / "half.csv", "-o", tmp_path / "two", *options, "--holdout", folder / "other.csv")
+    assert done.returncode == 0, done.stderr
+    report = json.loads((tmp_path / "two" / "report.json").read_text())
+    assert report["risk"]["family"]["p_value"] is not None
+    assert "cross_fit" not in report["risk"]
