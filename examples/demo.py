@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ADULT = ROOT / "examples" / "data" / "adult_train.parquet"
 FRESH = ROOT / "examples" / "data" / "adult_test.parquet"
 LABEL = "income"
+KEYS = ("age", "workclass", "occupation", "race", "sex")
 SENSITIVE = ("relationship",)
 
 
@@ -25,7 +26,7 @@ def main(folder: Path) -> None:
     run("describe", ADULT, "--schema", schema, "--json", description)
     run(
         "release", ADULT, "--schema", schema, "-o", folder, "--holdout", FRESH, "--label", LABEL,
-        "--sensitive", ",".join(SENSITIVE), "--repeats", "1", "--svm-rows", "2000", "--title", "Synthetic Adult", "--seed", "1",
+        "--sensitive", ",".join(SENSITIVE), "--keys", ",".join(KEYS), "--attackers", "gcap,nb,lr", "--repeats", "1", "--svm-rows", "2000", "--title", "Synthetic Adult", "--seed", "1",
     )  # fmt: skip
     run("inspect", folder / "model.chaffinch", "--svg", picture)
     say(folder / "report.json")

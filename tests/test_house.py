@@ -333,7 +333,7 @@ def test_the_page_of_a_command_names_its_options() -> None:
     from chaffinch.cli.app import app
 
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    assert {"schema", "describe", "synth", "fit", "sample", "inspect", "utility", "release", "compare"} <= set(commands)
+    assert {"schema", "describe", "synth", "fit", "sample", "inspect", "utility", "risk", "release", "compare"} <= set(commands)
     for name, command in commands.items():
         page = text_of("docs", "commands", f"{name}.md")
         for option in command.params:

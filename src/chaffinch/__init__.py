@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
+    from .measure.risk import RiskStudy, study_risk
     from .measure.utility import UtilityStudy, study_utility
     from .synth import BayesNet, Evolution, Independent, Network
     from .synth import load_model as load
@@ -35,6 +36,7 @@ _HOMES = {
         "UnknownNameError",
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
+    "measure.risk": ("RiskStudy", "study_risk"),
     "measure.utility": ("UtilityStudy", "study_utility"),
     "synth": ("BayesNet", "Evolution", "Independent", "Network"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
@@ -55,6 +57,7 @@ __all__ = [
     "MissingExtraError",
     "Network",
     "Note",
+    "RiskStudy",
     "Scan",
     "Schema",
     "SchemaError",
@@ -69,6 +72,7 @@ __all__ = [
     "read",
     "read_schema",
     "scan",
+    "study_risk",
     "study_utility",
     "write_schema",
 ]

@@ -27,6 +27,12 @@ def folder(data, tmp_path_factory):
     (out / "half.csv").write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
     (out / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n")
     assert run("synth", out / "half.csv", "-o", out / "synthetic.csv", "--seed", 1, "--quiet").returncode == 0
+    assert (
+        run(
+            "synth", out / "half.csv", "-o", out / "alone.csv", "--method", "independent", "--seed", 1, "--quiet"
+        ).returncode
+        == 0
+    )
     return out
 
 
@@ -60,7 +66,7 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
     assert "<script" not in page.read_text()
 
 
-def test_a_policy_says_no_to_a_copy_and_yes_to_a_synthesis(folder, tmp_path):
+def test_a_policy_says_no_to_a_copy_and_yes_to_independent_columns(folder, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text("max_excess = 0.05\n")
     options = [
@@ -82,7 +88,7 @@ def test_a_policy_says_no_to_a_copy_and_yes_to_a_synthesis(folder, tmp_path):
     told = json.loads((tmp_path / "copy.json").read_text())["policy"]
     assert told["passed"] is False
     assert len(told["sha256"]) == 64
-    assert run("risk", folder / "half.csv", folder / "synthetic.csv", *options).returncode == 0
+    assert run("risk", folder / "half.csv", folder / "alone.csv", *options).returncode == 0
 
 
 def test_no_holdout_no_excess(folder, tmp_path):
