@@ -200,6 +200,51 @@ def test_a_comparison_asks_for_nothing(browser, tmp_path, study_of):
         assert browser.ask(BEYOND) <= 0
 
 
+# Attacks.
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {},
+        {"holdout": False, "extras": False},
+        {"sizes": (2, 5)},
+        {"keys": [f"key_{i}" for i in range(10)], "sensitive": ["<script>x</script>"], "sizes": (5, 5)},
+        {"keys": ["名前" * 30, "x" * 400, "عمر المريض"], "sensitive": ["y" * 300], "sizes": (1, 3)},
+        {"keys": [f"a_long_name_of_a_key_{i}" for i in range(20)], "sizes": (1, 1)},
+    ],
+)
+def test_attacks_ask_for_nothing_cut_nothing_off_and_print(browser, tmp_path, risk_of, about):
+    path = written(tmp_path, render(report_of(title="What it gives away", risk=risk_of(**about))))
+    for width in (1280, 400):
+        browser.look(path, width=width)
+        assert (browser.requests, browser.complaints) == ([path.as_uri()], [])
+        assert browser.ask(BEYOND) <= 0
+        assert browser.ask(CUT) == []
+        assert browser.ask(OVER) == []
+    assert beyond_the_sheet(browser) == []
+
+
+def test_utility_and_attacks_on_one_page(browser, tmp_path, study_of, risk_of):
+    path = written(tmp_path, render(report_of(study_of(15), title="Synthetic Adult", risk=risk_of(sizes=(4, 5)))))
+    for width in (1280, 400):
+        browser.look(path, width=width)
+        assert (browser.requests, browser.complaints) == ([path.as_uri()], [])
+        assert browser.ask(BEYOND) <= 0
+        assert browser.ask(CUT) == []
+
+
+def beyond_the_sheet(browser: Browser) -> list[str]:
+    """Return tables and pictures wider than a sheet: what is cut off on paper cannot be scrolled to. 186 mm are 703 pixels."""
+    browser("Emulation.setEmulatedMedia", media="print")
+    browser("Emulation.setDeviceMetricsOverride", width=703, height=1000, deviceScaleFactor=1, mobile=False)
+    wide = browser.ask(
+        "[...document.querySelectorAll('table, svg')].filter(e => e.getBoundingClientRect().right > 704).map(e => e.outerHTML.slice(0, 80))"
+    )
+    browser("Emulation.setEmulatedMedia", media="")
+    return wide
+
+
 def pages_of(pdf: bytes) -> int:
     return len(re.findall(rb"/Type\s*/Page\b", pdf))
 
@@ -211,14 +256,7 @@ def test_the_page_prints(browser, tmp_path, study_of):
     pdf = base64.b64decode(printed["data"])
     assert pdf.startswith(b"%PDF")
     assert pages_of(pdf) > 1
-    # As wide as a sheet and no wider: what is cut off on paper cannot be scrolled to. 186 mm are 703 pixels.
-    browser("Emulation.setEmulatedMedia", media="print")
-    browser("Emulation.setDeviceMetricsOverride", width=703, height=1000, deviceScaleFactor=1, mobile=False)
-    wide = browser.ask(
-        "[...document.querySelectorAll('table, svg')].filter(e => e.getBoundingClientRect().right > 704).map(e => e.outerHTML.slice(0, 80))"
-    )
-    browser("Emulation.setEmulatedMedia", media="")
-    assert wide == []
+    assert beyond_the_sheet(browser) == []
 
 
 # The test can fail.

@@ -32,7 +32,9 @@ def header(report: Data) -> tuple[tuple[str, str], ...]:
             "Holdout",
             _table(about["holdout"])
             if about.get("holdout")
-            else "none given: identical tables are the best that can be had",
+            else "none given: identical tables are the best that can be had"
+            if "utility" in report
+            else "none given: no excess can be stated",
         ),
         ("Label", shown(about["label"]) if about.get("label") is not None else "none given"),
         ("Seed", "none given: a second run differs a little" if seed is None else str(seed)),
@@ -100,8 +102,9 @@ def _made(account: Data, network: Data) -> Iterator[tuple[str, str]]:
 def closing_sections(report: Data) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
     about, utility = report.get("about") or {}, report.get("utility") or {}
-    yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
-    yield Section("data", "Columns and notes", tuple(_columns(about)) or (Paragraph("No columns were listed."),))
+    if "utility" in report or "risk" not in report:
+        yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
+        yield Section("data", "Columns and notes", tuple(_columns(about)) or (Paragraph("No columns were listed."),))
     if any(True for _ in measures_of(utility)):
         yield Section("measures", "How each measure is defined", (_definitions(utility), _settings(utility)))
     again = _command(report)

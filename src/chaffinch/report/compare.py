@@ -11,12 +11,14 @@ from .._base.errors import InputError, listed
 from .comparison import Comparison
 from .heatmap import Matrices
 from .measures import Measure, measures_of
+from .risk import risk_about
+from .risk_words import attack_words
 from .words import is_number, number, shown
 
 __all__ = ["Comparison", "compare"]
 
 Data = Mapping[str, Any]
-FORMATS = ("chaffinch-utility", "chaffinch-report")
+FORMATS = ("chaffinch-utility", "chaffinch-risk", "chaffinch-report")
 MOST = 20
 DECISIVE = frozenset(
     ("norm", "bins", "missing", "noise_correction", "alpha", "beta", "formula", "family", "label", "task", "score", "scores", "encoding",
@@ -28,7 +30,7 @@ OWN = ("norm", "alpha", "beta", "formula", "family", "label", "task", "score")
 
 
 def compare(a: Data, b: Data) -> Comparison:
-    """Return two reports side by side: the JSON of `chaffinch utility` or `chaffinch release`, of tables with the same columns.
+    """Return two reports side by side: the JSON of `chaffinch utility`, `risk` or `release`, of tables with the same columns.
 
     Values whose intervals overlap cannot be told apart. Numbers made with other settings, other levels or another label are
     shown, but neither is called better.
@@ -46,7 +48,7 @@ def compare(a: Data, b: Data) -> Comparison:
     rows = tuple(_measures(first, second, apart, bool(levels)))
     return Comparison(
         (_name(first, a), _name(second, b)), rows, _columns(first, second), _pairs(first, second), settings,
-        tuple(_notes(first, second, levels)),
+        (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
     )  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def compare(a: Data, b: Data) -> Comparison:
 
 def _study(data: Any, which: str) -> dict[str, Any]:
     """Return the study in a report, or the study itself."""
-    step = "Give the JSON of chaffinch utility, or report.json of chaffinch release."
+    step = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
     if not isinstance(data, Mapping):
         raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {step}")
     if data.get("format") not in FORMATS:
@@ -67,7 +69,9 @@ def _study(data: Any, which: str) -> dict[str, Any]:
         )
     if data["format"] == "chaffinch-utility":
         return dict(data)
-    return {**(data.get("utility") or {}), "about": data.get("about") or {}}
+    if data["format"] == "chaffinch-risk":
+        return {"about": risk_about(data), "risk": data}
+    return {**(data.get("utility") or {}), "about": data.get("about") or {}, "risk": data.get("risk") or {}}
 
 
 def _of_columns(study: Data) -> dict[str, Data]:
@@ -76,6 +80,8 @@ def _of_columns(study: Data) -> dict[str, Data]:
 
 def _check_columns(first: Data, second: Data) -> None:
     one, other = _of_columns(first), _of_columns(second)
+    if any(study.get("risk") and not listed_ for study, listed_ in ((first, one), (second, other))):
+        return  # A study of risk alone lists no columns.
     only = [
         f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
         for side, mine, theirs in (("A", one, other), ("B", other, one))
@@ -88,7 +94,8 @@ def _check_columns(first: Data, second: Data) -> None:
 def _other_levels(first: Data, second: Data) -> list[str]:
     """Return columns that were compared on other kinds or other numbers of levels."""
     one, other = _of_columns(first), _of_columns(second)
-    return [name for name in one if any(one[name].get(key) != other[name].get(key) for key in ("kind", "levels"))]
+    shared = [name for name in one if name in other]
+    return [name for name in shared if any(one[name].get(key) != other[name].get(key) for key in ("kind", "levels"))]
 
 
 def _name(study: Data, data: Data) -> str:
@@ -232,3 +239,65 @@ def _pairs(first: Data, second: Data) -> tuple[dict[str, Any], ...]:
             values = {"A": float(off[0][i, j]), "B": float(off[1][i, j]), "change": float(change[i, j])}
             out.append({"columns": [shared[j], shared[i]], **values})
     return tuple(out)
+
+
+# Attacks.
+
+
+def _attack_rows(study: Data) -> dict[tuple[Any, ...], Data]:
+    rows = (study.get("risk") or {}).get("attacks") or ()
+    return {
+        (str(row.get("measure")), tuple(sorted(map(str, row.get("keys") or ()))), str(row.get("sensitive"))): row
+        for row in rows
+        if isinstance(row, Mapping)
+    }
+
+
+def _attacks(first: Data, second: Data) -> Iterator[dict[str, Any]]:
+    """Yield the attacks that both reports have, farthest apart first: lower is safer."""
+    one, other = _attack_rows(first), _attack_rows(second)
+    apart = _attack_settings(first) != _attack_settings(second)
+    rows = [_attack_row(one[key], other[key], apart) for key in one if key in other]
+    yield from sorted(rows, key=lambda row: -abs(row["difference"] or 0.0))
+
+
+def _attack_row(a: Data, b: Data, apart: bool) -> dict[str, Any]:
+    values = [data.get("value") if is_number(data.get("value")) else None for data in (a, b)]
+    intervals = [_interval(data) for data in (a, b)]
+    missing = [
+        f"not applicable in {side}: {shown(data.get('reason') or 'no value', 200)}"
+        for side, data, value in zip("AB", (a, b), values, strict=True)
+        if value is None
+    ]
+    other = "other convention" if a.get("convention") != b.get("convention") else "other settings" if apart else ""
+    why = "; ".join(missing) or other
+    excesses = [data.get("excess") if is_number(data.get("excess")) else None for data in (a, b)]
+    return {
+        "measure": str(a.get("measure")),
+        "name": attack_words(a.get("measure")).name,
+        "keys": [str(key) for key in a.get("keys") or ()],
+        "sensitive": str(a.get("sensitive")),
+        "A": values[0],
+        "B": values[1],
+        "interval_A": intervals[0],
+        "interval_B": intervals[1],
+        "difference": _less(values[1], values[0]),
+        "excess_A": excesses[0],
+        "excess_B": excesses[1],
+        "safer": None if why else _better(values, intervals, "lower is safer"),
+        "why": why,
+    }
+
+
+def _attack_settings(study: Data) -> dict[str, Any]:
+    """Return the settings that decide what the numbers of attacks are numbers of."""
+    found = ((study.get("risk") or {}).get("about") or {}).get("settings") or {}
+    return {key: found.get(key) for key in ("numeric", "tolerance", "missing", "tau", "svm_rows")}
+
+
+def _unmatched(first: Data, second: Data) -> Iterator[str]:
+    one, other = _attack_rows(first), _attack_rows(second)
+    for side, mine, theirs in (("A", one, other), ("B", other, one)):
+        only = len(mine.keys() - theirs.keys())
+        if only:
+            yield f"{only:,} attacks are in {side} only."

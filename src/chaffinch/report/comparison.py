@@ -12,6 +12,7 @@ from .words import between, fixed, number, shown, signed
 __all__ = ["HEAD", "Comparison"]
 
 Data = Mapping[str, Any]
+MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
 
 
@@ -32,6 +33,9 @@ class Comparison:
         Settings that differ, and whether that keeps numbers from being compared.
     notes
         What to know before reading on.
+    attacks
+        For each attack that both reports have both values, intervals and excesses, the difference B less A, and which is `safer`, in the
+        words of `measures`.
     """
 
     names: tuple[str, str]
@@ -40,6 +44,7 @@ class Comparison:
     pairs: tuple[dict[str, Any], ...]
     settings: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
+    attacks: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data: `chaffinch-comparison`, version 1."""
@@ -48,7 +53,10 @@ class Comparison:
             "version": 1,
             "A": self.names[0],
             "B": self.names[1],
-            **{key: [dict(row) for row in getattr(self, key)] for key in ("measures", "columns", "pairs", "settings")},
+            **{
+                key: [dict(row) for row in getattr(self, key)]
+                for key in ("measures", "columns", "pairs", "settings", "attacks")
+            },
             "notes": list(self.notes),
         }
 
@@ -71,6 +79,11 @@ class Comparison:
         if self.pairs:
             rows = [(_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs[:5]]
             parts.append(_aligned(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
+        if self.attacks:
+            told = [_attack(row) for row in self.attacks[:MOST_SAID]]
+            parts.append(
+                _aligned(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), told)
+            )
         said = [*self.notes, *map(_setting, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
 
@@ -95,10 +108,12 @@ class Comparison:
             for cells, row in zip(self.rows(), self.measures, strict=True)
         )
         caption = "Each measure of both tables"
-        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")]
+        blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.attacks else []
         blocks += [Listing(self.notes)] if self.notes else []
-        blocks.append(Table(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
-        yield Section("compared", "Measure by measure", tuple(blocks))
+        if rows or not self.attacks:
+            blocks.append(Table(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
+        if blocks:
+            yield Section("compared", "Measure by measure", tuple(blocks))
         changed: list[Table] = []
         if self.columns:
             cells = tuple((shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns)
@@ -112,6 +127,8 @@ class Comparison:
             changed.append(Table("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
         if changed:
             yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
+        if self.attacks:
+            yield Section("attacks", "What they give away", tuple(_attack_blocks(self.attacks)))
         if self.settings:
             yield Section("settings", "Settings that differ", (Listing(tuple(map(_setting, self.settings))),))
 
@@ -131,6 +148,40 @@ def _tally(rows: Sequence[Data]) -> str:
     counts = {word: sum(row["better"] == word for row in rows) for word in words}
     told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
     return f"Of {len(rows)} measures: {told or 'none'}."
+
+
+def _attack(row: Data) -> tuple[str, ...]:
+    keys = ", ".join(shown(name, 32) for name in row["keys"][:8])
+    safer = str(row["safer"]) if row["safer"] is not None else f"not comparable: {row['why']}"
+    return (
+        row["name"],
+        keys,
+        shown(row["sensitive"], 40),
+        fixed(row["A"]),
+        fixed(row["B"]),
+        signed(row["difference"]),
+        safer,
+    )
+
+
+def _attack_blocks(rows: Sequence[Data]) -> Iterator[Block]:
+    words = ("A", "B", "equal", "cannot be told apart", None)
+    said = {"A": "safer in A", "B": "safer in B", None: "not comparable"}
+    counts = {word: sum(row["safer"] == word for row in rows) for word in words}
+    told = ", ".join(f"{count:,} {said.get(word, word)}" for word, count in counts.items() if count)
+    yield Paragraph(f"Of {len(rows):,} attacks in both: {told}. Lower is safer.", "lead")
+    some = rows[:MOST_SHOWN]
+    cells: tuple[Row, ...] = tuple(
+        (
+            Cell(found[0], f"{found[2]}, knowing {found[1]}"), *found[3:6], signed(row["excess_A"]), signed(row["excess_B"]), found[6],
+        )
+        for row, found in zip(some, map(_attack, some), strict=True)
+    )  # fmt: skip
+    head = ("Attack", "A", "B", "B less A", "Excess A", "Excess B", "Safer")
+    of = f", the {len(some)} that differ most of {len(rows):,}" if len(some) < len(rows) else ""
+    yield Table(
+        f"Each attack on both tables{of}", head, cells, frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True
+    )
 
 
 def _setting(row: Data) -> str:

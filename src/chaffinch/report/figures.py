@@ -15,8 +15,11 @@ __all__ = ["GREY", "INK", "SERIES", "Axis", "blend", "contrast", "cut", "ink_on"
 INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
 SIZE = 12.0
 
-SERIES = (("#0072B2", "circle"), ("#D55E00", "square"), ("#6f6f6f", "diamond"), ("#009E73", "triangle"))
-"""Okabe and Ito's colours, told apart by all; each has a shape of its own too."""
+SERIES = (
+    ("#0072B2", "circle"), ("#D55E00", "square"), ("#6f6f6f", "diamond"), ("#009E73", "triangle"), ("#9B4580", "cross"),
+    ("#1b1b1b", "bar"),
+)  # fmt: skip
+"""Okabe and Ito's colours (the purple darkened), told apart by all; each has a shape of its own too."""
 
 Colour = tuple[int, int, int]
 

@@ -15,6 +15,7 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .about import closing_sections, header, synthesis_section
+from .risk import risk_about, risk_facts, risk_sections, risk_verdict, risk_verdict_section
 from .sections import Section
 from .utility import utility_sections, verdict_section
 from .verdict import verdict
@@ -34,8 +35,11 @@ UNSEEN = dict.fromkeys(
 """Characters that no page may hold, or that turn the words after them, wherever they come from."""
 
 
-def report_of(study: Mapping[str, Any], *, title: str, synthesis: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return the plain data of a report: a utility study with its verdict, and how the table was made if that is known.
+def report_of(
+    study: Mapping[str, Any] | None = None, *, title: str, synthesis: Mapping[str, Any] | None = None,
+    risk: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Return the plain data of a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
 
     Parameters
     ----------
@@ -43,19 +47,52 @@ def report_of(study: Mapping[str, Any], *, title: str, synthesis: Mapping[str, A
         Plain data as `chaffinch utility --json` writes them.
     synthesis
         The account of the synthesis, as `chaffinch synth --json` writes it.
+    risk
+        Plain data as `chaffinch risk --json` writes them.
+
+    Raises
+    ------
+    InputError
+        If neither study is given, or one is something else.
     """
-    _check(study, "chaffinch-utility", "Give the JSON of chaffinch utility.")
-    apart = ("format", "version", "about", "run", "verdict")
+    if study is None and risk is None:
+        raise InputError("A report needs a study of utility, of risk, or both. Got none: give study or risk.")
+    parts: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    runs = []
+    if study is not None:
+        _check(study, "chaffinch-utility", "Give the JSON of chaffinch utility.")
+        apart = ("format", "version", "about", "run", "verdict")
+        parts["utility"] = {key: value for key, value in study.items() if key not in apart}
+        rows += verdict(study)
+        runs.append(study.get("run") or {})
+    if risk is not None:
+        _check(risk, "chaffinch-risk", "Give the JSON of chaffinch risk.")
+        parts["risk"] = {
+            key: value for key, value in risk.items() if key not in ("format", "version", "run", "verdict")
+        }
+        rows += risk_verdict(risk)
+        runs.append(risk.get("run") or {})
+    about = study.get("about") or {} if study is not None else risk_about(risk or {})
     return {
         "format": "chaffinch-report",
         "version": 1,
         "title": title,
-        "about": study.get("about") or {},
+        "about": about,
         "synthesis": None if synthesis is None else dict(synthesis),
-        "utility": {key: value for key, value in study.items() if key not in apart},
-        "verdict": verdict(study),
-        "run": study.get("run") or {},
+        **parts,
+        "verdict": rows,
+        "run": _together(runs),
     }
+
+
+def _together(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how studies were run as one: the first says what both say, seconds are all kept."""
+    out: dict[str, Any] = {}
+    for run in reversed(runs):
+        seconds = {**(out.get("seconds") or {}), **(run.get("seconds") or {})}
+        out = {**out, **run, **({"seconds": seconds} if seconds else {})}
+    return out
 
 
 def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
@@ -86,12 +123,17 @@ def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
 
 def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
     rows = report.get("verdict") or []
-    sections: list[Section] = [verdict_section(rows)] if rows else []
+    risk = report.get("risk") or {}
+    told = [row for row in rows if row.get("section") == "risk"]
+    others = [row for row in rows if row.get("section") != "risk"]
+    sections: list[Section] = [verdict_section(others)] if others else []
+    sections += [risk_verdict_section(told)] if told else []
     sections += utility_sections(report.get("utility") or {})
+    sections += risk_sections(risk)
     made = synthesis_section(report.get("synthesis"), picture)
     sections += [made] if made else []
     sections += closing_sections(report)
-    return page(str(report.get("title") or "Report"), sections, facts=header(report))
+    return page(str(report.get("title") or "Report"), sections, facts=(*header(report), *risk_facts(risk)))
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = ()) -> str:

@@ -28,21 +28,31 @@ class Dot:
     high: float | None = None
 
 
-def bars(key: str, title: str, desc: str, values: Mapping[str, float], *, top: float | None = None) -> Markup:
-    """Return horizontal bars from zero, one for each name, in the order given; each says its number."""
+def bars(
+    key: str, title: str, desc: str, values: Mapping[str, float | None], *, top: float | None = None, hidden: str = "hidden"
+) -> Markup:  # fmt: skip
+    """Return horizontal bars from zero, one for each name, in the order given; each says its number, or that it is hidden."""
     pitch, head = 22.0, 12.0
     labels = [cut(name, LABELS - 10) for name in values]
     left = max([60.0, *(width_of(label, 12) + 12 for label in labels)])
     bottom = head + pitch * len(values)
-    axis = Axis(0.0, max([top or 0.0, *values.values()]) or 1.0, left, WIDTH - 60)
+    known = [value for value in values.values() if value is not None]
+    axis = Axis(0.0, max([top or 0.0, *known]) or 1.0, left, WIDTH - 60)
     parts = axis.across(head - 4, bottom)
     for i, ((name, value), label) in enumerate(zip(values.items(), labels, strict=True)):
-        y, end = head + i * pitch, axis(value)
+        y, end = head + i * pitch, axis(value or 0.0)
+        parts.append(text(left - 6, y + 15, label, anchor="end"))
+        if value is None:
+            words = width_of(hidden, 11) + 6
+            parts.append(
+                f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>'
+            )
+            parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
+            continue
         parts.append(
             f'<rect x="{left:.1f}" y="{y + 3:.1f}" width="{max(end - left, 1):.1f}" height="{pitch - 7:.1f}" fill="{SERIES[0][0]}">'
             f"<title>{escape(shown(name))}: {fixed(value)}</title></rect>"
         )
-        parts.append(text(left - 6, y + 15, label, anchor="end"))
         parts.append(f'<rect x="{end + 3:.1f}" y="{y + 3:.1f}" width="42" height="{pitch - 7:.1f}" fill="#fff"/>')
         parts.append(text(end + 6, y + 15, fixed(value), size=11))
     return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
@@ -51,6 +61,7 @@ def bars(key: str, title: str, desc: str, values: Mapping[str, float], *, top: f
 def dots(
     key: str, title: str, desc: str, rows: Sequence[tuple[str, Sequence[Dot]]], series: Sequence[str], *,
     label: str, low: float | None = None, high: float | None = None, line: float | None = None, ends: tuple[str, str] | None = None,
+    lanes: Sequence[int] | None = None, marks: Sequence[int] | None = None,
 ) -> Markup:  # fmt: skip
     """Return rows of dots on one axis: each series has a colour and a shape, a bar shows an interval.
 
@@ -64,11 +75,17 @@ def dots(
         Where an upright line stands, as zero.
     ends
         Words below the two ends of the axis.
+    lanes
+        The line within a row on which each series stands; each has one of its own unless given.
+    marks
+        Places in `SERIES` of what each series looks like; the first ones unless given.
     """
-    pitch = 16.0 + 11.0 * len(series)
+    lane = list(range(len(series)) if lanes is None else lanes)
+    pitch = 16.0 + 11.0 * (max(lane, default=0) + 1)
     labels = [cut(name, LABELS) for name, _ in rows]
     left = max([60.0, *(width_of(words, 12) + 14 for words in labels)])
-    head = 34.0 if len(series) > 1 else 10.0
+    looks = [SERIES[place % len(SERIES)] for place in marks or range(len(series))]
+    legend, head = _legend(series, looks, left) if len(series) > 1 else ([], 10.0)
     bottom = head + pitch * len(rows)
     every = [v for _, found in rows for d in found for v in (d.value, d.low, d.high) if v is not None]
     every += [] if line is None else [line]
@@ -88,9 +105,8 @@ def dots(
         parts.append(text(left - 8, y + pitch / 2 + 4, words, anchor="end"))
         for dot in found:
             place = series.index(dot.series)
-            parts.append(_dot(dot, axis, y + 13.5 + 11.0 * place, *SERIES[place % len(SERIES)], name))
-    if len(series) > 1:
-        parts += _legend(series, left)
+            parts.append(_dot(dot, axis, y + 13.5 + 11.0 * lane[place], *looks[place], name))
+    parts += legend
     for words, x, anchor in zip(ends or (), (left, WIDTH - 24), ("start", "end"), strict=False):
         parts.append(text(x, bottom + 34, words, size=11, fill=GREY, anchor=anchor))
     parts.append(
@@ -117,17 +133,24 @@ def _mark(x: float, y: float, colour: str, shape: str) -> str:
         "square": f"M{x - 4.5:.1f} {y - 4.5:.1f}h9v9h-9z",
         "diamond": f"M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z",
         "triangle": f"M{x:.1f} {y - 5.5:.1f}l5.5 10h-11z",
+        "cross": f"M{x - 5:.1f} {y - 2.5:.1f}l2.5 -2.5l2.5 2.5l2.5 -2.5l2.5 2.5l-2.5 2.5l2.5 2.5l-2.5 2.5l-2.5 -2.5l-2.5 2.5l-2.5 -2.5l2.5 -2.5z",
+        "bar": f"M{x - 1.5:.1f} {y - 7:.1f}h3v14h-3z",
     }[shape]
     return f'<path d="{path}" {paint}/>'
 
 
-def _legend(series: Sequence[str], x: float) -> list[str]:
-    out = []
-    for place, name in enumerate(series):
-        out.append(_mark(x + 5, 12, *SERIES[place % len(SERIES)]))
-        out.append(text(x + 16, 16, name))
+def _legend(series: Sequence[str], looks: Sequence[tuple[str, str]], left: float) -> tuple[list[str], float]:
+    """Return what each series looks like, on as many lines as that takes, and where the plot starts below it."""
+    room = sum(40 + width_of(name, 12) for name in series) - 20
+    left = min(left, max(0.0, WIDTH - room))
+    out, x, y = [], left, 12.0
+    for name, look in zip(series, looks, strict=True):
+        if x > left and x + 20 + width_of(name, 12) > WIDTH:
+            x, y = left, y + 20
+        out.append(_mark(x + 5, y, *look))
+        out.append(text(x + 16, y + 4, name))
         x += 40 + width_of(name, 12)
-    return out
+    return out, y + 22
 
 
 def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[float | str, float]]) -> Markup:

@@ -246,3 +246,18 @@ def test_degenerate_tables_get_an_answer_or_a_reason(case):
     for attack in study.to_dict()["attacks"]:
         assert attack["value"] is not None or attack["reason"], attack["measure"]
         assert attack["excess"] is not None or attack["reason"], attack["measure"]
+
+
+def test_a_ratio_over_a_handful_of_people_does_not_leave():
+    rows = {"a": [f"l{i:02d}" for i in range(40)], "s": ["u", "v"] * 20}
+    other = {"a": [f"l{i:02d}" for i in range(5)] * 8, "s": ["u"] * 20 + ["v"] * 20}
+    study = study_risk(
+        chaffinch.read(pa.table(rows), rare="keep"), pa.table(other), keys=["a"], sensitive=["s"], measures=["cap"],
+        attackers=["gcap"], seed=1,
+    )  # fmt: skip
+    (attack,) = study.attacks
+    assert attack.n_matched == 5
+    told = attack.to_dict()
+    assert told["value"] is None
+    assert told["n_matched"] == "<10"
+    assert "fewer than 10 people" in told["reason"]

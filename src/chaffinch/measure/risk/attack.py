@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..._base.html import html_table
-from ..._base.masking import about
+from ..._base.masking import SHOWN_FROM, about
 from .attackers import LEARNERS
 from .excess import NO_HOLDOUT, Excess
 from .family import Family
 
 __all__ = ["Attack", "RiskStudy", "mean_of"]
+
+FEW = f"It counts fewer than {SHOWN_FROM} people, so its value does not leave."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +62,12 @@ class Attack:
         """Return the attack as plain data; counts of people are masked."""
         found = self.excess
         reason = self.why_not or (NO_HOLDOUT if found is None else found.why_not)
+        few = self.measure in ("cap", "tcap") and self.n_matched is not None and 0 < self.n_matched < SHOWN_FROM
+        if few:  # a ratio over a handful of people tells their number
+            hidden = replace(
+                self, value=None, interval=None, excess=None, excess_interval=None, n_matched=None, holdout=None
+            )
+            return {**hidden.to_dict(), "n_matched": about(self.n_matched or 0), "reason": FEW}
         return {
             "measure": self.measure,
             "convention": self.convention,

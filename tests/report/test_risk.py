@@ -1,0 +1,374 @@
+"""Attacks in a report: words by the rules, sentences by hand, pages that nothing breaks, and two reports compared."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+import chaffinch
+from chaffinch.report.compare import compare
+from chaffinch.report.page import render, report_of
+from chaffinch.report.risk import risk_about, risk_sections, risk_verdict
+from chaffinch.report.risk_words import ATTACKS, CONVENTIONS, judged, sentence_of
+from chaffinch.report.sections import Figure
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "\"&'",
+    "</td></table><h1>x",
+    "x" * 5000,
+    "عمر المريض",
+    "a\x00b\nc",
+    "{{ 7*7 }}",
+    "",
+]
+
+
+class Parts(HTMLParser):
+    """The identifiers, tags and text of a page, and whether its tags are nested well."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.ids: list[str] = []
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, self.getpos()
+
+    def handle_data(self, data):
+        if self.open[-1:] != ["style"]:
+            self.words.append(data)
+
+    def said(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def look(report) -> Parts:
+    """Return the parts of a rendered report, after what every page must keep to."""
+    html = render(report)
+    assert html == render(json.loads(json.dumps(report, allow_nan=False)))
+    assert len(html.encode()) < 2_000_000
+    parts = Parts(html)
+    assert parts.open == []
+    assert len(parts.ids) == len(set(parts.ids))
+    assert not {"script", "img", "iframe", "link", "form"} & set(parts.tags)
+    assert parts.tags.count("h1") == 1
+    assert re.search(r"\b(nan|None|inf)\b", parts.said()) is None
+    return parts
+
+
+# Words.
+
+
+@pytest.mark.parametrize(
+    ("attack", "holdout", "wanted"),
+    [
+        ({"value": 0.5, "p_family": 0.2, "lower_bound": -0.1, "detectable": 0.02}, True, "no excess found (detectable: 0.02)"),
+        ({"value": 0.5, "p_family": 0.051}, True, "no excess found (detectable: not known)"),
+        ({"value": 0.5, "p_family": 0.05, "lower_bound": -0.1}, True, "excess found"),
+        ({"value": 0.5, "p_family": 0.9, "lower_bound": 0.001}, True, "excess found"),
+        ({"value": 0.5, "lower_bound": 0.0}, True, "not known: no excess could be stated"),
+        ({"value": 0.5}, False, "not known: no holdout"),
+        ({"value": 0.5, "p_family": None, "lower_bound": None, "detectable": 0.1}, False, "not known: no holdout"),
+        ({"value": None, "p_family": 0.01}, True, "not applicable"),
+        ({"p_family": 0.01}, True, "excess found"),
+    ],
+)  # fmt: skip
+def test_words_go_by_the_family_of_attacks(attack, holdout, wanted):
+    assert judged(attack, holdout=holdout)[1] == wanted
+
+
+def test_no_word_says_safe(risk_of):
+    for holdout in (True, False):
+        for row in risk_verdict(risk_of(holdout=holdout)):
+            assert not re.search(r"\bsafe\b", f"{row['words']} {row['sentence']}")
+
+
+def plain(words: str) -> str:
+    return words.replace("\xa0", " ")
+
+
+def test_a_sentence_by_hand(attack_of):
+    attack = attack_of("gcap_vote", ["age", "sex"], "relationship", value=0.6, holdout=0.59, guess=0.41)
+    attack["holdout"] = 0.59
+    assert plain(sentence_of(attack)) == (
+        "Knowing age, sex, someone who takes the most frequent value of the nearest synthetic rows guesses relationship right for 60 % of the "
+        "people in the data and 59 % of people who are not; always guessing the most frequent value is right for 41 %."
+    )
+    drawn = attack_of("dcap", ["age"], "job", holdout=False, value=0.5, guess_squares=0.125)
+    assert plain(sentence_of(drawn, 7)) == (
+        "Knowing age, someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets job right for 50 % of the "
+        "people in the data; drawing from the column's distribution is right for 12.5 %. The worst of 7 sets of keys."
+    )
+    nothing = attack_of("cap", ["age"], "job", value=None, reason="no source row has the keys of any person")
+    assert sentence_of(nothing) == "Not applicable: no source row has the keys of any person."
+
+
+def test_a_name_like_a_field_of_a_template_stays_a_name(attack_of):
+    assert "guesses {value} right" in sentence_of(attack_of("gcap_vote", ["{x}"], "{value}"))
+
+
+@pytest.mark.parametrize("measure", [attack.id for attack in ATTACKS])
+def test_every_attack_has_a_definition_a_reference_and_a_sentence(attack_of, measure):
+    words = next(attack for attack in ATTACKS if attack.id == measure)
+    assert words.definition.endswith(".")
+    assert words.reference
+    sentence = sentence_of(attack_of(measure, ["a"], "b"))
+    assert "b" in sentence
+    assert "{" not in sentence
+
+
+def test_the_words_cover_what_can_be_measured():
+    from chaffinch.measure.risk.attackers import LEARNERS
+    from chaffinch.measure.risk.outcomes import MEASURES
+    from chaffinch.measure.risk.tcap import CONVENTIONS as MEASURED
+
+    assert {attack.id for attack in ATTACKS} == {*MEASURES, *LEARNERS}
+    assert set(CONVENTIONS) == set(MEASURED)
+
+
+# Rows of the verdict.
+
+
+def test_a_row_for_each_measure_and_column_and_one_for_all(risk_of):
+    rows = risk_verdict(risk_of(extras=False))
+    assert len(rows) == 2 * 11 + 1
+    assert {row["section"] for row in rows} == {"risk"}
+    assert [row["id"] for row in rows[:3]] == ["cap", "dcap", "tcap"]
+    assert rows[-1]["id"] == "family"
+    assert rows[-1]["word"] == "no excess found"
+    assert "Over 22 attacks" in rows[-1]["sentence"]
+    assert "31 %" in plain(rows[-1]["sentence"])
+    shape = {"section", "id", "measure", "question", "value", "interval", "direction", "identical", "marginals", "resample", "holdout", "best", "kept", "word", "sentence"}  # fmt: skip
+    assert all(shape <= set(row) for row in rows)
+
+
+def test_of_many_key_sets_the_worst_stands_in_the_row(risk_of):
+    study = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap",), extras=False)
+    assert len(study["attacks"]) == 7
+    for i, attack in enumerate(study["attacks"]):
+        attack["excess"] = 0.01 * i
+    row = risk_verdict(study)[0]
+    assert (row["keys"], row["excess"], row["key_sets"]) == (["a", "b", "c"], pytest.approx(0.06), 7)
+    # A found excess is never hidden behind a larger one that could be chance.
+    study["attacks"][2]["p_family"] = 0.01
+    row = risk_verdict(study)[0]
+    assert (row["keys"], row["word"]) == (["c"], "excess found")
+    bare = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap",), extras=False, holdout=False)
+    assert risk_verdict(bare)[0]["keys"] == ["a", "b", "c"]  # the largest value
+    assert {row["words"] for row in risk_verdict(bare)} == {"not known: no holdout"}
+
+
+def test_cross_fit_speaks_in_the_verdict_where_there_is_no_holdout(risk_of):
+    study = risk_of(holdout=False)
+    rows = {row["id"]: row for row in risk_verdict(study)}
+    assert rows["family"]["words"] == "not known: no holdout"
+    assert rows["cross_fit"]["word"] == "excess found"
+    said = look(report_of(title="t", risk=study)).said()
+    assert "All attacks together, cross-fit: excess found." in said
+    assert "models of half the size" in said
+
+
+# The page.
+
+
+def test_both_studies_make_one_page(study_of, risk_of):
+    report = report_of(study_of(6), title="t", risk=risk_of(sizes=(4, 5)))
+    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "verdict", "run"}
+    assert {row["section"] for row in report["verdict"]} == {"utility", "risk"}
+    assert report["run"]["date"] == "2025-11-15 09:00 UTC"
+    assert set(report["run"]["seconds"]) == {"phi_k", "synthetic"}
+    found = look(report)
+    order = [key for key in found.ids if key in ("verdict", "risk-verdict", "where", "risk-attacks", "limits")]
+    assert order == ["verdict", "risk-verdict", "where", "risk-attacks", "limits"]
+    said = plain(found.said())
+    for words in (
+        "no privacy verdict", "Read the risk sections", "TCAP by convention", "p1 (used here)", "hidden: fewer than 10 records", "membership",
+        "Several releases", "Taub", "Raab", "appendix A", "Elliot 2014", "for whom the synthetic table is certain", "<10",
+        "Mean and largest value over sets of keys", "3.1 % of the synthetic rows equal a row of the original.",
+    ):  # fmt: skip
+        assert words in said, words
+    assert "Sensitive column: relationship" in said
+
+
+def test_risk_alone_makes_a_page(risk_of):
+    report = report_of(title="t", risk=risk_of(holdout=False, extras=False))
+    assert "utility" not in report
+    found = look(report)
+    said = found.said()
+    assert "Holdout none given: no excess can be stated" in said
+    assert "no excess found" not in re.sub(r"How the words are chosen.*?What attacks tell", "", said)
+    assert {"verdict", "where", "limits", "memorisation", "risk-keys", "risk-funnel"}.isdisjoint(found.ids)
+    assert "risk-limits" in found.ids
+
+
+def test_several_syntheses_are_told_as_one(risk_of):
+    study = risk_of(extras=False)
+    study["about"]["synthetic"] = [{"name": "s1.csv", "rows": 100}, {"rows": 100}]
+    assert risk_about(study)["synthetic"] == {"name": "2 syntheses, the first s1.csv", "rows": 100}
+    look(report_of(title="t", risk=study))
+
+
+def test_every_figure_has_a_title_a_description_and_its_numbers(risk_of):
+    html = render(report_of(title="t", risk=risk_of(sizes=(4, 5))))
+    figures = re.findall(r"<figure .*?</figure>", html, flags=re.DOTALL)
+    assert len(figures) == 2 + 2 + 2 + 1  # ladders, maps, funnels, records
+    for figure in figures:
+        assert re.search(
+            r"<svg [^>]*role=\"img\"[^>]*><title id=\"[^\"]+\">[^<]+</title><desc id=\"[^\"]+\">[^<]+</desc>", figure
+        )
+        assert re.search(r"<details[^>]*><summary>Data of this figure.*?<table>", figure, flags=re.DOTALL)
+
+
+def test_many_attacks_show_the_worst_and_stay_small(risk_of):
+    keys = [f"{'<&>' * 30}{i}" for i in range(10)]
+    study = risk_of(keys, ("s", "t"), sizes=(5, 5))  # 252 sets of keys
+    assert len(study["attacks"]) == 2 * 252 * 11
+    said = look(report_of(title="t", risk=study)).said()
+    assert "the 20 worst of 2,772 attacks" in said
+    assert "the 40 worst of 252" in said
+    figures = [block for section in risk_sections(study) for block in section.blocks if isinstance(block, Figure)]
+    assert max(len(figure.table.rows) for figure in figures) == 40
+
+
+def test_the_map_marks_the_largest_excess(risk_of):
+    study = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap", "rf"), extras=False)
+    for attack in study["attacks"]:
+        attack["excess"] = -0.01
+    study["attacks"][5] |= {"excess": 0.3, "p_family": 0.0123}
+    figure = next(f for s in risk_sections(study) if s.id == "risk-keys" for f in s.blocks if isinstance(f, Figure))
+    assert "Outlined: the largest, +0.300 (Random forest). Its p-value over all attacks: 0.0123" in figure.note
+    assert figure.pictures[0].count('stroke-width="3"') == 1
+    assert figure.table.rows[0][0] == "c"
+    bare = [{**a, "excess": None, "value": 0.9} for a in study["attacks"]]
+    caption = next(
+        f for s in risk_sections({**study, "attacks": bare}) if s.id == "risk-keys" for f in s.blocks
+    ).caption
+    assert "value less guess" in caption
+
+
+def test_hidden_bins_are_not_drawn_as_nothing(risk_of):
+    study = risk_of()
+    figure = next(s for s in risk_sections(study) if s.id == "risk-records").blocks[0]
+    drawn = {row[0]: row[1] for row in figure.table.rows}
+    assert drawn["0.7 to 0.8"] == "hidden: fewer than 10 records"
+    assert drawn["0.9 to 1"] == "0\xa0%"
+    assert figure.pictures[0].count(">hidden: fewer than 10 records</text>") == 2
+
+
+def test_hostile_names_are_text(study_of, risk_of):
+    study = risk_of(HOSTILE, HOSTILE[:4], sizes=(7, 8), measures=("cap", "tcap", "rf"))
+    study["about"]["notes"] = study["about"]["label"] = HOSTILE[0]
+    study["attacks"][0].update(measure=HOSTILE[0], convention=HOSTILE[2], n_matched=HOSTILE[0], reason=HOSTILE[0])
+    study["attacks"][1].update(value=None, reason=HOSTILE[0])
+    study["family"] = {"reason": HOSTILE[0]}
+    study["cross_fit"]["note"] = study["records"]["what"] = study["about"]["scenario"] = HOSTILE[0]
+    study["classes"]["exposed"] = HOSTILE[0]
+    study["by_attacker"][0]["maximum_attacker"] = study["by_attacker"][0]["attackers"][0] = HOSTILE[2]
+    study["funnel"][0]["tcap"] = {HOSTILE[0]: 0.5}
+    said = look(report_of(study_of(3), title="t", risk=study)).said()
+    assert HOSTILE[0] in said
+    assert "\x00" not in said
+
+
+def nodes(data, path=()):
+    for key, value in data.items() if isinstance(data, dict) else enumerate(data[:1]) if isinstance(data, list) else ():
+        yield (*path, key)
+        yield from nodes(value, (*path, key))
+
+
+def test_anything_may_be_missing_or_null(risk_of):
+    study = risk_of(("a", "b"), ("s",), sizes=(1, 2), measures=("cap", "tcap"))
+    study["about"]["synthetic"].append({"rows": 10})
+    paths = [p for p in nodes(study) if p[0] not in ("format", "version") and isinstance(p[-1], str)]
+    assert len(paths) > 90
+    for path in paths:
+        for null in (True, False):
+            less = copy.deepcopy(study)
+            at = less
+            for key in path[:-1]:
+                at = at[key]
+            if null:
+                at[path[-1]] = None
+            else:
+                del at[path[-1]]
+            html = render(report_of(title="t", risk=less))
+            odd = re.search(r">[^<]*\b(nan|None)\b[^<]*<", html)
+            assert odd is None, (path, odd)
+
+
+def test_an_empty_study_and_none():
+    look(report_of(title="t", risk={"format": "chaffinch-risk", "version": 1}))
+    assert risk_verdict({}) == []
+    with pytest.raises(chaffinch.InputError, match=r"needs a study of utility, of risk, or both"):
+        report_of(title="t")
+    with pytest.raises(chaffinch.InputError, match="Give the JSON of chaffinch risk"):
+        report_of(title="t", risk={"format": "chaffinch-utility", "version": 1})
+
+
+def test_a_real_study_makes_a_page():
+    from pathlib import Path
+
+    from chaffinch.measure.risk.study import study_risk
+
+    table = chaffinch.read(Path(__file__).parents[2] / "examples" / "data" / "cmc.csv")
+    names = list(table.schema.names)
+    found = study_risk(
+        table, table, keys=names[:3], sensitive=[names[5]], attackers=["gcap", "nb"], resamples=50, seed=1
+    )
+    report = report_of(title="t", risk=json.loads(json.dumps(found.to_dict())))
+    said = look(report).said()
+    assert "not known" in said
+    assert "GCAP, majority vote" in said
+    value = next(a.value for a in found.attacks if a.measure == "gcap_vote")
+    assert f"{value:.3f}" in said
+
+
+# Two reports.
+
+
+def test_attacks_of_two_reports_are_compared(risk_of):
+    first, second = (risk_of(("a", "b"), ("s",), measures=("cap", "rf", "tcap", "nb"), extras=False) for _ in "AB")
+    second["attacks"][0].update(value=0.3, interval=[0.28, 0.32])  # lower: B is safer
+    second["attacks"][1].update(value=0.605, interval=[0.595, 0.615], keys=["b", "a"])  # overlaps 0.59 to 0.61
+    second["attacks"][2]["convention"] = "matched"
+    second["attacks"][3]["measure"] = "lr"
+    found = compare(report_of(title="A", risk=first), second)
+    by_name = {row["measure"]: row for row in found.attacks}
+    assert [row["measure"] for row in found.attacks] == ["cap", "rf", "tcap"]
+    assert (by_name["cap"]["safer"], by_name["cap"]["difference"]) == ("B", pytest.approx(-0.3))
+    assert by_name["rf"]["safer"] == "cannot be told apart"
+    assert (by_name["tcap"]["safer"], by_name["tcap"]["why"]) == (None, "other convention")
+    assert {"1 attacks are in A only.", "1 attacks are in B only."} <= set(found.notes)
+    told = found.to_dict()
+    assert json.loads(json.dumps(told, allow_nan=False)) == told
+    assert "attacks that differ most" in found.to_text()
+    parts = Parts(found.to_html())
+    assert "Of 3 attacks in both: 1 safer in B, 1 cannot be told apart, 1 not comparable." in parts.said()
+    second["about"]["settings"]["missing"] = "wildcard"
+    assert {row["why"] for row in compare(first, second).attacks} == {"other settings", "other convention"}
+
+
+def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
+    both = report_of(study_of(5), title="A", risk=risk_of())
+    found = compare(both, report_of(study_of(5, noise=2.0), title="B"))
+    assert found.attacks == ()
+    assert found.measures
+    assert compare(both, both).attacks[0]["safer"] == "equal"
+    alone = compare(both, report_of(title="B", risk=risk_of()))
+    assert len(alone.attacks) == 22
+    alone.to_html()
