@@ -94,5 +94,6 @@ def unknown_name(thing: str, name: object, known: Iterable[object]) -> UnknownNa
     every = [str(k) for k in known]
     close = difflib.get_close_matches(str(name), every, n=1, cutoff=0.6)
     hint = f" Did you mean '{close[0]}'?" if close else ""
-    plural = thing[:-1] + "ies" if thing.endswith("y") else thing + ("es" if thing.endswith("ch") else "s")
+    consonant_y = thing.endswith("y") and thing[-2:-1] not in "aeiou"
+    plural = thing[:-1] + "ies" if consonant_y else thing + ("es" if thing.endswith("ch") else "s")
     return UnknownNameError(f"Unknown {thing} '{name}'.{hint} {plural.capitalize()}: {listed(every)}.")
