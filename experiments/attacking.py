@@ -27,21 +27,42 @@ def attacked(
     label: str,
     key_sizes: tuple[int, int] | None = None,
     syntheses: int = SYNTHESES,
+    learn_rows: int | None = None,
 ) -> tuple[Cells, dict[str, float]]:
     """Return what attackers find from the original, from each kind of synthesis, and from the label alone; and the zero rule.
 
-    Numbers are equal as they are, not by bins, and a missing key is a level.
+    Numbers are equal as they are, not by bins, and a missing key is a level. With `learn_rows`, attackers that learn do so from so many
+    records of each table, drawn at random, and are asked about as many of the original.
     """
     cells: Cells = {}
     guess: dict[str, float] = {}
     for name, maker in makers.items():
         for seed in range(syntheses):
             synthetic = maker.fit(table, seed=seed).sample(table.n_rows, seed=100 + seed)
-            study = study_risk(
-                table, synthetic, keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, numeric="values",
-                measures=("gcap_vote",), attackers=("gcap", "nb", "svm", "knn", "rf", "lr"), resamples=2, seed=seed,
-            )  # fmt: skip
-            for a in study.attacks:
+            plan = {
+                "keys": keys,
+                "sensitive": sensitive,
+                "key_sizes": key_sizes,
+                "label": label,
+                "numeric": "values",
+                "resamples": 2,
+            }
+            learners = ("nb", "svm", "knn", "rf", "lr")
+            runs = [(table, synthetic, ("gcap_vote",), ("gcap", *learners))]
+            if learn_rows is not None:
+                drawn = np.random.default_rng(seed).choice(table.n_rows, learn_rows, replace=False)
+                runs = [
+                    (table, synthetic, ("gcap_vote",), ("gcap",)),
+                    (table.take(drawn), synthetic.take(drawn), (), learners),
+                ]
+            attacks = [
+                attack
+                for first, second, measures, attackers in runs
+                for attack in study_risk(
+                    first, second, measures=measures, attackers=attackers, seed=seed, **plan
+                ).attacks
+            ]
+            for a in attacks:
                 model = OURS.get(a.measure, a.measure)
                 guess[a.sensitive] = 100 * a.guess
                 sides = {name: a.value}
