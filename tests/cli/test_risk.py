@@ -107,13 +107,14 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
     options = ["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "2-3", "--repeats", 50, "--seed", 1]
     done = run(
         "risk", folder / "half.csv", folder / "synthetic.csv", folder / "other.csv", "--holdout", folder / "other.csv", *options,
-        "--json", tmp_path / "r.json", "--tcap-convention", "conditional",
+        "--json", tmp_path / "r.json", "--tcap-convention", "conditional", "--tolerance", "wife_age=5",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     told = json.loads((tmp_path / "r.json").read_text())
     assert {len(attack["keys"]) for attack in told["attacks"]} == {2, 3}
     assert {a["convention"] for a in told["attacks"] if a["measure"] == "tcap"} == {"conditional"}
     assert len(told["about"]["synthetic"]) == 2
+    assert told["about"]["settings"]["tolerance"] == {"wife_age": 5.0}
 
 
 @pytest.mark.parametrize(
@@ -121,6 +122,8 @@ def test_several_syntheses_and_key_sizes(folder, tmp_path):
     [
         (["--keys", "nobody", "--sensitive", SENSITIVE], "Unknown key 'nobody'"),
         (["--keys", KEYS, "--sensitive", "nobody"], "Unknown sensitive column 'nobody'"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age"], "--tolerance takes COLUMN=WIDTH"),
+        (["--keys", KEYS, "--sensitive", SENSITIVE, "--tolerance", "wife_age=0"], "must be a number above 0"),
         (["--keys", KEYS, "--sensitive", SENSITIVE, "--key-sizes", "a-b"], "--key-sizes takes"),
         (["--keys", KEYS, "--sensitive", SENSITIVE, "--attackers", "gpt"], "Unknown attacker 'gpt'"),
         (["--keys", KEYS, "--sensitive", SENSITIVE, "--tcap-convention", "x"], "Unknown convention 'x'"),

@@ -22,6 +22,7 @@ __all__ = [
     "KeySizes",
     "MaxExcess",
     "TcapConvention",
+    "Tolerance",
     "end",
     "named",
     "policy_of",
@@ -35,6 +36,12 @@ KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try,
 Attackers = Annotated[
     str | None,
     typer.Option(help="Some of gcap, nb, svm, knn, rf, lr, as A,B; all unless there are more than three key sets."),
+]
+Tolerance = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."
+    ),
 ]
 TcapConvention = Annotated[
     str, typer.Option(help="How TCAP counts: p1, p1_zero, certain, matched or conditional; printed with the result.")
@@ -124,6 +131,7 @@ def risk_plan(
     missing: str,
     repeats: int,
     svm_rows: int,
+    tolerance: list[str] | None = None,
 ) -> RiskPlan:
     """Return the plan that the options amount to."""
     from .._base.errors import InputError, unknown_name
@@ -141,8 +149,23 @@ def risk_plan(
     return RiskPlan(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=_sizes(key_sizes), label=label,
         attackers=names_of(attackers) or None, convention=convention, numeric=numeric, missing=missing,  # type: ignore[arg-type]
-        resamples=repeats, svm_rows=svm_rows or None,
+        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance),
     )  # fmt: skip
+
+
+def _widths(words: list[str] | None) -> dict[str, float]:
+    from .._base.errors import InputError
+
+    out = {}
+    for word in words or ():
+        name, _, width = word.rpartition("=")
+        try:
+            out[name] = float(width)
+        except ValueError:
+            raise InputError(f"--tolerance takes COLUMN=WIDTH, as age=5. Got '{word}'.") from None
+        if not name:
+            raise InputError(f"--tolerance takes COLUMN=WIDTH, as age=5. Got '{word}'.")
+    return out
 
 
 def _sizes(words: str | None) -> tuple[int, int] | None:

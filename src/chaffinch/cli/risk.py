@@ -12,6 +12,7 @@ from .attacking import (
     KeySizes,
     MaxExcess,
     TcapConvention,
+    Tolerance,
     end,
     named,
     policy_of,
@@ -42,6 +43,7 @@ def risk(
     numeric: Annotated[
         str, typer.Option(help="Numbers are equal by bins of the schema (bins) or as they are (values).")
     ] = "bins",
+    tolerance: Tolerance = None,
     missing: Annotated[
         str, typer.Option(help="A missing key is a level, or matches anything: level or wildcard.")
     ] = "level",
@@ -80,7 +82,7 @@ def risk(
     limit, told = policy_of(policy, max_excess, holdout)
     plan = risk_plan(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
-        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows,
+        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance,
     )  # fmt: skip
     check_outputs(original, json, html, inside)
     start_arrow(threads)
