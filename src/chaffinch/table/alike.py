@@ -280,10 +280,13 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
 
     try:
         values, tokens = read_as(spelling.type)
-    except SchemaError:
+    except SchemaError as error:
         if not pa.types.is_integer(spelling.type):
             raise
-        values, tokens = read_as(pa.float64())  # 12.0, as some programs spell whole numbers beside missing ones
+        try:
+            values, tokens = read_as(pa.float64())  # 12.0, as some programs spell whole numbers beside missing ones
+        except SchemaError:
+            raise error from None
     if tokens is not None:
         tokens = np.where(tokens >= len(spelling.missing), np.int16(-1), tokens)
     return values, tokens
