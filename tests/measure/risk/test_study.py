@@ -261,3 +261,7 @@ def test_a_ratio_over_a_handful_of_people_does_not_leave():
     assert told["value"] is None
     assert told["n_matched"] == "<10"
     assert "fewer than 10 people" in told["reason"]
+    for step in study.to_dict()["funnel"]:
+        for name in ("iS", "DiS", "DiSCO", "DiSDiO", "repU"):
+            share = step[name]
+            assert share is None or share == 0 or share * 160 >= 9.99

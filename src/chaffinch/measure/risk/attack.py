@@ -16,7 +16,7 @@ from .family import Family
 
 __all__ = ["Attack", "RiskStudy", "mean_of"]
 
-FEW = f"It counts fewer than {SHOWN_FROM} people, so its value does not leave."
+FEW = f"It is about fewer than {SHOWN_FROM} people, so its value does not leave."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,8 +62,10 @@ class Attack:
         """Return the attack as plain data; counts of people are masked."""
         found = self.excess
         reason = self.why_not or (NO_HOLDOUT if found is None else found.why_not)
-        few = self.measure in ("cap", "tcap") and self.n_matched is not None and 0 < self.n_matched < SHOWN_FROM
-        if few:  # a ratio over a handful of people tells their number
+        people = self.n_matched if self.measure in ("cap", "tcap") else None
+        if self.measure == "disco" and self.value is not None:
+            people = round(self.value * self.n_records)
+        if people is not None and 0 < people < SHOWN_FROM:  # a ratio over a handful of people tells their number
             hidden = replace(
                 self, value=None, interval=None, excess=None, excess_interval=None, n_matched=None, holdout=None
             )

@@ -17,6 +17,7 @@ from ...table.table import Table
 from .cap import MEASURES, Match, match
 from .classes import class_ids
 from .scene import Scene
+from .scores import Scores
 from .tcap import all_conventions
 
 __all__ = ["equal_rows", "funnel", "inside", "matched", "spread"]
@@ -38,11 +39,19 @@ def funnel(found: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
 
     iS: the keys occur in the source; DiS: and all rows with them have one value; DiSCO: and it is the person's; DiSDiO: and all people
     with the keys have it in the original too. Dorig: the last alone. UiO: the keys are one person's; UiOiS: and occur in the
-    source; repU: as one row. TCAP under every convention beside them.
+    source; repU: as one row. Shares of fewer than ten people are None. TCAP under every convention beside them, None where it is about fewer.
     """
-    shares = {name: MEASURES[name](found).value for name in STEPS}
-    told = {name: outcome.value for name, outcome in all_conventions(found).items()}
+    shares = {name: _shown(MEASURES[name](found)) for name in STEPS}
+    told = {
+        name: None if 0 < outcome.n_matched < SHOWN_FROM else outcome.value
+        for name, outcome in all_conventions(found).items()
+    }
     return {"sensitive": sensitive, "keys": list(keys), **shares, "tcap": told}
+
+
+def _shown(scores: Scores) -> float | None:
+    """Return a share of people, None where it is of fewer than ten of them."""
+    return None if 0 < scores.numerator.sum() < SHOWN_FROM else scores.value
 
 
 def spread(found: Match, sensitive: str) -> tuple[dict[str, Any], dict[str, Any]]:
