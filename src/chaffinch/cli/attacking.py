@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .measuring import run_facts
+from .options import console, number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,13 +218,10 @@ def policy_of(path: Path | None, max_excess: float | None, holdout: Path | None)
 
 def show_attacks(data: dict[str, Any]) -> None:
     """Print the attacks, the worst first where there are many."""
-    import sys
-
-    from rich.console import Console
     from rich.table import Table as RichTable
 
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(data["about"]["scenario"], markup=False)
+    screen = console()
+    screen.print(data["about"]["scenario"], markup=False)
     head = (
         "attack",
         "on",
@@ -242,23 +240,19 @@ def show_attacks(data: dict[str, Any]) -> None:
     for a in attacks[:30]:
         between = a["excess_interval"]
         name = f"{a['measure']} ({a['convention']})" if a["convention"] else a["measure"]
-        numbers = [_number(a[side]) for side in ("value", "guess", "holdout", "original", "label_only", "excess")]
-        ends = f"{_number(between[0])} to {_number(between[1])}" if between else ""
-        table.add_row(name, a["sensitive"], ", ".join(a["keys"]), *numbers, ends, _number(a["p_family"]))
-    console.print(table)
+        numbers = [number(a[side]) for side in ("value", "guess", "holdout", "original", "label_only", "excess")]
+        ends = f"{number(between[0])} to {number(between[1])}" if between else ""
+        table.add_row(name, a["sensitive"], ", ".join(a["keys"]), *numbers, ends, number(a["p_family"]))
+    screen.print(table)
     if len(attacks) > 30:
-        console.print(f"The 30 worst of {len(attacks)} attacks; the others are in the JSON.")
+        screen.print(f"The 30 worst of {len(attacks)} attacks; the others are in the JSON.")
     family = data["family"]
     reason = family.get("reason") or family.get("not_applicable")
     if family["p_value"] is None:
-        console.print(reason, markup=False)
+        screen.print(reason, markup=False)
     else:
-        console.print(
+        screen.print(
             f"All attacks together: p = {family['p_value']:.3g} that members and others are alike; some excess is above "
             f"{family['lower_bound']:.3g} with 95 % confidence.",
             markup=False,
         )
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"

@@ -14,6 +14,7 @@ from .options import (
     SeedIn,
     Threads,
     check_outputs,
+    console,
     start_arrow,
     write_json,
 )
@@ -37,9 +38,6 @@ def describe(
 
     Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
     """
-    import sys
-
-    from rich.console import Console
     from rich.table import Table as RichTable
 
     from .._base.html import html_page
@@ -59,12 +57,12 @@ def describe(
         write_json(json, description.to_dict())
     if html is not None:
         write_text(html, html_page(f"{input.name}", description._repr_html_()))
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(f"{description.n_rows:,} rows x {len(description.columns)} columns")
+    screen = console()
+    screen.print(f"{description.n_rows:,} rows x {len(description.columns)} columns")
     table = RichTable(*description.HEAD, box=None, pad_edge=False)
     for row in description.rows():
         table.add_row(*row)
-    console.print(table)
+    screen.print(table)
     if not quiet:
         for note in description.notes:
-            console.print(f"Note: {note}", markup=False)
+            screen.print(f"Note: {note}", markup=False)

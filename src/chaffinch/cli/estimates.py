@@ -10,13 +10,15 @@ from math import comb
 import typer
 
 from ..synth import BayesNet, Independent
-from ..table import Schema
+from ..table import Schema, Table
+from .measuring import asked_measures
 
-__all__ = ["say_drawing", "say_fitting"]
+__all__ = ["say_drawing", "say_fitting", "say_measuring"]
 
 SAID_FROM = 5.0
 PER_VISIT = 2e-9
 PER_CELL = 9e-8
+PER_SVM_FIT = 0.7
 
 
 def say_fitting(settings: BayesNet | Independent, schema: Schema, n_rows: int) -> None:
@@ -37,6 +39,23 @@ def say_drawing(n_rows: int, schema: Schema, copies: int = 1) -> None:
     seconds = n_rows * len(schema.names) * copies * PER_CELL
     if seconds > SAID_FROM:
         typer.echo(f"Drawing {n_rows * copies:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
+
+
+def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows: int) -> None:
+    """Say how long measuring will take where support vector machines make it long."""
+    asked = asked_measures(measures)
+    if asked is not None and "delta" not in asked:
+        return
+    labels = sum(column.kind in ("categorical", "boolean") for column in original.schema.modelled)
+    rows = min(original.n_rows, svm_rows or original.n_rows)
+    seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
+    if seconds > SAID_FROM:
+        cap = f" on {rows:,} records each" if rows < original.n_rows else ""
+        typer.echo(
+            f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
+            "leaves it out.",
+            err=True,
+        )
 
 
 def _time(seconds: float) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, write_json
+from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
 from .sample import ModelIn
 
 if TYPE_CHECKING:
@@ -27,9 +27,6 @@ def inspect(
     threads: Threads = None,
 ) -> None:
     """Print a model's network: each column with its parents, how much they tell of it, and what protection cut."""
-    import sys
-
-    from rich.console import Console
     from rich.table import Table as RichTable
 
     from .._base.safe_files import write_text
@@ -43,8 +40,8 @@ def inspect(
     if svg is not None:
         write_text(svg, network_svg(loaded))
     fitted = loaded.fitted
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-    console.print(
+    screen = console()
+    screen.print(
         f"{len(loaded.network.order)} columns, {len(loaded.network.edges)} edges, at most {fitted.parents} parents; "
         f"search {fitted.search}, score {fitted.score}, fitness {fitted.fitness:.4f}",
         markup=False,
@@ -54,12 +51,12 @@ def inspect(
     for name in loaded.network.order:
         role = "label" if name == fitted.label else "sensitive" if name in fitted.sensitive else ""
         table.add_row(name, role, ", ".join(f"{p} {strength[p, name]:.3f}" for p in loaded.network[name]))
-    console.print(table)
+    screen.print(table)
     if fitted.protection is not None:
-        _show_protection(console, loaded)
+        _show_protection(screen, loaded)
 
 
-def _show_protection(console: Console, model: BayesNetModel) -> None:
+def _show_protection(screen: Console, model: BayesNetModel) -> None:
     """Print what protection cut, and what still passes through the label where there is one."""
     fitted = model.fitted
     protection = fitted.protection
@@ -69,11 +66,11 @@ def _show_protection(console: Console, model: BayesNetModel) -> None:
         if fitted.label
         else ""
     )
-    console.print(
+    screen.print(
         f"Protected ({protection.protect}): {', '.join(fitted.sensitive)}. {len(protection.cuts)} links cut, "
         f"{protection.information:.3f} nats of mutual information in all{through}.",
         markup=False,
     )
     for cut in sorted(protection.cuts, key=lambda c: -c.information)[:10]:
         still = f", {cut.through_label:.3f} through the label" if fitted.label else ""
-        console.print(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{still}", markup=False)
+        screen.print(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{still}", markup=False)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .options import console, number
+
 if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..measure.utility.study import UtilityStudy
@@ -22,9 +24,9 @@ __all__ = [
     "Models",
     "Repeats",
     "SvmRows",
+    "asked_measures",
     "measured",
     "run_facts",
-    "say_measuring",
     "show_verdict",
 ]
 
@@ -72,7 +74,7 @@ def measured(
         holdout,
         label=label,
         formula=formula,
-        measures=_asked(measures),
+        measures=asked_measures(measures),
         models=names_of(models) or None,
         repeats=repeats,
         svm_rows=svm_rows or None,
@@ -88,7 +90,7 @@ def measured(
     return data
 
 
-def _asked(words: str | None) -> tuple[str, ...] | None:
+def asked_measures(words: str | None) -> tuple[str, ...] | None:
     """Return the measures that were asked for; names with a minus are left out of all."""
     from .._base.errors import InputError, unknown_name
     from ..measure.utility.study import MEASURES
@@ -115,63 +117,43 @@ def run_facts() -> dict[str, Any]:
 
     packages = ("numpy", "scipy", "scikit-learn", "pyarrow")
     versions = {"chaffinch": __version__, "python": platform.python_version(), **{p: version(p) for p in packages}}
-    words = [
-        Path(word).name if Path(word).exists() else word for word in sys.argv[1:]
-    ]  # names of files, not where they lie
+    words = [_without_folder(word) for word in sys.argv[1:]]
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {"versions": versions, "date": date, "command": shlex.join(["chaffinch", *words])}
 
 
-def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows: int) -> None:
-    """Say how long measuring will take where support vector machines make it long."""
-    asked = _asked(measures)
-    if asked is not None and "delta" not in asked:
-        return
-    labels = sum(column.kind in ("categorical", "boolean") for column in original.schema.modelled)
-    rows = min(original.n_rows, svm_rows or original.n_rows)
-    seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
-    if seconds > SAID_FROM:
-        cap = f" on {rows:,} records each" if rows < original.n_rows else ""
-        typer.echo(
-            f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
-            "leaves it out.",
-            err=True,
-        )
+def _without_folder(word: str) -> str:
+    """Return a word of the command line with the names of files, not where they lie.
 
-
-PER_SVM_FIT = 0.7
-SAID_FROM = 10.0
-
-
-def _time(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+    Examples
+    --------
+    >>> _without_folder("--json=/data/secret/u.json"), _without_folder("data/a.csv"), _without_folder("--seed")
+    ('--json=u.json', 'a.csv', '--seed')
+    """
+    option, equals, value = word.rpartition("=")
+    return option + equals + Path(value).name if "/" in value or "\\" in value else word
 
 
 def show_verdict(rows: list[dict[str, Any]]) -> None:
     """Print the verdict table."""
-    from rich.console import Console
     from rich.table import Table as RichTable
 
-    console = Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+    screen = console()
     head = ("measure", "value", "95 % interval", "independent columns", "resampled", "holdout", "identical", "verdict")
     table = RichTable(*head, box=None, pad_edge=False)
     for row in rows:
         between = row.get("interval")
         table.add_row(
             row["measure"],
-            _number(row.get("value")),
-            f"{_number(between[0])} to {_number(between[1])}" if between else "",
-            _number(row.get("marginals")),
-            _number(row.get("resample")),
-            _number(row.get("holdout")),
-            _number(row.get("identical")),
+            number(row.get("value")),
+            f"{number(between[0])} to {number(between[1])}" if between else "",
+            number(row.get("marginals")),
+            number(row.get("resample")),
+            number(row.get("holdout")),
+            number(row.get("identical")),
             row["word"],
         )
-    console.print(table)
+    screen.print(table)
     for row in rows:
         if row.get("sentence"):
-            console.print(f"- {row['sentence']}", markup=False)
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+            screen.print(f"- {row['sentence']}", markup=False)

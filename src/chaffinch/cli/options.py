@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = [
     "Delimiter",
@@ -20,6 +23,8 @@ __all__ = [
     "SeedIn",
     "Threads",
     "check_outputs",
+    "console",
+    "number",
     "start_arrow",
     "write_json",
 ]
@@ -80,3 +85,23 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     from .._base.safe_files import write_text
 
     write_text(path, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def console() -> Console:
+    """Return where tables are printed: as wide as the terminal, or 160 characters where none watches."""
+    import sys
+
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
+
+
+def number(value: float | None) -> str:
+    """Return a number for a table on the screen: three digits, nothing where there is none.
+
+    Examples
+    --------
+    >>> number(0.123456), number(None)
+    ('0.123', '')
+    """
+    return "" if value is None else f"{value:.3g}"

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, say_measuring, show_verdict
+from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
 from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
 from .settings import Choice, with_settings
 
@@ -56,6 +56,7 @@ def release(
     from ..report.network import network_svg
     from ..report.page import render, report_of
     from .attacking import end, release_risk, show_attacks
+    from .estimates import say_measuring
     from .journey import Journey, copy_paths, names_of
     from .synth import check_counts
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, say_measuring, show_verdict
+from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
 from .options import Delimiter, Encoding, HtmlOut, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, check_outputs
 
 __all__ = ["utility"]
@@ -42,6 +42,7 @@ def utility(
     """
     from .._base.progress import progress_bar
     from .._base.safe_files import write_text
+    from .estimates import say_measuring
     from .journey import Journey
     from .options import start_arrow, write_json
 

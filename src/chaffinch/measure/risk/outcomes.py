@@ -94,22 +94,24 @@ def outcomes(
 
 
 def _match(scene: Scene, people: Sequence[str], source: str, question: Question) -> Match:
-    keys = [np.concatenate(parts) for parts in zip(*(scene.keys(side, question.keys) for side in people), strict=True)]
-    gaps = None
-    if scene.wildcard:
-        every = [scene.gaps(side, question.keys) or [] for side in people]
-        gaps = [np.concatenate(parts) for parts in zip(*every, strict=True)]
-    values = np.concatenate([scene.values(side, question.sensitive) for side in people])
+    people_rows, source_rows = _rows(scene, people, question), _rows(scene, [source], question)
     return match(
-        keys, values, scene.keys(source, question.keys), scene.values(source, question.sensitive),
-        people_missing=None if gaps is None else np.column_stack(gaps),
-        source_missing=_stacked(scene, source, question.keys),
+        *people_rows[:2], *source_rows[:2], people_missing=people_rows[2], source_missing=source_rows[2]
     )  # fmt: skip
 
 
-def _stacked(scene: Scene, side: str, keys: Sequence[str]) -> NDArray[np.bool_] | None:
-    gaps = scene.gaps(side, keys)
-    return None if gaps is None else np.column_stack(gaps)
+def _rows(
+    scene: Scene, sides: Sequence[str], question: Question
+) -> tuple[list[NDArray[Any]], NDArray[Any], NDArray[np.bool_] | None]:
+    """Return the keys, the sensitive values, and where keys are missing if that matches anything, of sides joined."""
+
+    def joined(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+        return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+
+    keys = joined([scene.keys(side, question.keys) for side in sides])
+    values = np.concatenate([scene.values(side, question.sensitive) for side in sides])
+    gaps = [found for side in sides if (found := scene.gaps(side, question.keys)) is not None]
+    return keys, values, np.column_stack(joined(gaps)) if gaps else None
 
 
 def _of_scores(scores: Scores, found: Match) -> Outcome:
@@ -160,16 +162,10 @@ def _gcap(
     threads: int | None,
     progress: Progress,
 ) -> dict[str, list[Outcome]]:
-    keys = [np.concatenate(parts) for parts in zip(*(scene.keys(side, question.keys) for side in people), strict=True)]
-    gaps = None
-    if scene.wildcard:
-        every = [scene.gaps(side, question.keys) or [] for side in people]
-        gaps = np.column_stack([np.concatenate(parts) for parts in zip(*every, strict=True)])
+    people_rows, source_rows = _rows(scene, people, question), _rows(scene, [source], question)
     found = gcap(
-        keys, np.concatenate([scene.values(side, question.sensitive) for side in people]),
-        scene.keys(source, question.keys), scene.values(source, question.sensitive),
-        n_levels=scene.grids[question.sensitive].size, people_missing=gaps,
-        source_missing=_stacked(scene, source, question.keys), threads=threads, progress=progress,
+        *people_rows[:2], *source_rows[:2], n_levels=scene.grids[question.sensitive].size, people_missing=people_rows[2],
+        source_missing=source_rows[2], threads=threads, progress=progress,
     )  # fmt: skip
     out = {}
     if "gcap_score" in question.measures:
