@@ -4,6 +4,9 @@
     ├── InputError      (ValueError)    a setting or an argument breaks a rule
     │   ├── SchemaError                 a schema breaks a rule, or data do not fit a schema
     │   └── UnknownNameError (KeyError) a column or option that does not exist
+    ├── PrivacyError    (ValueError)    a promise of privacy could not be kept
+    │   ├── BudgetError                 more would be spent than there is
+    │   └── ClosedError                 data are touched after the last charge
     ├── FileError       (OSError)       a file cannot be read or written
     ├── TooLargeError   (MemoryError)   an answer would not fit in memory
     └── MissingExtraError (ImportError) an optional package is needed
@@ -18,10 +21,13 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
+    "BudgetError",
     "ChaffinchError",
+    "ClosedError",
     "FileError",
     "InputError",
     "MissingExtraError",
+    "PrivacyError",
     "SchemaError",
     "TooLargeError",
     "UnknownNameError",
@@ -46,6 +52,18 @@ class UnknownNameError(InputError, KeyError):
     """A name (column, option, kind) that does not exist."""
 
     __str__ = Exception.__str__  # KeyError would print the message in quotes
+
+
+class PrivacyError(ChaffinchError, ValueError):
+    """A promise of privacy could not be kept: the domain is not declared, or the settings do not amount to one."""
+
+
+class BudgetError(PrivacyError):
+    """More would be spent than there is. Nothing was touched."""
+
+
+class ClosedError(PrivacyError):
+    """Data are touched after the last charge."""
 
 
 class FileError(ChaffinchError, OSError):
