@@ -114,12 +114,83 @@ def test_what_people_write(tmp_path):
         (HEAD + '[columns.""]\nkind = "float"\n', "needs a name"),
         (HEAD + "[columns.a\n", "not valid TOML"),
         (HEAD + 'rare_below = -1\n[columns.a]\nkind = "float"\n', "rare_below must be"),
+        (HEAD + 'rows = -1\n[columns.a]\nkind = "float"\n', "rows must be at least 0"),
+        (HEAD + 'rows = 1.5\n[columns.a]\nkind = "float"\n', "rows is not as it should be"),
+        (HEAD + 'rows = true\n[columns.a]\nkind = "float"\n', "rows is not as it should be"),
+        (HEAD + 'public = "yes"\n[columns.a]\nkind = "float"\n', "public is not as it should be"),
+        (HEAD + 'sealed = true\n[columns.a]\nkind = "float"\n', "Unknown key 'sealed'"),
+        (HEAD + '[columns.a]\nkind = "float"\ndiscover = 1\n', "column 'a': discover"),
     ],
 )
 def test_faults_are_named(text, says):
     with pytest.raises(chaffinch.InputError, match=None) as caught:
         schema_from_toml(text, name="s.toml")
     assert says in str(caught.value)
+
+
+def test_what_a_private_fit_needs_round_trips():
+    schema = Schema((Column("a", "categorical", discover=True), Column("b", "boolean", type="bool")), 3, True, 48842)
+    text = schema_text(replace(schema, sealed=True))
+    assert "onfidential:" not in text
+    assert "sealed" not in text
+    back = schema_from_toml(text)
+    assert (back.public, back.rows, back["a"].discover, back["b"].discover) == (True, 48842, True, False)
+    assert not back.sealed
+    plain = schema_text(Schema(schema.columns[1:]))
+    assert not any(word in plain for word in ("public", "rows =", "discover"))
+    assert schema_from_toml(plain).rows is None
+    assert schema_from_toml(schema_text(replace(schema, rows=0))).rows == 0
+
+
+def test_reading_never_seals(data):
+    read = chaffinch.read(data / "cmc.csv")
+    assert not read.schema.sealed
+    assert not chaffinch.read(
+        data / "cmc.csv", schema=Schema(tuple(replace(c, codec=None) for c in read.schema))
+    ).schema.sealed
+
+
+def blank(path):
+    from typer.testing import CliRunner
+
+    from chaffinch.cli.app import app
+
+    done = CliRunner().invoke(app, ["schema", str(path), "--blank"])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_a_blank_schema_holds_names_and_types_only(tmp_path):
+    path = tmp_path / "d.csv"
+    texts = []
+    for rows in ("1,x\n2,y\n", "", "99999,canary\n,\n3\n1,2,3\n", "\udcff,\udcfe\n"):
+        path.write_bytes(("age,my job\n" + rows).encode("utf-8", "surrogateescape"))
+        texts.append(blank(path))
+    assert len(set(texts)) == 1
+    assert "public = true" in texts[0]
+    with pytest.raises(chaffinch.SchemaError, match=r"column 'age': 'kind' is missing\. Every column needs a kind"):
+        schema_from_toml(texts[0], name="d.toml")
+    filled = texts[0].replace("# kind", "kind").replace("# levels", "levels").replace("# nullable", "nullable")
+    schema = schema_from_toml(filled)
+    assert [(c.name, c.levels, c.nullable) for c in schema] == [("age", ("a", "b"), True), ("my job", ("a", "b"), True)]
+
+
+def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
+    import pyarrow.parquet as pq
+
+    at = pa.array([0], pa.timestamp("us"))
+    table = pa.table(
+        {"i": [1], "f": [0.5], "b": [True], "d": at.cast(pa.date32()), "t": at, "w": ["canary"], "l": [[1]]}
+    )
+    texts = []
+    for rows in (table, table.slice(0, 0), pa.concat_tables([table, table])):
+        pq.write_table(rows, tmp_path / "d.parquet")
+        texts.append(blank(tmp_path / "d.parquet"))
+    assert len(set(texts)) == 1
+    assert "canary" not in texts[0]
+    schema = schema_from_toml(texts[0].replace("# kind", "kind"))
+    kinds = ["integer", "float", "boolean", "date", "datetime", "categorical", "categorical"]
+    assert [column.kind for column in schema] == kinds
 
 
 def test_schema_and_data_must_have_the_same_columns(data):

@@ -34,6 +34,9 @@ def schema(
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
     rare: Rare = "pool",
+    blank: Annotated[
+        bool, typer.Option("--blank", help="Write a schema to fill in: names and stored types only, no row is read.")
+    ] = False,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -42,13 +45,20 @@ def schema(
     """Write the schema of a table, inferred from all of its rows, as TOML with a reason for each column.
 
     The schema lists levels that occur in the data: treat it as confidential. Edit it, then pass it with --schema.
+    With --blank it lists names and stored types only, for you to fill in: what a private fit needs.
     """
+    from .._base.errors import InputError
     from .._base.progress import progress_bar
     from ..table import schema_text, write_schema
-    from .reading import scan_input, show_notes
+    from .reading import plain_delimiter, scan_input, show_notes
 
     check_outputs(input, output, json)
     start_arrow(threads)
+    if blank:
+        if schema is not None or json is not None:
+            raise InputError("--blank writes names and types alone. It goes without --schema and --json.")
+        _write_blank(input, output, encoding=encoding, delimiter=plain_delimiter(delimiter), quiet=quiet)
+        return
     with progress_bar(quiet=quiet) as progress:
         found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
     if output is None:
@@ -71,3 +81,22 @@ def schema(
                 f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.",
                 err=True,
             )
+
+
+def _write_blank(input: Path, output: Path | None, *, encoding: str, delimiter: str | None, quiet: bool) -> None:
+    """Write a schema to fill in. The header and the stored types are read; no row has a say in it."""
+    from .._base.safe_files import write_text
+    from ..table.schema_file import blank_text
+    from ..table.sources import Tagged, open_source
+
+    found = open_source(input, encoding=encoding, delimiter=delimiter, tolerant=True)
+    types = {
+        f.name: None if found.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in found.schema
+    }
+    text = blank_text(types, source=input.name)
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_text(output, text)
+    if not quiet:
+        typer.echo(f"Wrote {output}: {len(types)} columns to fill in. No row was read.", err=True)

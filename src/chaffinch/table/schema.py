@@ -56,6 +56,8 @@ class Column:
         Whether missing codes are words beside the values and not values, as in a text file or a Stata file.
     output
         Identifier and text: "regenerate" (row numbers) or "drop".
+    discover
+        Whether a private fit may spend budget to find the levels, bounds or edges that are not declared.
     reason
         Why inference chose what it chose.
     """
@@ -83,6 +85,7 @@ class Column:
     format: str = ""
     spelled: bool = False
     output: Literal["regenerate", "drop"] = "drop"
+    discover: bool = False
     reason: str = field(default="", compare=False)
     codec: Codec | None = field(default=None, compare=False, repr=False)
 
@@ -151,10 +154,27 @@ class Schema:
 
     A schema that was read from a file says what columns are; one that belongs to a table is *fitted*: each
     modelled column has a codec, so `sizes` are known. Fitted schemas hold levels of the data: confidential.
+
+    Parameters
+    ----------
+    columns, rare_below
+        The columns, and the number of records below which a level that is not declared is pooled.
+    public
+        Whether its writer says that nothing in it was read from the confidential data, or that it may be known.
+    rows
+        The declared number of records, where that is public.
+    sealed
+        Whether every codec comes from the declaration alone, so that no record had a say in it. Never in files.
+    persons
+        How many rows are kept of each person in a prepared table; 0: every row is a person of its own. Never in files.
     """
 
     columns: tuple[Column, ...]
     rare_below: int = 3
+    public: bool = False
+    rows: int | None = None
+    sealed: bool = field(default=False, compare=False)
+    persons: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]
@@ -164,6 +184,8 @@ class Schema:
             raise SchemaError("A schema needs at least one column.")
         if self.rare_below < 0:
             raise SchemaError(f"rare_below must be at least 0. Got {self.rare_below}.")
+        if self.rows is not None and not self.rows >= 0:
+            raise SchemaError(f"rows must be at least 0. Got {self.rows}.")
         for role in ("label", "weight"):
             if len(holders := self.with_role(role)) > 1:
                 raise SchemaError(f"Only one column can have the role {role}. Got {listed(holders)}.")

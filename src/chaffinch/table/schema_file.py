@@ -7,22 +7,25 @@ import json
 import math
 import os
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .._base.errors import FileError, InputError, SchemaError, unknown_name
 from .._base.safe_files import write_text
 from .codec import Categories, Scalar
 from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
-from .types import parse_type
+from .types import parse_type, type_name
 
-__all__ = ["read_schema", "schema_from_toml", "schema_text", "write_schema"]
+__all__ = ["blank_text", "read_schema", "schema_from_toml", "schema_text", "usual_type", "write_schema"]
 
 FORMAT = "chaffinch-schema"
 VERSION = 1
 MOST_BYTES = 64 << 20
+PUBLIC = "nothing in this file was read from the confidential data, or it may be known"
 
 Moment = datetime.datetime | datetime.date | Annotated[float, Field(allow_inf_nan=False)]
 Code = (
@@ -57,6 +60,7 @@ class _ColumnModel(BaseModel):
     step: int = 1
     format: str = ""
     output: Literal["regenerate", "drop"] = "drop"
+    discover: bool = False
 
 
 class _SchemaModel(BaseModel):
@@ -65,6 +69,8 @@ class _SchemaModel(BaseModel):
     format: Literal["chaffinch-schema"]
     version: int
     rare_below: int = 3
+    public: bool = False
+    rows: int | None = None
     columns: dict[str, _ColumnModel]
 
 
@@ -110,11 +116,12 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
         model = _SchemaModel.model_validate(data)
     except ValidationError as error:
         raise _explain(error, name) from None
-    return Schema(tuple(_column(key, entry) for key, entry in model.columns.items()), model.rare_below)
+    columns = tuple(_column(key, entry) for key, entry in model.columns.items())
+    return Schema(columns, model.rare_below, model.public, model.rows)
 
 
 def _column(name: str, entry: _ColumnModel) -> Column:
-    kind = entry.type or _usual_type(entry)
+    kind = entry.type or usual_type(entry.kind, entry.levels)
     parse_type(kind)
     binning = entry.binning or ("edges" if entry.edges is not None else "quantile")
 
@@ -148,14 +155,21 @@ def _column(name: str, entry: _ColumnModel) -> Column:
         step=entry.step,
         format=entry.format,
         output=entry.output,
+        discover=entry.discover,
         reason="as the schema says",
     )
 
 
-def _usual_type(entry: _ColumnModel) -> str:
-    """The type of a kind whose type the schema leaves open: text files need one."""
-    if entry.kind == "categorical":
-        sample = entry.levels[0] if entry.levels else ""
+def usual_type(kind: str, levels: Sequence[Scalar] | None = None) -> str:
+    """Return the type of a kind whose type the schema leaves open: text files need one.
+
+    Examples
+    --------
+    >>> usual_type("date"), usual_type("categorical", [1, 2])
+    ('date32', 'int64')
+    """
+    if kind == "categorical":
+        sample = levels[0] if levels else ""
         return (
             "bool"
             if isinstance(sample, bool)
@@ -166,7 +180,7 @@ def _usual_type(entry: _ColumnModel) -> str:
             else "string"
         )
     return {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}.get(
-        entry.kind, "string"
+        kind, "string"
     )
 
 
@@ -231,8 +245,9 @@ def write_schema(schema: Schema, path: str | os.PathLike[str], *, source: str = 
 def schema_text(schema: Schema, *, source: str = "") -> str:
     """Return a schema as TOML, each column with a comment that says why it is as it is."""
     of = f" of {source}" if source else ""
+    nature = "Public" if schema.public else "Confidential: it lists levels that occur in the data"
     lines = [
-        f"# Schema{of}. Confidential: it lists levels that occur in the data. Edit it, then pass it with --schema.",
+        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.",
         f"# kind: {', '.join(KINDS)}.",
         f"# role: {', '.join(ROLES)}.",
         "",
@@ -240,6 +255,10 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
         f"version = {VERSION}",
         f"rare_below = {schema.rare_below}  # levels with fewer records are pooled into (other), unless listed in levels",
     ]
+    if schema.public:
+        lines.append(f"public = true  # {PUBLIC}")
+    if schema.rows is not None:
+        lines.append(f"rows = {schema.rows}")
     for column in schema:
         lines += ["", f"[columns.{_key(column.name)}]", *_column_lines(column)]
     return "\n".join(lines) + "\n"
@@ -255,7 +274,7 @@ def _column_lines(column: Column) -> list[str]:
         levels, other = column.codec.levels, column.codec.other
     for key in (
         "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
-        "atoms", "bounds", "out_of_range", "decimals", "step", "format", "output",
+        "atoms", "bounds", "out_of_range", "decimals", "step", "format", "output", "discover",
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
@@ -271,6 +290,68 @@ def _column_lines(column: Column) -> list[str]:
         inner = ", ".join(f"{_toml(str(code))} = {_toml(label)}" for code, label in column.labels)
         lines.append(f"labels = {{ {inner} }}")
     return lines
+
+
+def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "") -> str:
+    """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
+
+    Names and types are all that is used: no row has a say in it. Where the type settles the kind it is proposed;
+    elsewhere the kind stands in a comment, so that the file cannot be read before somebody has filled it in.
+
+    Examples
+    --------
+    >>> print(blank_text({"age": pa.int64(), "job": None}).partition("version")[2])  # doctest: +ELLIPSIS
+     = 1
+    public = true  # nothing in this file was read from the confidential data, or it may be known
+    # rows = 1000  # the number of records, if that may be known
+    <BLANKLINE>
+    [columns.age]
+    kind = "integer"  # its type is int64
+    ...
+    [columns.job]
+    # kind = "categorical"  # needed: integer, float, boolean, categorical, date, datetime, identifier or text
+    ...
+    """
+    of = f" of {source}" if source else ""
+    lines = [
+        f"# Schema{of}, to fill in from what is known of the field, not from the data. Nothing was read but names and types.",
+        "# Take away the # before each line that holds, and change what it says.",
+        "",
+        f'format = "{FORMAT}"',
+        f"version = {VERSION}",
+        f"public = true  # {PUBLIC}",
+        "# rows = 1000  # the number of records, if that may be known",
+    ]
+    for name, stored in types.items():
+        kind = None if stored is None else _kind_of(stored)
+        lines += ["", f"[columns.{_key(name)}]"]
+        lines.append(
+            f'# kind = "categorical"  # needed: {", ".join(KINDS[:-1])} or {KINDS[-1]}'
+            if kind is None or stored is None
+            else f'kind = "{kind}"  # its type is {type_name(stored)}'
+        )
+        if kind is None:
+            lines.append('# levels = ["a", "b"]  # categorical: every value that may occur')
+            lines.append("# other = true  # categorical: other values go to (other)")
+        if kind is None or kind in NUMERIC_KINDS:
+            low, high = ("2000-01-01", "2029-12-31") if kind in ("date", "datetime") else ("0", "100")
+            lines.append(
+                f"# bounds = [{low}, {high}]  # numbers, dates, times: the range; values beyond it are clipped"
+            )
+            lines.append("# bins = 20  # how many bins of equal width; or edges = [...] for bins of your own")
+        if kind != "boolean":
+            lines.append("# discover = true  # instead of levels or bounds: a private fit spends budget to find them")
+        lines.append("# nullable = true  # whether values may be missing")
+    return "\n".join(lines) + "\n"
+
+
+def _kind_of(kind: pa.DataType) -> Kind | None:
+    """The kind that a stored type settles; None for words and for what cannot be modelled."""
+    of: list[tuple[Any, Kind]] = [
+        (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "float"),
+        (pa.types.is_decimal, "float"), (pa.types.is_date, "date"), (pa.types.is_timestamp, "datetime"),
+    ]  # fmt: skip
+    return next((found for test, found in of if test(kind)), None)
 
 
 def _key(name: str) -> str:

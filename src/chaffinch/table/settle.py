@@ -73,7 +73,8 @@ def settle(
         raise InputError(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
-    return Settled(Schema(tuple(columns), rare_below), n_rows, tuple(notes))
+    public, rows = (schema.public, schema.rows) if schema is not None else (False, None)
+    return Settled(Schema(tuple(columns), rare_below, public=public, rows=rows), n_rows, tuple(notes))
 
 
 def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:
@@ -117,7 +118,7 @@ def _as_fitted(source: Source, schema: Schema) -> Settled:
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     _enough_rows(source, n_rows)
     columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
-    return Settled(replace(schema, columns=columns), n_rows, ())
+    return Settled(replace(schema, columns=columns, sealed=False), n_rows, ())
 
 
 def _spelled(source: Source, name: str) -> bool:

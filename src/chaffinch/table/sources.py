@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import gzip
@@ -18,11 +19,13 @@ import pyarrow as pa
 
 from .._base.errors import FileError, InputError, listed
 from .codec import Scalar
+from .types import is_words
 
 __all__ = ["Labels", "Source", "Tagged", "open_source", "recognise"]
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
+MOST_BLOCK = (1 << 31) - 1
 Native = Literal["pandas", "polars", "arrow"]
 
 
@@ -80,12 +83,19 @@ class Source:
             return pa.Table.from_batches(self.read(None), schema=self.schema)
 
 
-def open_source(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
-    """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset."""
+def open_source(
+    source: Any, *, encoding: str = "utf-8", delimiter: str | None = None, tolerant: bool = False
+) -> Source:
+    """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
+
+    `tolerant` gives one that no record can stop, for private fits. Rows of a text file with too many or too few cells become
+    rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of
+    Python objects become words; the bytes of words in Arrow files come as they are.
+    """
     if isinstance(source, str | os.PathLike):
-        found = _open_file(Path(source), encoding, delimiter)
+        found = _open_file(Path(source), encoding, delimiter, tolerant)
     else:
-        found = _open_object(source)
+        found = _open_object(source, tolerant)
     with _readable(found.name):
         names = found.schema.names
     if any(not str(name).strip() for name in names):
@@ -147,20 +157,20 @@ def recognise(path: Path) -> str:
     return "tsv" if name.endswith((".tsv", ".tab")) else "csv"
 
 
-def _open_file(path: Path, encoding: str, delimiter: str | None) -> Source:
+def _open_file(path: Path, encoding: str, delimiter: str | None, tolerant: bool) -> Source:
     form = recognise(path)
     with _readable(str(path)):
         if form == "parquet":
             return _parquet(path)
         if form in ("arrow", "stream"):
-            return _arrow(path, form)
+            return _arrow(path, form, tolerant)
         if form in ("sav", "dta"):
             from .stat_files import open_stat_file
 
             return open_stat_file(path, form)
         if form in ("feather1", "pickle"):
             raise FileError(f"'{path}' is a {form} file, which is not read. Save it as Parquet or CSV.")
-        return _text(path, encoding, "\t" if form == "tsv" and delimiter is None else delimiter)
+        return _text(path, encoding, "\t" if form == "tsv" and delimiter is None else delimiter, tolerant)
 
 
 @contextlib.contextmanager
@@ -190,13 +200,13 @@ def _parquet(path: Path) -> Source:
     return Source(str(path), schema, read, native="arrow")
 
 
-def _arrow(path: Path, form: str) -> Source:
+def _arrow(path: Path, form: str, tolerant: bool) -> Source:
     def reader() -> tuple[Any, Any]:
         handle = pa.memory_map(str(path))
         return handle, (pa.ipc.open_file(handle) if form == "arrow" else pa.ipc.open_stream(handle))
 
     handle, opened = reader()
-    schema = opened.schema
+    schema = _words_as_bytes(opened.schema) if tolerant else opened.schema
     handle.close()
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
@@ -204,13 +214,20 @@ def _arrow(path: Path, form: str) -> Source:
         with handle:
             batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if form == "arrow" else opened
             for batch in batches:
+                if tolerant:
+                    batch = batch.cast(_words_as_bytes(batch.schema))  # or a byte that is no text would fail the check
                 batch.validate(full=True)  # a damaged file may hold offsets that point outside it
                 yield batch if columns is None else batch.select(list(columns))
 
     return Source(str(path), schema, read)
 
 
-def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
+def _words_as_bytes(schema: pa.Schema) -> pa.Schema:
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    return pa.schema([f.with_type(kinds.get(f.type, f.type)) for f in schema], metadata=schema.metadata)
+
+
+def _text(path: Path, encoding: str, delimiter: str | None, tolerant: bool) -> Source:
     import pyarrow.csv as pv
 
     head = _head(path, encoding)
@@ -218,13 +235,15 @@ def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
     if len(delimiter) != 1:
         raise InputError(f"delimiter must be one character. Got {delimiter!r}.")
     names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
-    if len(names) < 2:
+    if len(names) < 2 and not tolerant:
         raise InputError(
             f"'{path}' has one column when read with the delimiter {delimiter!r}. A table needs two or more; if another "
             "delimiter divides it, pass it."
         )
     schema = pa.schema([(name, pa.string()) for name in names])
     compressed = _is_gzip(path)
+    if tolerant:
+        return Source(str(path), schema, _every_row(path, encoding, delimiter, schema), text=True, delimiter=delimiter)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         try:
@@ -260,6 +279,77 @@ def _text(path: Path, encoding: str, delimiter: str | None) -> Source:
     return Source(str(path), schema, read, text=True, delimiter=delimiter)
 
 
+def _every_row(
+    path: Path, encoding: str, delimiter: str, schema: pa.Schema
+) -> Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]:
+    """A reader of a text file that no row stops: what has too many or too few cells comes last, as a row of nulls."""
+    import pyarrow.csv as pv
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        names = schema.names if columns is None else list(columns)
+        block = BLOCK_BYTES
+        while True:
+            ragged: list[None] = []
+
+            def skip(_row: Any, ragged: list[None] = ragged) -> str:
+                ragged.append(None)  # appending is safe in the threads that Arrow calls this from
+                return "skip"
+
+            try:
+                with _opened(path) as raw:
+                    found = pv.read_csv(
+                        pa.PythonFile(_Recoded(raw, encoding), mode="r"),
+                        read_options=pv.ReadOptions(block_size=block),
+                        parse_options=pv.ParseOptions(
+                            delimiter=delimiter,
+                            newlines_in_values=True,
+                            # The only cell of a row may be empty; rows of several cells are never empty lines.
+                            ignore_empty_lines=len(schema) > 1,
+                            invalid_row_handler=skip,
+                        ),
+                        convert_options=pv.ConvertOptions(
+                            column_types={name: pa.string() for name in schema.names},
+                            strings_can_be_null=False,
+                            include_columns=names,
+                        ),
+                    )
+                break
+            except pa.ArrowInvalid as error:
+                if "straddling" in str(error) and block < MOST_BLOCK:
+                    block = min(block * 8, MOST_BLOCK)  # one row is longer than a block
+                    continue
+                if "Empty CSV" in str(error):  # a header without the end of its line
+                    return
+                raise
+        yield from found.to_batches()
+        if ragged:
+            yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
+
+    return read
+
+
+class _Recoded(io.RawIOBase):
+    """A stream of bytes as UTF-8, with U+FFFD for what its encoding cannot read."""
+
+    def __init__(self, raw: Any, encoding: str) -> None:
+        self._raw = raw
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        while True:
+            piece = self._raw.read(size)
+            text = self._decoder.decode(piece, final=not piece)
+            if text or not piece:
+                return text.encode("utf-8", "replace")
+
+
+def _opened(path: Path) -> Any:
+    return gzip.open(path, "rb") if _is_gzip(path) else open(path, "rb")
+
+
 def _is_gzip(path: Path) -> bool:
     with open(path, "rb") as handle:
         return handle.read(2) == b"\x1f\x8b"
@@ -267,8 +357,7 @@ def _is_gzip(path: Path) -> bool:
 
 def _head(path: Path, encoding: str, size: int = 1 << 20) -> str:
     """Return the first megabyte of a text file, decoded."""
-    opener: Callable[..., Any] = gzip.open if _is_gzip(path) else open
-    with opener(path, "rb") as handle:
+    with _opened(path) as handle:
         raw = handle.read(size)
     if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
         raise _not_utf8(path, encoding)
@@ -293,7 +382,7 @@ def _sniff(head: str) -> str:
     return max((",", ";", "\t", "|"), key=lambda d: (len(next(csv.reader([line], delimiter=d), [])), d == ","))
 
 
-def _open_object(source: Any) -> Source:
+def _open_object(source: Any, tolerant: bool) -> Source:
     import narwhals as nw
 
     if isinstance(source, pa.RecordBatch):
@@ -303,7 +392,7 @@ def _open_object(source: Any) -> Source:
     if isinstance(source, pa.Table):
         table = source
     elif nw.dependencies.is_pandas_dataframe(source):
-        native, table = "pandas", _from_pandas(source)
+        native, table = "pandas", _from_pandas(source, tolerant)
         dtypes = {name: kind for name, kind in source.dtypes.items() if not hasattr(kind, "categories")}
     elif nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source):
         frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
@@ -334,7 +423,7 @@ def _dataset(dataset: Any) -> Source:
     return Source("dataset", dataset.schema, read)
 
 
-def _from_pandas(frame: Any) -> pa.Table:
+def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
     if any(not isinstance(name, str) for name in frame.columns):
         raise InputError(
             "Every column name of a pandas table must be text. Rename the others, as in df.columns.astype(str)."
@@ -343,6 +432,9 @@ def _from_pandas(frame: Any) -> pa.Table:
         raise InputError(
             f"The pandas table has columns of one name: {listed(sorted(set(frame.columns[frame.columns.duplicated()])))}. Rename them."
         )
+    if tolerant:
+        arrays = [_by_dtype(frame[name]) for name in frame.columns]
+        return pa.Table.from_arrays(arrays, names=list(frame.columns))
     try:
         return pa.Table.from_pandas(frame, preserve_index=False)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
@@ -350,6 +442,29 @@ def _from_pandas(frame: Any) -> pa.Table:
         raise InputError(
             f"Columns mix types: {listed(mixed)}. Make each column one type, as in df[c].astype(str)."
         ) from None
+
+
+def _by_dtype(column: Any) -> pa.Array:
+    """Return a pandas column in the type that its dtype alone decides; Python objects and categories as words."""
+    categories = hasattr(column.dtype, "categories")
+    kind = pa.string()
+    if not categories and column.dtype != object:
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError):  # a dtype that Arrow has no type for
+            kind = pa.Array.from_pandas(column.iloc[:0]).type
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError, UnicodeError):
+            found = pa.Array.from_pandas(column)
+            return (found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).cast(kind)
+    absent = column.isna().to_numpy(dtype=bool)
+    cells = [None if none else _word(cell) for cell, none in zip(column.tolist(), absent, strict=True)]
+    words = pa.array(cells, type=pa.string())
+    return words.dictionary_encode() if categories else words.cast(kind) if is_words(kind) else words
+
+
+def _word(cell: Any) -> str | None:
+    try:
+        return str(cell).encode("utf-8", "replace").decode("utf-8")
+    except Exception:  # whatever the spelling of a stranger's object raises
+        return None
 
 
 def _converts(column: Any) -> bool:

@@ -114,8 +114,9 @@ class Table:
         return self.codes[self.schema.names.index(name)]
 
     def take(self, rows: NDArray[np.int64]) -> Table:
-        """Return a table of the chosen rows, in the order given."""
-        return replace(self, data=self.data.take(rows), codes=self.codes.take(rows))
+        """Return a table of the chosen rows, in the order given. A declared number of rows becomes theirs."""
+        schema = self.schema if self.schema.rows is None else replace(self.schema, rows=len(rows))
+        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows))
 
     def weights(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column to weigh records by: finite, present and not negative."""

@@ -1,0 +1,77 @@
+"""Several rows for one person: at most m of them are kept, so that one person changes at most m rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from ..table.types import is_words
+
+__all__ = ["keep_rows"]
+
+
+def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], most: int) -> NDArray[np.int64]:
+    """Return which rows to keep, in order: the first `most` of each person, as the file has them.
+
+    Every row without an id (null or NaN) is a person of its own: nothing else is known of it. Ids are compared as they are
+    stored; words without the blanks around them.
+
+    Proof that one person changes at most m kept rows, under both relations: whether a row is kept depends on how many rows
+    *of its own person* stand before it, and on nothing else. Take all rows of one person out of a table: the rows of everybody
+    else have as many of their own before them as they had, so the same ones are kept. The two results differ in the kept rows of
+    that person alone, at most m (add-remove); exchange the person for another, and m go and m come (replace-one). The
+    argument holds for any order of rows that does not itself depend on other persons' rows.
+
+    What is not promised: that the number of kept rows is public. Under "replace-one" the number of persons is, but one
+    person may keep fewer rows than another.
+
+    Examples
+    --------
+    >>> keep_rows(["ann", "bob", "ann", "ann", None, None], 2).tolist()
+    [0, 1, 2, 4, 5]
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 1:
+        raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
+    persons = _numbered(ids)
+    order = np.argsort(persons, kind="stable")
+    held = persons[order]
+    starts = (
+        np.flatnonzero(np.concatenate([[True], held[1:] != held[:-1]])) if len(held) else np.empty(0, dtype=np.int64)
+    )
+    rank = np.arange(len(held)) - np.repeat(starts, np.diff(np.append(starts, len(held))))
+    keep = np.empty(len(held), dtype=bool)
+    keep[order] = rank < most
+    return np.flatnonzero(keep).astype(np.int64)
+
+
+def _numbered(ids: Any) -> NDArray[np.int64]:
+    """Return a number for each row: the same for rows of one id, one of its own for a row without."""
+    values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if is_words(values.type):
+        values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
+    if pa.types.is_floating(values.type):
+        values = pa.array(values.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN is no id
+    coded = values.dictionary_encode()
+    distinct = coded.dictionary.to_pylist()
+    if distinct and isinstance(distinct[0], bytes):
+        # Two spellings of one id are one person, who would otherwise keep twice as many rows.
+        first: dict[bytes, int] = {}
+        number = np.array([first.setdefault(word.strip(), i) for i, word in enumerate(distinct)] or [0], dtype=np.int64)
+        blank = np.array([not word.strip() for word in distinct] or [False])
+    else:
+        number, blank = np.arange(max(len(distinct), 1)), np.zeros(max(len(distinct), 1), dtype=bool)
+    present = coded.indices.is_valid().to_numpy(zero_copy_only=False)
+    indices = coded.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    out = number[indices]
+    alone = ~present | blank[indices]
+    out[alone] = len(number) + np.arange(int(alone.sum()))  # or they would count among the rows of somebody else
+    return np.asarray(out)

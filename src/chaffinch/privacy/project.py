@@ -1,0 +1,372 @@
+"""A project ledger: a file that adds up the releases made from the same data, and refuses the one that would be too much.
+
+A release is written down before its data are touched, with the whole budget it may spend, so a fit that fails or is killed stays
+counted. The file holds names, labels and budgets, nothing of the data. It is confidential all the same: readable by its owner only.
+
+Proof sketch of the totals. Epsilons and deltas of releases add (basic composition), and so do rhos (Bun and Steinke 2016, Lemma 1.7),
+where every release has one: a pure one has epsilon^2 / 2. Of two totals that hold, the smaller is used. With different neighbour
+relations the total is stated for replace-one. To replace is to remove and then to add, so through the table in between, P <= e^eps M +
+delta and M <= e^eps Q + delta give P <= e^(2 eps) Q + (1 + e^eps) delta: epsilon doubles; and rho is taken four times (group privacy
+of zCDP, Bun and Steinke, Proposition 1.9). With different bounds on the rows of a person, it is stated for the least, as a promise to
+people with many rows holds for those with few.
+
+The limit also holds if each budget is chosen after seeing earlier releases, for either sum by itself (Rogers, Roth, Ullman and Vadhan
+2016; Feldman and Zrnic 2021). If moreover the choice between the two sums hangs on what was seen, delta doubles: split the
+outcomes by the sum that held at the end, and add up the two bounds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from math import exp, fsum, inf
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import BudgetError, ChaffinchError, FileError, InputError, PrivacyError
+from .._base.safe_files import check_writable, write_text
+from .account import Account
+from .accounting import check_delta, check_epsilon, pure_to_rho, rho_to_epsilon
+from .budget import SLACK, Budget, shown
+from .ledger import Plan
+from .relation import Unit
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: a lock file serves there
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["Project", "Release", "Totals", "add_up", "create_project", "is_project", "open_project"]
+
+FORMAT = "chaffinch-ledger"
+VERSION = 1
+MOST_BYTES = 16 << 20
+WAIT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Release:
+    """One release: its label, when it was written down, the whole budget it may spend, and under which relation."""
+
+    label: str
+    when: str
+    budget: Budget
+    unit: Unit
+    test_only: bool = False
+
+    def __post_init__(self) -> None:
+        _check_text(self.label, "label of a release")
+        _check_text(self.when, "time of a release")
+        if not isinstance(self.test_only, bool):
+            raise InputError("test_only of a release must be true or false.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as plain data."""
+        words = {"label": self.label, "when": self.when, "test_only": self.test_only}
+        return {**words, **asdict(self.budget), **asdict(self.unit)}
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What releases add up to: by basic composition, by zCDP where that holds, and the smaller epsilon of those within delta.
+
+    `epsilon` is infinity where neither sum keeps within the delta that was asked for. Test-only releases are not in it.
+    """
+
+    unit: Unit
+    epsilon: float
+    delta: float
+    basic: tuple[float, float]
+    zcdp: tuple[float, float, float] | None
+    """rho, epsilon and delta."""
+    test_only: int
+
+    @property
+    def sentence(self) -> str:
+        """The totals in words."""
+        said = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
+        if self.epsilon == inf:
+            said = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
+        said += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
+        if self.zcdp is not None:
+            said += f"; by zCDP rho {self.zcdp[0]:.6g}: epsilon {self.zcdp[1]:.6g} at delta {self.zcdp[2]:.6g}"
+        if self.test_only:
+            said += f". TEST ONLY releases, which protect nothing and are not in the total: {self.test_only}"
+        return said + "."
+
+
+def add_up(releases: Sequence[Release], *, delta: float | None = None, replaced: bool = False) -> Totals:
+    """Return the totals of releases at `delta`; where None, at the sum of their own deltas.
+
+    They are stated for add-remove if all releases are, unless `replaced`; for replace-one otherwise.
+
+    Examples
+    --------
+    >>> once = Release("first", "2025-01-01", Budget(1.0), Unit("add-remove"))
+    >>> add_up([once, replace(once, unit=Unit("replace-one"))]).epsilon
+    3.0
+    """
+    counted = [release for release in releases if not release.test_only]
+    replaced = replaced or any(release.unit.replaced for release in counted)
+    rows = min((release.unit.rows_per_person for release in counted), default=1)
+    unit = Unit("replace-one" if replaced else "add-remove", rows)
+    epsilons, deltas, rhos = [], [], []
+    for release in counted:
+        budget, doubled = release.budget, replaced and not release.unit.replaced
+        epsilons.append(budget.epsilon * (2 if doubled else 1))
+        deltas.append((budget.delta or 0.0) * (1 + (exp(min(budget.epsilon, 700.0)) if doubled else 0.0)))
+        rhos.append(_rho(budget, doubled=doubled))
+    basic = fsum(epsilons), min(1.0, fsum(deltas))
+    target = basic[1] if delta is None else delta
+    rest = target - fsum(release.budget.reserved_delta for release in counted)
+    zcdp = None
+    if rhos and None not in rhos and 0 < rest < 1:
+        rho = fsum(rho for rho in rhos if rho is not None)
+        zcdp = (rho, rho_to_epsilon(rho, rest), target)
+    found = [basic] if basic[1] < 1 and basic[1] <= target * (1 + SLACK) else []
+    if zcdp is not None:
+        found.append(zcdp[1:])
+    epsilon, at = min(found, default=(inf, target))
+    return Totals(unit, epsilon, at, basic, zcdp, len(releases) - len(counted))
+
+
+def _rho(budget: Budget, *, doubled: bool) -> float | None:
+    """Return the rho of a release; None where none is known (an approximate promise that is pure, or to be doubled)."""
+    if budget.kind == "pure":
+        rho = None if budget.delta else pure_to_rho(budget.epsilon)
+    else:
+        rho = None if doubled and budget.reserved_delta else budget.total * (1 + SLACK)
+    return rho if rho is None or not doubled else 4 * rho
+
+
+@dataclass(frozen=True)
+class Project:
+    """A project ledger as it stood when it was read: its file, name of the data, limit (None: no limit) and releases."""
+
+    path: Path
+    data: str
+    epsilon: float | None
+    delta: float | None
+    releases: tuple[Release, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_text(self.data, "name of the data")
+        if self.epsilon is not None:
+            object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        if self.delta is not None:
+            object.__setattr__(self, "delta", check_delta(self.delta))
+            if self.epsilon is None:
+                raise InputError("A limit on delta needs one on epsilon. Give both, or neither.")
+
+    @property
+    def totals(self) -> Totals:
+        """What the releases add up to, at the delta of the limit where there is one; a limit without a delta has a delta of 0."""
+        return add_up(self.releases, delta=self._target)
+
+    @property
+    def _target(self) -> float | None:
+        return 0.0 if self.delta is None and self.epsilon is not None else self.delta
+
+    def spend(
+        self, what: Account | Plan, label: str, *, test_only: bool | None = None, allow_test_only: bool = False
+    ) -> Project:
+        """Write a release down before its data are touched, and return the project with it.
+
+        The file is read anew under a lock, so that processes that spend at once cannot exceed the limit together. Raises BudgetError
+        if it would be exceeded, and PrivacyError for a test-only fit under a limit: seeded noise protects nothing.
+        """
+        seeded = test_only if test_only is not None else isinstance(what, Account) and what.test_only
+        if isinstance(what, Account) and what.test_only and not seeded:
+            raise InputError("test_only cannot be False for an account of a test-only fit: its noise came from a seed.")
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        release = Release(label, now, what.budget, what.unit, seeded)
+        with _locked(self.path):
+            current = open_project(self.path)
+            if seeded and current.epsilon is not None and not allow_test_only:
+                raise PrivacyError(
+                    f"The project ledger of '{current.data}' has a limit, and this fit is test-only: noise from a seed protects "
+                    "nothing. Fit without a seed, or pass allow_test_only=True if nothing made from it will leave."
+                )
+            after = replace(current, releases=(*current.releases, release))
+            if not seeded:
+                _admit(current, after, release)
+            write_text(
+                self.path, json.dumps(after._file(), indent=2, ensure_ascii=False, allow_nan=False) + "\n", mode=0o600
+            )
+        return after
+
+    def _file(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "data": self.data,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "releases": [release.to_dict() for release in self.releases],
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the project as plain data, with its totals."""
+        totals = self.totals
+        found = asdict(totals) | {
+            "epsilon": None if totals.epsilon == inf else totals.epsilon,
+            "sentence": totals.sentence,
+        }
+        return {**self._file(), "totals": found}
+
+
+def _admit(before: Project, after: Project, release: Release) -> None:
+    """Raise BudgetError if the limit would be exceeded."""
+    limit, total = after.epsilon, after.totals
+    if limit is None or total.epsilon <= limit * (1 + SLACK):
+        return
+    if total.epsilon == inf:
+        had = "no delta" if after.delta is None else f"a delta of {after.delta:.6g}"
+        raise BudgetError(
+            f"Privacy budget exceeded: with '{release.label}' the deltas would add up to {total.basic[1]:.6g}, and the limit of "
+            f"'{after.data}' has {had}. Nothing was touched. Ask for a smaller delta, or for none."
+        )
+    doubled = total.unit.replaced and not release.unit.replaced
+    asked = release.budget.epsilon * (2 if doubled else 1)
+    earlier = add_up(before.releases, delta=before._target, replaced=total.unit.replaced)
+    left = max(0.0, limit - earlier.epsilon)
+    raise BudgetError(
+        f"Privacy budget exceeded: {shown(asked)} asked, {shown(left)} left of {shown(limit)}. These are epsilons of all releases of "
+        f"'{after.data}' ({total.unit.words}); with '{release.label}' they would come to {shown(total.epsilon)}. Nothing was touched."
+    )
+
+
+def create_project(
+    path: str | os.PathLike[str], *, epsilon: float | None = None, delta: float | None = None, data: str
+) -> Project:
+    """Write a new project ledger and return it; never over a file that exists. Without an epsilon it adds up and refuses nothing."""
+    project = Project(check_writable(path).resolve(), data, epsilon, delta)
+    text = json.dumps(project._file(), indent=2, ensure_ascii=False) + "\n"
+    try:
+        # Not `write_text`, which replaces: of two that create at once, one must fail.
+        handle = os.open(project.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise FileError(
+            f"Cannot make the ledger '{path}': the file exists. Name another, or spend from that one."
+        ) from None
+    except OSError as error:
+        raise FileError(f"Cannot write '{path}': {error.strerror or 'the system refused'}.") from error
+    return project
+
+
+def is_project(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file begins as JSON, as a project ledger does and a model file does not."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(1) == b"{"  # a model file begins with a multiple of 8
+    except OSError:
+        return False
+
+
+def open_project(path: str | os.PathLike[str]) -> Project:
+    """Return the project in a file; raise FileError for any other or damaged file, and leave that as it is."""
+    file = Path(path).resolve()
+    try:
+        with open(file, "rb") as handle:
+            raw = handle.read(MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{path}'. `chaffinch ledger PATH --new` makes a project ledger.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror}.") from error
+    try:
+        if len(raw) > MOST_BYTES:
+            raise ValueError
+        data = json.loads(raw.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        if not isinstance(data, dict) or data.get("format") != FORMAT:
+            raise ValueError
+    except (ValueError, RecursionError):
+        raise FileError(f"'{path}' is not a project ledger, or it is damaged. It was left as it is.") from None
+    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
+        raise FileError(f"'{path}' has another version; this release reads version {VERSION}. Use a newer release.")
+    try:
+        releases = tuple(_release(entry) for entry in data["releases"])
+        project = Project(file, data["data"], data["epsilon"], data["delta"], releases)
+        if set(project._file()) != set(data) or not isinstance(data["releases"], list):
+            raise ValueError
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ChaffinchError):
+        raise FileError(f"'{path}' is damaged: it is not as Chaffinch writes it. It was left as it is.") from None
+    return project
+
+
+def _release(entry: dict[str, Any]) -> Release:
+    budget = Budget(entry["epsilon"], entry["delta"], entry["accounting"], entry["reserved_delta"])
+    unit = Unit(entry["neighbours"], entry["rows_per_person"])
+    release = Release(entry["label"], entry["when"], budget, unit, entry["test_only"])
+    if set(release.to_dict()) != set(entry) or entry["accounting"] is None:
+        raise ValueError
+    return release
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON; a name given twice could show one budget to us and another to the next reader."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError
+    return found
+
+
+def _no_constant(_name: str) -> None:
+    raise ValueError
+
+
+def _check_text(value: object, name: str) -> None:
+    if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
+        raise InputError(f"The {name} must be text of 1 to 200 characters that can be printed, in one line.")
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold the only lock on a project ledger."""
+    with contextlib.ExitStack() as held:
+        try:
+            if fcntl is None:
+                _lock_file(path, held)
+            else:
+                _flock(path, held)
+        except FileNotFoundError:
+            raise FileError(f"No such file: '{path}'. It was there when it was opened.") from None
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(f"Cannot lock '{path}': {error.strerror}. Keep it on a local disk.") from error
+        yield
+
+
+def _flock(path: Path, held: contextlib.ExitStack) -> None:
+    while True:
+        handle = os.open(path, os.O_RDONLY)
+        closing = held.enter_context(contextlib.ExitStack())
+        closing.callback(os.close, handle)
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        # Whoever held the lock before has put a new file in place: a lock on the old one guards nothing.
+        if os.path.samestat(os.fstat(handle), os.stat(path)):
+            return
+        closing.close()
+
+
+def _lock_file(path: Path, held: contextlib.ExitStack) -> None:
+    lock, until = path.with_name(f".{path.name}.lock"), time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        except FileExistsError:
+            if time.monotonic() > until:
+                raise FileError(f"'{path}' is locked. If no other process uses it, remove '{lock}'.") from None
+            time.sleep(0.02)
+        else:
+            held.callback(lock.unlink, missing_ok=True)
+            return

@@ -1,0 +1,75 @@
+"""Whose data a promise protects, and what one of them can change: stated once, used by every mechanism.
+
+Two tables are neighbours if they differ in one record: one more or one less ("add-remove"), or one exchanged for another
+("replace-one"; the number of records is then public). With several rows for each person, in all of one person's rows.
+
+A promise of epsilon under add-remove implies one of 2 epsilon under replace-one (take the one out, put the other in), not
+the other way round: equal numbers under different relations are different promises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import Literal, get_args
+
+from .._base.errors import InputError, unknown_name
+
+__all__ = ["NEIGHBOURS", "Neighbours", "Unit"]
+
+Neighbours = Literal["add-remove", "replace-one"]
+NEIGHBOURS: tuple[str, ...] = get_args(Neighbours)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The unit of privacy: the neighbour relation, and the most rows that one person has.
+
+    Examples
+    --------
+    >>> Unit("replace-one").l1, Unit("add-remove", 3).l2_squared
+    (2, 9)
+    """
+
+    neighbours: Neighbours
+    rows_per_person: int = 1
+
+    def __post_init__(self) -> None:
+        if self.neighbours not in NEIGHBOURS:
+            raise unknown_name("neighbour relation", self.neighbours, NEIGHBOURS)
+        whole = isinstance(self.rows_per_person, int) and not isinstance(self.rows_per_person, bool)
+        if not whole or self.rows_per_person < 1:
+            raise InputError(f"rows_per_person must be a whole number of at least 1. Got {self.rows_per_person!r}.")
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the relation exchanges a record, so that the number of records is public."""
+        return self.neighbours == "replace-one"
+
+    @property
+    def l1(self) -> int:
+        """The L1 distance of the counts of two neighbours, over all cells of one table of counts.
+
+        Each of m rows adds 1 to one cell, or takes 1 from one cell and adds 1 to another: m, or 2m.
+        """
+        return self.rows_per_person * (2 if self.replaced else 1)
+
+    @property
+    def l2_squared(self) -> int:
+        """The squared L2 distance of the counts of two neighbours.
+
+        Largest if all m rows lie in one cell: m^2; with replacement, m out of one cell and m into another: 2 m^2.
+        """
+        return self.rows_per_person**2 * (2 if self.replaced else 1)
+
+    @property
+    def l2_up(self) -> float:
+        """The L2 distance, rounded up."""
+        root = isqrt(self.l2_squared)
+        return float(root) if root * root == self.l2_squared else self.l2_squared**0.5 * (1 + 1e-12)
+
+    @property
+    def words(self) -> str:
+        """The relation in words, as it is printed with every result."""
+        whose = "record" if self.rows_per_person == 1 else f"person (at most {self.rows_per_person} rows each)"
+        return f"replace one {whose}" if self.replaced else f"add or remove one {whose}"

@@ -1,0 +1,292 @@
+"""Private discovery: privacy loss by enumeration, sensitivities by brute force, and answers that make sense."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import combinations_with_replacement, product
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch._base.errors import BudgetError, PrivacyError
+from chaffinch.privacy.discover import (
+    discover,
+    laplace_tail,
+    private_bounds,
+    private_quantiles,
+    stable_levels,
+    threshold,
+)
+from chaffinch.privacy.domain import declared_schema
+from chaffinch.privacy.noise import noise_of
+from chaffinch.privacy.prepare import open_cells, prepare
+from chaffinch.privacy.relation import Unit
+from chaffinch.table import Column, Schema, schema_text
+
+UNITS = [Unit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2, 3)]
+
+
+class Recorder:
+    """Noise that adds nothing, and remembers the counts it was given and the scale."""
+
+    test_only = True
+
+    def __init__(self):
+        self.calls = []
+
+    def laplace(self, values, scale):
+        self.calls.append((values.copy(), scale))
+        return values
+
+
+def pmf(z, scale):
+    a = math.exp(-1 / scale)
+    return (1 - a) / (1 + a) * a ** abs(z)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 7.0])
+def test_the_tail_is_the_sum_of_the_probabilities(scale):
+    for t in range(-6, 7):
+        assert laplace_tail(t, scale) == pytest.approx(sum(pmf(z, scale) for z in range(t, 600)), abs=1e-12)
+
+
+def law(counts, unit, epsilon, at):
+    """The chance of each set of released words, by enumeration: words that do not occur are never released."""
+    chances = {word: laplace_tail(at - n, unit.l1 / epsilon) for word, n in counts.items() if n}
+    out = {}
+    for kept in product([False, True], repeat=len(chances)):
+        chance = math.prod(p if keep else 1 - p for keep, p in zip(kept, chances.values(), strict=True))
+        out[frozenset(word for word, keep in zip(chances, kept, strict=True) if keep)] = chance
+    return out
+
+
+def worst_delta(unit, epsilon, at):
+    """The largest hockey-stick divergence over all small neighbours: three words, each with 0 or 4 records of others."""
+    rows = [r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement("uvw", k)]
+    worst = 0.0
+    for base in product([0, 4], repeat=3):
+        laws = [law({w: n + r.count(w) for w, n in zip("uvw", base, strict=True)}, unit, epsilon, at) for r in rows]
+        for i, one in enumerate(laws):
+            for j, two in enumerate(laws):
+                if i != j and (unit.replaced or 0 in (i, j)):  # rows[0] is the person who is not there
+                    excess = sum(max(0.0, p - math.exp(epsilon) * two.get(s, 0.0)) for s, p in one.items())
+                    worst = max(worst, excess)
+    return worst
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.3, 0.02), (4.0, 1e-6)])
+def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
+    """Over every small pair of neighbours delta is kept at the threshold, and broken one below: the threshold is exact."""
+    at = threshold(unit, epsilon=epsilon, delta=delta)
+    assert worst_delta(unit, epsilon, at) <= delta
+    assert worst_delta(unit, epsilon, at - 1) > delta
+
+
+def test_many_rows_fall_on_one_word_or_on_many():
+    # Small epsilon: m new words are m chances. Large epsilon: one word of m rows is nearer to the threshold.
+    few, many = Unit("add-remove", 1), Unit("add-remove", 5)
+    assert threshold(many, epsilon=0.1, delta=1e-6) > 5 * (threshold(few, epsilon=0.1, delta=1e-6) - 1)
+    one_word = laplace_tail(threshold(many, epsilon=50.0, delta=1e-6) - 5, 5 / 50.0)
+    assert one_word <= 1e-6 < laplace_tail(threshold(many, epsilon=50.0, delta=1e-6) - 6, 5 / 50.0)
+
+
+def test_levels_come_sorted_and_only_common_ones():
+    """Counts 500 over the threshold fail to show, and single ones to hide, far less than once in a million."""
+    for unit in UNITS:
+        counts = {"w": 5000, "b": 4000, "a": 3000, **{f"rare{i}": 1 for i in range(50)}}
+        assert stable_levels(counts, noise_of(3), unit, epsilon=0.5, delta=1e-9) == ("a", "b", "w")
+    assert stable_levels({}, noise_of(1), UNITS[0], epsilon=1.0, delta=1e-9) == ()
+    recorder = Recorder()
+    stable_levels({"b": 2, "a": 1}, recorder, Unit("replace-one", 3), epsilon=0.5, delta=1e-3)
+    assert recorder.calls[0][0].tolist() == [1, 2]
+    assert recorder.calls[0][1] == 12.0
+    for epsilon, delta in ((0.0, 0.1), (-1.0, 0.1), (math.nan, 0.1), (1.0, 0.0), (1.0, 1.0)):
+        with pytest.raises(PrivacyError, match="must"):
+            stable_levels({"a": 1}, noise_of(1), UNITS[0], epsilon=epsilon, delta=delta)
+
+
+def bounds_of(numbers, noise, unit):
+    return private_bounds(np.array(numbers, dtype=np.float64), noise, unit, epsilon=0.5, whole=False)
+
+
+def quantiles_of(numbers, noise, unit):
+    return private_quantiles(np.array(numbers, dtype=np.float64), (-1.0, 1.0), [0.5], noise, unit, epsilon=0.5)
+
+
+@pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("ask", [bounds_of, quantiles_of])
+def test_sensitivity_by_brute_force(ask, unit):
+    """Over all pairs of neighbours of few numbers: counts differ by at most l1, some by l1, and the scale is l1 / epsilon."""
+    values = (-np.inf, -0.7, 0.0, 3.0, 1e300)
+    rows = [r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement(values, k)]
+    worst, lengths = 0, set()
+    for others in combinations_with_replacement(values, 2):
+        given = []
+        for person in rows:
+            noise = Recorder()
+            ask([*others, *person], noise, unit)
+            ((counts, scale),) = noise.calls
+            assert scale == unit.l1 / 0.5
+            given.append(counts)
+            lengths.add(len(counts))
+        for i, one in enumerate(given):
+            for j, two in enumerate(given):
+                if unit.replaced or 0 in (i, j):
+                    worst = max(worst, int(np.abs(one - two).sum()))
+    assert worst == unit.l1
+    assert len(lengths) == 1  # the cells are public
+
+
+def test_bounds_hold_the_bulk_and_no_outlier():
+    """5,000 numbers a cell against noise of scale 4: fails far less than once in a million."""
+    rng = np.random.default_rng(1)
+    for unit in UNITS[:2] + UNITS[3:5]:
+        for low, high, wanted in (
+            (17, 90, (10.0, 99.0)),
+            (0, 1, (0.0, 1.0)),
+            (-40, 3, (-50.0, 4.0)),
+            (1, 1, (1.0, 2.0)),
+        ):
+            numbers = np.append(rng.integers(low, high + 1, 100_000), [10**12, -(10**12)])
+            assert private_bounds(numbers, noise_of(2), unit, epsilon=1.0, whole=True) == wanted
+    numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
+    assert private_bounds(numbers, noise_of(2), UNITS[0], epsilon=1.0, whole=False) == (0.01, 0.5)
+    assert private_bounds(np.empty(0), noise_of(2), UNITS[0], epsilon=1.0, whole=True) == (0.0, 1.0)
+
+
+def test_false_alarms_are_as_rare_as_stated():
+    """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
+    alarms = sum(
+        private_bounds(np.empty(0), noise_of(seed), UNITS[0], epsilon=0.1, whole=True) != (0.0, 1.0)
+        for seed in range(400)
+    )
+    assert alarms < 17
+
+
+def test_quantiles_are_near_the_exact_ones():
+    """Noise of scale 4 in 256 cells moves a rank by 90 records in a standard deviation; six of those and a cell are allowed."""
+    numbers = np.random.default_rng(3).exponential(1.0, 40_000)
+    shares = [0.1, 0.25, 0.5, 0.75, 0.9]
+    for unit in (UNITS[0], UNITS[3]):
+        edges = private_quantiles(numbers, (0.0, 8.0), shares, noise_of(5), unit, epsilon=0.5)
+        assert (edges[0], edges[-1], len(edges)) == (0.0, 8.0, 7)
+        for share, edge in zip(shares, edges[1:-1], strict=True):
+            assert abs((numbers < edge).mean() - share) < 6 * 91 / 40_000 + 8 / 256
+    whole = private_quantiles(
+        np.repeat(np.arange(10), 1000), (0.0, 9.0), [0.3, 0.5], noise_of(5), UNITS[0], epsilon=5.0, whole=True
+    )
+    assert whole[0] == 0.0
+    assert whole[-1] == 9.0
+    assert all(edge == int(edge) for edge in whole)
+    empty = private_quantiles(np.empty(0), (0.0, 1.0), [0.5], Recorder(), UNITS[0], epsilon=1.0)
+    assert empty == (0.0, 0.5, 1.0)
+
+
+SCHEMA = Schema(
+    (
+        Column("job", "categorical", discover=True, missing=("NA",)),
+        Column("grade", "categorical", type="int64", discover=True),
+        Column("age", "integer", discover=True, bins=5, missing=(999,)),
+        Column("pay", "float", discover=True, binning="width"),
+        Column("born", "date", discover=True, binning="width"),
+        Column("ill", "boolean", discover=True),
+        Column("size", "integer", bounds=(0, 9)),
+    ),
+    public=True,
+)
+
+
+def some_table(odd=False):
+    n = 20_000
+    rng = np.random.default_rng(1)
+    words = {
+        "job": rng.choice(["baker", "smith", "NA"], n), "grade": rng.choice(["1", "2.0"], n), "age": rng.integers(20, 80, n),
+        "pay": rng.integers(1000, 1999, n), "born": rng.choice(["1985-03-01", "1992-07-30"], n),
+        "ill": rng.choice(["true", "false"], n), "size": rng.integers(0, 9, n),
+    }  # fmt: skip
+    cells = {name: [str(x) for x in values] for name, values in words.items()}
+    if odd:
+        for name, cell in {
+            "job": "canary",
+            "grade": "7731",
+            "age": "10000000",
+            "pay": "-1e9",
+            "born": "1807-01-01",
+        }.items():
+            cells[name].append(cell)
+        cells["ill"].append("canary")
+        cells["size"].append("canary")
+    return pa.table(cells)
+
+
+def test_discovery_charges_first_and_finds_what_is_there():
+    """Thousands of records for each answer against noise of scale below 100: fails far less than once in a million."""
+    charges = []
+    cells = open_cells(some_table(odd=True), SCHEMA)
+
+    def charge(what, epsilon, delta, why, mechanism):
+        charges.append((what, epsilon, delta))
+        assert why == "discover = true"
+        assert "discrete Laplace" in mechanism
+
+    found = discover(cells, SCHEMA, noise_of(4), Unit("add-remove"), charge, epsilon=1.0, delta=1e-6)
+    assert found["job"].levels == ("baker", "smith")
+    assert found["grade"].levels == (1, 2)
+    assert found["job"].other
+    assert found["age"].edges[0] == 20
+    assert found["age"].edges[-1] == 99
+    assert 4 <= len(found["age"].edges) <= 6
+    assert found["pay"].bounds == (1000.0, 2000.0)
+    assert found["born"].bounds == (15 * 365 + 4.0, 23 * 365 + 6 - 1.0)  # 1985-01-01 to 1992-12-31
+    assert found["ill"] == SCHEMA["ill"]
+    assert not any(column.discover for column in found if column.name != "ill")
+    assert [what for what, _, _ in charges] == [
+        "levels of 'job'", "levels of 'grade'", "bounds of 'age'", "quantiles of 'age'", "bounds of 'pay'", "bounds of 'born'",
+    ]  # fmt: skip
+    assert sum(epsilon for _, epsilon, _ in charges) == pytest.approx(1.0)
+    assert sum(delta for _, _, delta in charges) == pytest.approx(1e-6)
+    table = prepare(cells, found)
+    assert table.schema.sealed
+    text = schema_text(table.schema)
+    assert not any(canary in text for canary in ("canary", "7731", "10000000", "1807"))
+
+
+def test_missing_codes_of_text_are_no_levels(tmp_path):
+    (tmp_path / "d.csv").write_text("job,size\n" + "NA,1\nbaker,1\n baker,2\n(other),2\n" * 500)
+    schema = replace(SCHEMA, columns=(SCHEMA["job"], SCHEMA["size"]))
+    cells = open_cells(tmp_path / "d.csv", schema)
+    found = discover(cells, schema, noise_of(1), Unit("add-remove"), lambda *_: None, epsilon=1.0, delta=1e-6)
+    assert found["job"].levels == ("baker",)
+    assert prepare(cells, found).code("job")[:4].tolist() == [2, 0, 0, 1]
+
+
+def test_a_refused_charge_touches_nothing():
+    class Untouchable:
+        test_only = True
+
+        def __getattr__(self, name):
+            raise AssertionError("noise was drawn")
+
+    def refuse(*_):
+        raise BudgetError("no")
+
+    cells = open_cells(some_table(), SCHEMA)
+    poisoned = replace(cells, columns={})
+    with pytest.raises(BudgetError):
+        discover(poisoned, SCHEMA, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0, delta=1e-6)
+    with pytest.raises(PrivacyError, match=r"job: levels .*delta above 0.*grade"):
+        discover(cells, SCHEMA, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0, delta=0.0)
+    numbers = replace(SCHEMA, columns=SCHEMA.columns[5:])  # nothing to discover: nothing is charged
+    assert discover(cells, numbers, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0) == numbers
+
+
+def test_nothing_found_is_still_a_domain():
+    cells = open_cells(some_table().slice(0, 0), SCHEMA)
+    found = discover(cells, SCHEMA, noise_of(4), Unit("replace-one", 2), lambda *_: None, epsilon=0.5, delta=1e-9)
+    assert found["job"].levels == ("(other)",)
+    sealed = declared_schema(found)
+    assert all(size >= 1 for size in sealed.sizes)
+    assert prepare(cells, found).n_rows == 0

@@ -1,0 +1,305 @@
+"""Budgets, charges, ledgers, plans and accounts."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch._base.errors import BudgetError, ClosedError
+from chaffinch.privacy import accounting as acc
+from chaffinch.privacy.account import Account, account_from_dict
+from chaffinch.privacy.budget import SLACK, Budget, Charge
+from chaffinch.privacy.ledger import Ledger, Plan, Step
+from chaffinch.privacy.relation import Unit
+
+UNIT = Unit("add-remove")
+
+
+def charge(what="table of age, sex", **cost) -> Charge:
+    return Charge(what, "measure", mechanism="discrete Laplace", noise="scale 2", **(cost or {"epsilon": 0.25}))
+
+
+def example(**changes) -> Account:
+    ledger = Ledger(Budget(1.0, 1e-9), Unit("replace-one", 2), reserved_delta=2e-10)
+    ledger.charge(charge("levels of town", epsilon=0.05, delta=1e-10))
+    for name in ("age", "sex", "age, sex"):
+        ledger.charge(charge(f"table of {name}", rho=0.002))
+    return ledger.account(**({"test_only": False, "rows": 1000, "rows_how": "declared"} | changes))
+
+
+def test_a_budget_says_what_there_is():
+    assert (Budget(1.0).kind, Budget(1.0).total, Budget(1.0).delta_total) == ("pure", 1.0, 0.0)
+    assert (Budget(1, 1e-9).kind, Budget(1, 1e-9).delta_total) == ("zcdp", 0.0)
+    pure = Budget(1.0, 1e-6, "pure")
+    assert (pure.kind, pure.total, pure.delta_total) == ("pure", 1.0, 1e-6)
+    kept = Budget(1.0, 1e-9, reserved_delta=4e-10)
+    # The second opinion: the rho of what is left of delta, lowered by the slack that sums may take.
+    assert kept.total * (1 + SLACK) <= acc.epsilon_to_rho(1.0, 1e-9 - 4e-10)
+    assert kept.total == pytest.approx(acc.epsilon_to_rho(1.0, 6e-10), rel=1e-8)
+    assert kept.total < Budget(1.0, 1e-9).total
+    assert Budget(1.0, 1e-9) == Budget(1.0, 1e-9, "zcdp")
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Budget(0), "epsilon must be"),
+        (lambda: Budget(math.inf, 1e-9), "epsilon must be"),
+        (lambda: Budget(1.0, 0), "delta must be"),
+        (lambda: Budget(1.0, None, "zcdp"), "needs a delta"),
+        (lambda: Budget(1.0, 1e-9, "zdcp"), "Unknown accounting 'zdcp'. Did you mean 'zcdp'"),
+        (lambda: Budget(1.0, 1e-9, reserved_delta=1e-9), "reserved_delta must be below delta"),
+        (lambda: Budget(1.0, 1e-9, "pure", 1e-10), "Pure accounting keeps all"),
+        (lambda: Budget(1.0, 1e-9, reserved_delta=math.nan), "reserved_delta must be"),
+        (lambda: charge(epsilon=0.0), "epsilon of a charge must be"),
+        (lambda: charge(rho=-1.0), "rho of a charge must be"),
+        (lambda: charge(rho=math.nan), "rho of a charge must be"),
+        (lambda: charge(delta=1e-9), "no touch of the data is free"),
+        (lambda: charge(epsilon=1.0, delta=-1e-9), "delta of a charge"),
+        (lambda: charge(epsilon=1.0, delta=False), "delta of a charge"),
+        (lambda: charge(3, epsilon=1.0), "'what' of a charge must be text"),
+        (lambda: Step(charge(), 0), "times of a planned charge"),
+        (lambda: Step(charge(), True), "times of a planned charge"),
+        (lambda: Account(Budget(1), UNIT, (), test_only=1, rows=0, rows_how="declared"), "test_only"),
+        (lambda: Account(Budget(1), UNIT, (), test_only=False, rows=-1, rows_how="declared"), "rows of an account"),
+        (lambda: Account(Budget(1), UNIT, (), test_only=False, rows=1, rows_how="guessed"), "Unknown way to know"),
+        (lambda: Ledger(Budget(1.0), UNIT).charge(charge(rho=0.01)), "has no pure epsilon"),
+        (lambda: Ledger(Budget(1.0), UNIT).shares([1, 0]), "a part must be"),
+    ],
+)
+def test_what_breaks_a_rule(make, words):
+    with pytest.raises(chaffinch.InputError, match=words):
+        make()
+
+
+def test_costs_by_hand():
+    assert charge(epsilon=0.5).cost("pure") == 0.5
+    assert charge(epsilon=0.5).cost("zcdp") == 0.125  # 0.5^2 / 2
+    selection = charge(epsilon=0.5, rho=acc.selection_to_rho(0.5))
+    assert (selection.cost("pure"), selection.cost("zcdp")) == (0.5, 0.03125)
+
+
+def test_the_message_of_a_refusal_and_that_nothing_is_recorded():
+    ledger = Ledger(Budget(1.0), UNIT)
+    ledger.charge(charge(epsilon=0.9))
+    with pytest.raises(
+        BudgetError,
+        match=r"Privacy budget exceeded: 0\.2 asked, 0\.1 left of 1\.0\. These are epsilons; nothing was touched",
+    ):
+        ledger.charge(charge(epsilon=0.2))
+    assert len(ledger.charges) == 1
+    ledger.charge(charge(epsilon=0.1))  # what is left can still be had
+    assert ledger.left == pytest.approx(0, abs=1e-12)
+    with pytest.raises(BudgetError, match=r"1e-10 asked, 0\.0 left of 0\.0\. These are deltas"):
+        Ledger(Budget(1.0), UNIT).charge(charge(epsilon=0.1, delta=1e-10))
+
+
+def test_deltas_have_their_own_limit():
+    pure = Ledger(Budget(1.0, 1e-6, "pure"), UNIT)
+    pure.charge(charge(epsilon=0.5, delta=6e-7))
+    with pytest.raises(BudgetError, match="These are deltas"):
+        pure.charge(charge(epsilon=0.1, delta=6e-7))
+    kept = Ledger(Budget(1.0, 1e-6), UNIT, reserved_delta=1e-7)
+    kept.charge(charge(epsilon=0.01, delta=1e-7))
+    with pytest.raises(BudgetError, match="These are deltas"):
+        kept.charge(charge(epsilon=0.01, delta=1e-9))
+
+
+def test_a_closed_ledger_takes_nothing():
+    ledger = Ledger(Budget(1.0), UNIT)
+    ledger.close()
+    with pytest.raises(ClosedError, match="closed"):
+        ledger.charge(charge())
+    other = Ledger(Budget(1.0), UNIT)
+    other.account(test_only=False, rows=1, rows_how="measured")
+    with pytest.raises(ClosedError):
+        other.charge(charge())
+
+
+amounts = st.floats(1e-6, 2.0) | st.sampled_from([1e-300, 1e-12, 0.1, 1 / 3, 0.25, 1.0])
+
+
+@given(
+    st.sampled_from(
+        [Budget(1.0), Budget(1.0, 1e-6, "pure"), Budget(2.0, 1e-6), Budget(0.5, 1e-6, reserved_delta=5e-7)]
+    ),
+    st.lists(st.tuples(amounts, st.none() | amounts, st.sampled_from([0.0, 1e-8, 3e-7])), max_size=40),
+)
+@settings(deadline=None)
+def test_a_ledger_never_overspends(budget, asked):
+    ledger = Ledger(budget, UNIT)
+    taken, refused = [], 0
+    for epsilon, rho, delta in asked:
+        one = charge(epsilon=epsilon, rho=rho, delta=delta)
+        before = ledger.charges
+        try:
+            ledger.charge(one)
+            taken.append(one)
+        except BudgetError:
+            refused += 1
+            assert ledger.charges == before  # a refusal leaves no trace
+    assert ledger.charges == tuple(taken)
+    assert len(taken) + refused == len(asked)
+    # In exact fractions, not in the floats of the code.
+    costs = [c.epsilon if budget.kind == "pure" else c.rho if c.rho is not None else c.epsilon**2 / 2 for c in taken]
+    whole, deltas = sum(map(Fraction, costs), Fraction(0)), sum((Fraction(c.delta) for c in taken), Fraction(0))
+    slack = 1 + Fraction(11, 10**10)
+    assert whole <= Fraction(budget.total) * slack
+    assert deltas <= Fraction(budget.delta_total) * slack
+    epsilon, delta = ledger.account(test_only=False, rows=0, rows_how="measured").spent_promise
+    assert epsilon <= budget.epsilon * (1 + (2e-9 if budget.kind == "pure" else 0))
+    assert delta <= (budget.delta or 0.0) * (1 + 2e-9)
+
+
+@given(st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=30), st.floats(1e-3, 1e3))
+@settings(deadline=None)
+def test_shares_split_all_that_is_left_and_no_more(parts, epsilon):
+    ledger = Ledger(Budget(epsilon), UNIT)
+    shares = ledger.shares(parts)
+    assert math.fsum(shares) <= epsilon
+    assert math.fsum(shares) == pytest.approx(epsilon, rel=1e-12)
+    for part, share in zip(parts, shares, strict=True):
+        assert share == pytest.approx(epsilon * part / math.fsum(parts), rel=1e-9)
+    for share in shares:
+        ledger.charge(charge(epsilon=share))
+
+
+def test_threads_together_do_not_overspend():
+    ledger = Ledger(Budget(1.0), UNIT)
+    refused = []
+
+    def spend():
+        for _ in range(20):
+            try:
+                ledger.charge(charge(epsilon=0.02))
+            except BudgetError:
+                refused.append(1)
+
+    threads = [threading.Thread(target=spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ledger.charges) == 50
+    assert len(refused) == 8 * 20 - 50
+
+
+@given(st.lists(st.tuples(st.floats(1e-4, 0.01), st.integers(1, 12)), max_size=8))
+@settings(deadline=None)
+def test_a_plan_is_what_happens(steps):
+    plan = Plan(Budget(1.0), UNIT, tuple(Step(charge(epsilon=e), n) for e, n in steps))
+    assert plan.total == math.fsum(e for e, n in steps for _ in range(n))
+    ledger = plan.ledger()
+    for step in plan.steps:
+        for i in range(step.times):
+            ledger.charge(step.on(f"table of c{i}"))
+    account = ledger.account(test_only=False, rows=5, rows_how="measured")
+    assert account.spent == plan.total
+    assert sum(step["total"] for step in plan.to_dict()["steps"]) == pytest.approx(plan.total)
+    assert json.loads(json.dumps(plan.to_dict())) == plan.to_dict()
+
+
+def test_a_plan_that_does_not_fit_is_refused_before_anything():
+    with pytest.raises(BudgetError, match=r"1\.1 asked, 1\.0 left of 1\.0"):
+        Plan(Budget(1.0), UNIT, (Step(charge(epsilon=0.1), 11),))
+    plan = Plan(Budget(1.0), UNIT, (Step(charge(epsilon=0.1), 10),))
+    assert plan.rows_table() == [
+        ("table of age, sex", "10", "epsilon 0.1", "epsilon 1", "discrete Laplace, scale 2", "measure")
+    ]
+
+
+def test_an_account_in_words():
+    account = example()
+    assert account.sentence == (
+        "Differentially private (epsilon 1, delta 1e-09; replace one person (at most 2 rows each)): no outcome is more than "
+        "2.72 times as likely with the one table as with the other, plus a chance of 1e-09."
+    )
+    assert account.rho == account.budget.total
+    assert account.spent == pytest.approx(0.05**2 / 2 + 0.006)
+    assert account.spent + account.unspent == pytest.approx(account.rho)
+    epsilon, delta = account.spent_promise
+    assert epsilon == acc.rho_to_epsilon(account.spent, 1e-9 - 2e-10) < 1.0
+    assert delta == pytest.approx(8e-10 + 1e-10)
+    assert [row[:4] for row in account.rows_table()] == [
+        ("levels of town", "1", "rho 0.00125, delta 1e-10", "rho 0.00125, delta 1e-10"),
+        ("table of age, table of sex, table of age, sex", "3", "rho 0.002", "rho 0.006"),
+    ]
+    assert "<caption>Differentially private" in account._repr_html_()
+    assert "A delta of 2e-10 is kept" in account.conversion
+    assert "operating-system entropy" in account.noise_source
+    seeded = example(test_only=True)
+    assert "no promise" in seeded.sentence
+    assert "no privacy" in seeded.noise_source
+    huge = Ledger(Budget(1e6), UNIT).account(test_only=False, rows=1, rows_how="measured")
+    assert "e^1e+06 times" in huge.sentence
+    assert huge.spent_promise == (0.0, 0.0)
+
+
+def test_names_of_columns_cannot_write_to_a_terminal():
+    assert charge("table of \x1b[31mred\n", epsilon=1.0).what == "table of \ufffd[31mred\ufffd"
+    table = replace(example(), charges=(charge("<script>", rho=0.001),))
+    assert "<script>" not in table._repr_html_()
+
+
+@pytest.mark.parametrize("changes", [{}, {"test_only": True}, {"rows": 0, "rows_how": "measured"}])
+def test_an_account_survives_json(changes):
+    account = example(**changes)
+    text = json.dumps(account.to_dict(), allow_nan=False)
+    assert account_from_dict(json.loads(text)) == account
+    pure = Ledger(Budget(0.5), UNIT)
+    pure.charge(charge())
+    kept = pure.account(test_only=False, rows=3, rows_how="measured")
+    assert account_from_dict(json.loads(json.dumps(kept.to_dict()))) == kept
+
+
+BAD = [None, True, -1, 0.37, math.nan, math.inf, "x", [], {}, 10**400, [[[[]]]]]
+
+
+def test_every_damage_to_an_account_is_found():
+    good = json.loads(json.dumps(example().to_dict()))
+    words = {"relation", "conversion", "sentence", "noise_source"}  # worked out anew, never read
+    tried = 0
+    for damaged in (None, [], "x", 3, {}, {**good, "more": 1}):
+        with pytest.raises(chaffinch.InputError, match="account of privacy is damaged"):
+            account_from_dict(damaged)
+    for name in good:
+        with pytest.raises(chaffinch.InputError):
+            account_from_dict({k: v for k, v in good.items() if k != name})
+        for bad in BAD:
+            if (name in words and bad == "x") or (name == "test_only" and bad is True):
+                continue
+            if name == "rows_per_person" and bad == 10**400:  # a whole number like any other
+                continue
+            with pytest.raises(chaffinch.InputError):
+                account_from_dict({**good, name: bad})
+            tried += 1
+    for name in good["charges"][0]:
+        without = copy.deepcopy(good)
+        del without["charges"][0][name]
+        with pytest.raises(chaffinch.InputError):
+            account_from_dict(without)
+        for bad in BAD:
+            damaged = copy.deepcopy(good)
+            if damaged["charges"][0][name] == bad or (
+                isinstance(bad, str) and isinstance(good["charges"][0][name], str)
+            ):
+                continue
+            damaged["charges"][0][name] = bad
+            with pytest.raises(chaffinch.InputError):
+                account_from_dict(damaged)
+            tried += 1
+    assert tried > 200
+    # Charges that add up to more than the budget, with sums to match, are no account.
+    over = copy.deepcopy(good)
+    over["charges"] += over["charges"][1:] * 3
+    with pytest.raises(chaffinch.InputError, match="damaged"):
+        account_from_dict(over)

@@ -1,0 +1,352 @@
+"""Project ledgers: what releases add up to, limits, damaged files, and processes that spend at once."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import chaffinch
+from chaffinch._base.errors import BudgetError, PrivacyError
+from chaffinch.cli.ledger import NO_PROMISE, ledger
+from chaffinch.privacy import accounting as acc
+from chaffinch.privacy import project as project_module
+from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Ledger, Plan, Step
+from chaffinch.privacy.project import Release, add_up, create_project, is_project, open_project
+from chaffinch.privacy.relation import Unit
+
+ADD, SWAP = Unit("add-remove"), Unit("replace-one")
+
+
+def plan(epsilon, delta=None, unit=ADD, **options) -> Plan:
+    return Plan(Budget(epsilon, delta, **options), unit, ())
+
+
+def release(epsilon, delta=None, unit=ADD, *, test_only=False, **options) -> Release:
+    return Release("r", "2025-01-01", Budget(epsilon, delta, **options), unit, test_only)
+
+
+def account(epsilon=0.5, *, test_only=False):
+    book = Ledger(Budget(epsilon), ADD)
+    book.charge(Charge("table of [bold]age", "measure", epsilon=0.25, mechanism="discrete Laplace", noise="scale 4"))
+    return book.account(test_only=test_only, rows=100, rows_how="measured")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "census.json"
+
+
+def test_sums_by_hand():
+    nothing = add_up([])
+    assert (nothing.epsilon, nothing.delta, nothing.zcdp) == (0.0, 0.0, None)
+    two = add_up([release(0.5), release(0.25)])
+    assert (two.epsilon, two.delta, two.unit) == (0.75, 0.0, ADD)
+    # Mixed relations: the add-remove half doubles, the other does not.
+    mixed = add_up([release(0.5), release(0.25, unit=SWAP)])
+    assert (mixed.epsilon, mixed.unit) == (1.25, SWAP)
+    assert (
+        add_up(
+            [release(1.0, unit=Unit("add-remove", 5)), release(1.0, unit=Unit("add-remove", 2))]
+        ).unit.rows_per_person
+        == 2
+    )
+    seeded = add_up([release(0.5), release(9.0, test_only=True)])
+    assert (seeded.epsilon, seeded.test_only) == (0.5, 1)
+    assert "TEST ONLY" in seeded.sentence
+
+
+def test_rhos_add_and_beat_epsilons_for_many_releases():
+    many = add_up([release(0.1, 1e-9)] * 20, delta=1e-6)
+    rho = 20 * acc.epsilon_to_rho(0.1, 1e-9)
+    assert many.zcdp is not None
+    assert many.zcdp[0] == pytest.approx(rho, rel=1e-8)
+    assert many.epsilon == many.zcdp[1] == pytest.approx(acc.rho_to_epsilon(rho, 1e-6), rel=1e-7)
+    assert many.epsilon < many.basic[0] == pytest.approx(2.0)
+    # One pure release among them has a rho too; one that is pure with a delta has none.
+    assert add_up([release(0.1, 1e-9), release(0.1)], delta=1e-6).zcdp is not None
+    assert add_up([release(0.1, 1e-9), release(0.1, 1e-9, accounting="pure")], delta=1e-6).zcdp is None
+    # Deltas kept for approximate touches come off the delta that converts.
+    kept = add_up([release(0.1, 1e-9, reserved_delta=5e-10)] * 20, delta=1e-6)
+    rho = 20 * acc.epsilon_to_rho(0.1, 5e-10)
+    assert kept.zcdp is not None
+    assert kept.zcdp[1] == pytest.approx(acc.rho_to_epsilon(rho, 1e-6 - 1e-8), rel=1e-6)
+
+
+def test_mixed_relations_in_rho_and_delta():
+    mixed = add_up([release(0.1, 1e-9), release(0.1, 1e-9, unit=SWAP)], delta=1e-6)
+    assert mixed.zcdp is not None
+    assert mixed.zcdp[0] == pytest.approx(5 * acc.epsilon_to_rho(0.1, 1e-9), rel=1e-8)  # four times and once
+    assert mixed.basic == (pytest.approx(0.3), pytest.approx((1 + math.exp(0.1)) * 1e-9 + 1e-9))
+    kept = add_up([release(0.1, 1e-9, reserved_delta=1e-10), release(0.1, 1e-9, unit=SWAP)], delta=1e-6)
+    assert kept.zcdp is None  # group privacy of approximate zCDP is not claimed
+    wide = add_up([release(1e6, 1e-9), release(0.1, unit=SWAP)])
+    assert wide.basic[1] == 1.0
+    assert wide.epsilon > 1e6
+
+
+def test_doubling_against_every_law_on_a_small_domain():
+    # Brute force: laws on two outcomes, P ~ M ~ Q neighbours in pairs; the claim for P against Q, to the last law.
+    epsilon, delta = 0.4, 0.05
+    grid = np.linspace(0, 1, 101)
+
+    def private(p, q, e, d):
+        return all(a <= math.exp(e) * b + d + 1e-12 for a, b in ((p, q), (1 - p, 1 - q), (q, p), (1 - q, 1 - p)))
+
+    worst = 0.0
+    near = {p: [m for m in grid if private(p, m, epsilon, delta)] for p in grid}
+    for p in grid:
+        for q in {q for m in near[p] for q in near[m]}:
+            assert private(p, q, 2 * epsilon, (1 + math.exp(epsilon)) * delta)
+            worst = max(worst, p - math.exp(2 * epsilon) * q)
+    assert worst > 0.8 * (1 + math.exp(epsilon)) * delta  # two deltas alone would not do
+    assert worst > 2 * delta
+
+
+def test_spending_is_written_before_and_survives(path):
+    project = create_project(path, epsilon=1.0, delta=1e-6, data="Census 2021")
+    assert oct(path.stat().st_mode)[-3:] == "600"
+    project.spend(plan(0.5), "first")
+    assert [r.label for r in open_project(path).releases] == ["first"]  # by another reader, at once
+    after = project.spend(account(0.25), "second")  # from the stale object: the file counts
+    assert [r.label for r in after.releases] == ["first", "second"]
+    assert open_project(path) == after
+    assert oct(path.stat().st_mode)[-3:] == "600"
+    text = path.read_bytes()
+    with pytest.raises(
+        BudgetError,
+        match=r"0\.5 asked, 0\.25 left of 1\.0\. These are epsilons of all releases of 'Census 2021' .* come to 1\.25",
+    ):
+        after.spend(plan(0.5), "third")
+    assert path.read_bytes() == text
+    assert after.spend(plan(0.25), "third").totals.epsilon == pytest.approx(1.0)
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]  # no lock and no half file left
+
+
+def test_a_change_of_relation_counts_what_went_before_anew(path):
+    project = create_project(path, epsilon=3.0, data="d")
+    project.spend(plan(1.5), "first")
+    with pytest.raises(BudgetError, match=r"1\.5 asked, 0\.0 left of 3\.0.*replace one record.*come to 4\.5"):
+        project.spend(plan(1.5, unit=SWAP), "second")
+    assert project.spend(plan(1.5), "second").totals.epsilon == 3.0
+
+
+def test_deltas_are_limited_too(path):
+    project = create_project(path, epsilon=5.0, data="d")
+    with pytest.raises(BudgetError, match=r"deltas would add up to 1e-09, and the limit of 'd' has no delta"):
+        project.spend(plan(0.1, 1e-9), "gaussian")
+    with_delta = create_project(path.with_name("b.json"), epsilon=5.0, delta=1e-9, data="d")
+    with pytest.raises(BudgetError, match="has a delta of 1e-09"):
+        with_delta.spend(plan(0.1, 1e-6, accounting="pure"), "pure with a delta")
+    # The zCDP sum needs no more than its own delta, however large the deltas of releases.
+    with_delta.spend(plan(0.1, 1e-6), "zcdp")
+    assert open_project(with_delta.path).totals.delta == 1e-9
+
+
+def test_without_a_limit_all_is_added_up_and_nothing_refused(path):
+    project = create_project(path, data="d")
+    for _ in range(3):
+        project = project.spend(plan(100.0, 1e-3), "big")
+    assert project.totals.basic == (300.0, pytest.approx(3e-3))
+    assert project.spend(account(test_only=True), "seeded").totals.test_only == 1
+
+
+def test_test_only_fits_need_a_word(path):
+    project = create_project(path, epsilon=1.0, data="d")
+    with pytest.raises(PrivacyError, match="test-only: noise from a seed protects nothing"):
+        project.spend(account(test_only=True), "seeded")
+    with pytest.raises(PrivacyError, match="test-only"):
+        project.spend(plan(0.1), "seeded", test_only=True)
+    with pytest.raises(chaffinch.InputError, match="cannot be False"):
+        project.spend(account(test_only=True), "seeded", test_only=False, allow_test_only=True)
+    assert open_project(path).releases == ()
+    after = project.spend(account(test_only=True), "seeded", allow_test_only=True)
+    assert (after.releases[0].test_only, after.totals.epsilon) == (True, 0.0)
+
+
+def test_making_one(path):
+    create_project(path, epsilon=1.0, data="d")
+    text = path.read_bytes()
+    with pytest.raises(chaffinch.FileError, match="the file exists"):
+        create_project(path, epsilon=9.0, data="d")
+    assert path.read_bytes() == text
+    for options in ({"epsilon": 0}, {"epsilon": 1.0, "delta": 0}, {"delta": 1e-9}, {"data": ""}, {"data": "a\x1b[2J"}):
+        with pytest.raises(chaffinch.InputError):
+            create_project(path.with_name("new.json"), **({"data": "d"} | options))
+    assert not path.with_name("new.json").exists()
+    with pytest.raises(chaffinch.FileError, match="no folder"):
+        create_project(path.parent / "none" / "a.json", data="d")
+    with pytest.raises(chaffinch.InputError, match="label of a release"):
+        open_project(path).spend(plan(0.1), "two\nlines")
+
+
+def test_a_link_to_a_ledger_is_that_ledger(path):
+    create_project(path, epsilon=1.0, data="d")
+    link = path.with_name("link.json")
+    link.symlink_to(path)
+    open_project(link).spend(plan(0.6), "through the link")
+    assert link.is_symlink()
+    with pytest.raises(BudgetError):
+        open_project(path).spend(plan(0.6), "directly")
+
+
+def test_every_damage_is_found_and_the_file_left_as_it_is(path):
+    project = create_project(path, epsilon=1.0, delta=1e-6, data="d")
+    project.spend(plan(0.1, 1e-9, reserved_delta=1e-10), "first")
+    good = json.loads(path.read_text())
+    texts = [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000, path.read_bytes()[:-20], b'{"format": NaN}']
+    texts.append(path.read_bytes().replace(b'"data": "d"', b'"data": "d", "data": "e"'))
+    texts.append(path.read_bytes().replace(b'"epsilon": 1.0', b'"epsilon": 1.0, "epsilon": 100'))
+    bad = [None, True, -1, 1.5, "x", "a\x1b[2J", [], {}, [None], 10**400]
+    for name, value in good.items():
+        texts.append(json.dumps({k: v for k, v in good.items() if k != name}).encode())
+        fine = {"data": ["x"], "epsilon": [1.5], "delta": [None], "releases": [[]]}.get(name, [])
+        texts += [json.dumps({**good, name: b}).encode() for b in bad if b != value and b not in fine]
+    first = good["releases"][0]
+    for name, value in first.items():
+        texts.append(json.dumps({**good, "releases": [{k: v for k, v in first.items() if k != name}]}).encode())
+        fine = {"label": ["x"], "when": ["x"], "test_only": [True], "epsilon": [1.5], "rows_per_person": [10**400]}.get(
+            name, []
+        )
+        for b in bad:
+            if b != value and not any(b is f or (type(b) is type(f) and b == f) for f in fine):
+                texts.append(json.dumps({**good, "releases": [{**first, name: b}]}).encode())
+    texts.append(json.dumps({**good, "more": 1}).encode())
+    texts.append(json.dumps({**good, "releases": [{**first, "more": 1}]}).encode())
+    assert len(texts) > 150
+    for text in texts:
+        path.write_bytes(text)
+        with pytest.raises(chaffinch.FileError):
+            open_project(path)
+        with pytest.raises(chaffinch.FileError):
+            project.spend(plan(0.1), "more")
+        assert path.read_bytes() == text
+    path.write_text(json.dumps({**good, "version": 2}))
+    with pytest.raises(chaffinch.FileError, match="newer release"):
+        open_project(path)
+    path.unlink()
+    with pytest.raises(chaffinch.FileError, match="No such file"):
+        open_project(path)
+    with pytest.raises(chaffinch.FileError, match="No such file"):
+        project.spend(plan(0.1), "more")
+    with pytest.raises(chaffinch.FileError):
+        open_project(path.parent)
+
+
+SPENDER = """
+import sys
+from chaffinch._base.errors import BudgetError
+from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.ledger import Plan
+from chaffinch.privacy import project as p
+from chaffinch.privacy.relation import Unit
+if sys.argv[2] == "file":
+    p.fcntl = None
+project, spent = p.open_project(sys.argv[1]), 0
+sys.stdin.readline()
+for i in range(6):
+    try:
+        project.spend(Plan(Budget(0.1), Unit("add-remove"), ()), "r")
+        spent += 1
+    except BudgetError:
+        pass
+print(spent)
+"""
+
+
+@pytest.mark.parametrize("lock", ["flock", "file"])
+def test_processes_that_spend_at_once_never_overspend(path, lock):
+    if lock == "flock" and project_module.fcntl is None:
+        pytest.skip("this system has no flock")
+    create_project(path, epsilon=2.5, data="d")
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(path), lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(8)
+    ]
+    for one in running:  # all are started before any may spend
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    spent = [int(one.communicate(timeout=60)[0]) for one in running]
+    assert sum(spent) == len(open_project(path).releases) == 25  # 48 asked for
+    assert sorted(p.name for p in path.parent.iterdir()) == [path.name]
+
+
+def test_a_lock_that_stays_is_named(path, monkeypatch):
+    project = create_project(path, epsilon=1.0, data="d")
+    monkeypatch.setattr(project_module, "fcntl", None)
+    monkeypatch.setattr(project_module, "WAIT_SECONDS", 0.05)
+    lock = path.with_name(f".{path.name}.lock")
+    lock.touch()
+    with pytest.raises(chaffinch.FileError, match=r"is locked.*remove"):
+        project.spend(plan(0.1), "r")
+    lock.unlink()
+    project.spend(plan(0.1), "r")
+    assert not lock.exists()
+
+
+def run(*arguments):
+    app = typer.Typer()
+    app.command()(ledger)
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_the_command_on_a_project(path, tmp_path):
+    made = run(path, "--new", "--epsilon", 3, "--delta", 1e-6, "--data", "Census [red]")
+    assert made.exit_code == 0, made.output
+    assert "Project ledger of 'Census [red]': limit epsilon 3, delta 1e-06; releases: 0." in made.output
+    project = open_project(path).spend(plan(1.0, 1e-9), "spring [bold]")
+    project.spend(account(test_only=True), "trial", allow_test_only=True)
+    out = tmp_path / "out.json"
+    done = run(path, "--json", out)
+    assert done.exit_code == 0, done.output
+    assert "spring [bold]" in done.output
+    assert "trial (TEST ONLY)" in done.output
+    # A delta of 1e-6 in place of 1e-9 lowers the epsilon of the same rho.
+    total = acc.rho_to_epsilon(acc.epsilon_to_rho(1.0, 1e-9), 1e-6)
+    assert f"Left of the limit: epsilon {3 - total:.6g}" in done.output
+    assert json.loads(out.read_text())["totals"]["epsilon"] == pytest.approx(total, rel=1e-6)
+    assert isinstance(run(path, "--new").exception, chaffinch.FileError)
+    assert isinstance(run(path, "--epsilon", 1).exception, chaffinch.InputError)
+    assert isinstance(run(tmp_path / "none.json").exception, chaffinch.FileError)
+    assert is_project(path)
+
+
+def test_the_command_on_a_model(coded, tmp_path, monkeypatch):
+    table = coded(np.random.default_rng(1).integers(0, 3, (3, 60)), [3, 3, 3])
+    file = tmp_path / "m.chaffinch"
+    chaffinch.Independent().fit(table, seed=1).save(file)
+    out = tmp_path / "out.json"
+    done = run(file, "--json", out)
+    assert done.exit_code == 0, done.output
+    assert done.output.strip() == NO_PROMISE
+    assert json.loads(out.read_text()) == {"privacy": None}
+
+    class Private:
+        class fitted:
+            privacy = account()
+
+    monkeypatch.setattr("chaffinch.synth.load_model", lambda _path: Private)
+    done = run(file, "--json", out)
+    assert done.exit_code == 0, done.output
+    assert "Differentially private (epsilon 0.5; add or remove one record)" in done.output
+    assert "table of [bold]age" in done.output
+    assert "Spent epsilon 0.25 of 0.5, which is epsilon 0.25; unspent epsilon 0.25." in done.output
+    assert json.loads(out.read_text())["privacy"] == account().to_dict()
+
+
+def test_a_plan_with_charges_is_spent_as_its_whole_budget(path):
+    step = Step(Charge("a table", "measure", epsilon=0.1, mechanism="discrete Laplace", noise="scale 10"), 3)
+    project = create_project(path, data="d").spend(Plan(Budget(1.0), ADD, (step,)), "r")
+    assert project.totals.epsilon == 1.0  # what may be spent, not what is planned
+    assert os.path.samefile(project.path, path)
