@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._base.errors import (
+        BudgetError,
         ChaffinchError,
+        ClosedError,
         FileError,
         InputError,
         MissingExtraError,
+        PrivacyError,
         SchemaError,
         TooLargeError,
         UnknownNameError,
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
     from .measure.risk import RiskStudy, study_risk
     from .measure.utility import UtilityStudy, study_utility
-    from .synth import BayesNet, Evolution, Independent, Network
+    from .privacy.opening import prepare
+    from .synth import BayesNet, Evolution, Independent, Network, PrivBayes
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
 
@@ -27,10 +31,13 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "_base.errors": (
+        "BudgetError",
         "ChaffinchError",
+        "ClosedError",
         "FileError",
         "InputError",
         "MissingExtraError",
+        "PrivacyError",
         "SchemaError",
         "TooLargeError",
         "UnknownNameError",
@@ -38,13 +45,16 @@ _HOMES = {
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
     "measure.risk": ("RiskStudy", "study_risk"),
     "measure.utility": ("UtilityStudy", "study_utility"),
-    "synth": ("BayesNet", "Evolution", "Independent", "Network"),
+    "privacy.opening": ("prepare",),
+    "synth": ("BayesNet", "Evolution", "Independent", "Network", "PrivBayes"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
 
 __all__ = [
     "BayesNet",
+    "BudgetError",
     "ChaffinchError",
+    "ClosedError",
     "Column",
     "Counter",
     "Description",
@@ -57,6 +67,8 @@ __all__ = [
     "MissingExtraError",
     "Network",
     "Note",
+    "PrivBayes",
+    "PrivacyError",
     "RiskStudy",
     "Scan",
     "Schema",
@@ -69,6 +81,7 @@ __all__ = [
     "__version__",
     "describe",
     "load",
+    "prepare",
     "read",
     "read_schema",
     "scan",

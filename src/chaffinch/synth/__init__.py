@@ -3,6 +3,17 @@
 from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
 from .independent import Independent
 from .model_file import load_model
+from .privbayes import PrivBayes
 from .protocol import Model, Synthesiser
 
-__all__ = ["BayesNet", "BayesNetModel", "Evolution", "Independent", "Model", "Network", "Synthesiser", "load_model"]
+__all__ = [
+    "BayesNet",
+    "BayesNetModel",
+    "Evolution",
+    "Independent",
+    "Model",
+    "Network",
+    "PrivBayes",
+    "Synthesiser",
+    "load_model",
+]

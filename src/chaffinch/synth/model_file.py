@@ -16,6 +16,7 @@ import numpy as np
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import replacing
+from ..privacy.account import account_from_dict
 from ..table.codec import Intervals, codec_from_dict
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.types import is_numeric, parse_type, value_type
@@ -93,10 +94,11 @@ def _read(file: Path) -> tuple[dict[str, np.ndarray[Any, Any]], str]:
 def _describe(model: BayesNetModel) -> dict[str, Any]:
     fitted = {f.name: getattr(model.fitted, f.name) for f in fields(Fitted)}
     fitted["protection"] = None if model.fitted.protection is None else model.fitted.protection.to_dict()
+    fitted["privacy"] = None if model.fitted.privacy is None else model.fitted.privacy.to_dict()
     return {
         "format": FORMAT,
         "version": VERSION,
-        "confidential": True,
+        "confidential": model.confidential,
         "schema": schema_to_dict(model.schema),
         "order": list(model.network.order),
         "parents": [list(parents) for parents in model.network.parents],
@@ -112,7 +114,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name != "codec"}
         entry["codec"] = None if column.codec is None else column.codec.to_dict()
         columns.append(entry)
-    return {"rare_below": schema.rare_below, "columns": columns}
+    return {"rare_below": schema.rare_below, "public": schema.public, "rows": schema.rows, "columns": columns}
 
 
 def schema_from_dict(data: Any) -> Schema:
@@ -120,6 +122,7 @@ def schema_from_dict(data: Any) -> Schema:
     columns = []
     for entry in data["columns"]:
         known = {f.name for f in fields(Column)}
+        entry = {"discover": False, **entry}
         if set(entry) != known:
             raise InputError("A column of the model's schema has other entries than this release knows.")
         ready = {key: _tuples(value) for key, value in entry.items() if key != "codec"}
@@ -129,7 +132,11 @@ def schema_from_dict(data: Any) -> Schema:
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))
         _check_column(columns[-1])
-    return Schema(tuple(columns), int(data["rare_below"]))
+    rows = data.get("rows")
+    public = data.get("public", False)
+    if not isinstance(public, bool) or not (rows is None or (isinstance(rows, int) and rows >= 0)):
+        raise InputError("The model's schema has an entry of the wrong type.")
+    return Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows)
 
 
 def _check_column(column: Column) -> None:
@@ -172,13 +179,14 @@ def _build(data: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> Ba
             levels.append(Level(tuple(sizes[p] for p in parents[:i]), keys, starts, codes, weights))
         tables.append(ConditionalTable(name, sizes[name], parents, tuple(levels), float(data["smoothing"][t])))
         tables[-1].check()
-    fitted = dict(data["fitted"])
+    fitted = {"privacy": None, **data["fitted"]}
     if set(fitted) != {f.name for f in fields(Fitted)}:
         raise InputError("The account of the fit has other entries than this release knows.")
     protection = fitted["protection"]
     if protection is not None:
         protection = Protection(protection["protect"], tuple(Cut(**cut) for cut in protection["cuts"]))
-    fitted = {key: _tuples(value) for key, value in fitted.items()} | {"protection": protection}
+    privacy = None if fitted["privacy"] is None else account_from_dict(fitted["privacy"])
+    fitted = {key: _tuples(value) for key, value in fitted.items()} | {"protection": protection, "privacy": privacy}
     if len(fitted["strengths"]) != len(network.edges) or not all(
         isinstance(x, float | int) for x in fitted["strengths"]
     ):

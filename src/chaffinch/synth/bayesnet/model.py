@@ -16,6 +16,7 @@ from ..._base.html import html_table
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.threads import thread_count, thread_map
+from ...privacy.account import Account
 from ...table.schema import Schema
 from ...table.table import Table
 from .evidence import Evidence
@@ -32,7 +33,11 @@ BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Fitted:
-    """How a model was learnt: search, score and its value, what is protected, how many records there were."""
+    """How a model was learnt: search, score and its value, what is protected, how many records there were.
+
+    `privacy` is the account of what a private fit spent; without one there is no promise. `n_rows` is then the public number of
+    rows: declared, or measured with noise.
+    """
 
     method: str
     search: str
@@ -45,11 +50,12 @@ class Fitted:
     protection: Protection | None
     n_rows: int
     parents: int
+    privacy: Account | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class BayesNetModel:
-    """A fitted network. Holds tables of counts: as confidential as the data until it has been checked for release.
+    """A fitted network. Holds tables of counts: as confidential as the data, unless a private fit made them.
 
     `tables` follow `network.order`.
     """
@@ -168,12 +174,21 @@ class BayesNetModel:
             "score": fitted.score,
             "fitness": fitted.fitness,
             "protection": None if fitted.protection is None else fitted.protection.to_dict(),
+            **({} if fitted.privacy is None else {"privacy": fitted.privacy.to_dict()}),
         }
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{child} <- {', '.join(ps)}" if ps else child for child, ps in self._families[:4])
         more = ", ..." * (len(self._families) > 4)
-        return f"BayesNetModel({len(self.network.order)} columns, {len(self.network.edges)} edges: {shown}{more})"
+        promise = f"; {self.fitted.privacy.short}" if self.fitted.privacy is not None else ""
+        return (
+            f"BayesNetModel({len(self.network.order)} columns, {len(self.network.edges)} edges: {shown}{more}{promise})"
+        )
+
+    @property
+    def confidential(self) -> bool:
+        """Whether the model is as confidential as the data: unless a private fit with real noise made it."""
+        return self.fitted.privacy is None or self.fitted.privacy.test_only
 
     def _repr_html_(self) -> str:
         strength = dict(zip(self.network.edges, self.fitted.strengths, strict=True))
@@ -181,7 +196,8 @@ class BayesNetModel:
             (child, ", ".join(f"{p} ({strength[p, child]:.3f})" for p in parents), _role(self.fitted, child))
             for child, parents in self._families
         ]
-        return html_table(["column", "parents (mutual information, nats)", ""], rows)
+        promise = None if self.fitted.privacy is None else self.fitted.privacy.sentence
+        return html_table(["column", "parents (mutual information, nats)", ""], rows, caption=promise or "")
 
     @property
     def _families(self) -> list[tuple[str, tuple[str, ...]]]:

@@ -13,7 +13,7 @@ from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information
 from .rules import Protect
 
-__all__ = ["Cut", "Protection", "protection_of"]
+__all__ = ["Cut", "Protection", "cut_pairs", "protection_of", "through_label"]
 
 
 @dataclass(frozen=True)
@@ -65,22 +65,30 @@ def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str],
     Pairs of a sensitive column and another that is neither sensitive nor the label; with "separate" also pairs of
     sensitive columns.
     """
-    hidden = list(sensitive)
-    pairs = [(s, o) for s in hidden for o in counter.schema.names if o not in hidden and o != label]
-    if protect == "separate":
-        pairs += [(a, b) for i, a in enumerate(hidden) for b in hidden[i + 1 :]]
+    pairs = cut_pairs(counter.schema.names, label, sensitive, protect)
     mentioned = sorted({name for pair in pairs for name in pair})
     joints = counter.marginals(pairs)
     given = dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True)) if label else {}
     cuts = []
     for (s, o), joint in zip(pairs, joints, strict=True):
-        through = _through(given[s], given[o]) if given else 0.0
+        through = through_label(given[s], given[o]) if given else 0.0
         cuts.append(Cut(s, o, mutual_information(joint), through))
     return Protection(protect, tuple(cuts))
 
 
-def _through(one: Marginal, other: Marginal) -> float:
-    """Return the mutual information of two columns that are independent given the label.
+def cut_pairs(
+    names: Sequence[str], label: str | None, sensitive: Sequence[str], protect: Protect
+) -> list[tuple[str, str]]:
+    """Return the pairs of columns that protection keeps apart."""
+    hidden = list(sensitive)
+    pairs = [(s, o) for s in hidden for o in names if o not in hidden and o != label]
+    if protect == "separate":
+        pairs += [(a, b) for i, a in enumerate(hidden) for b in hidden[i + 1 :]]
+    return pairs
+
+
+def through_label(one: Marginal, other: Marginal) -> float:
+    """Return the mutual information of two columns that are independent given the label, from their tables with it.
 
     P(a, b) = sum over labels of P(label, a) P(label, b) / P(label).
     """

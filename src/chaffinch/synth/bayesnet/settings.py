@@ -14,12 +14,19 @@ from ..._base.seeds import Seed, generator
 from ...counts.counter import Counter
 from ...counts.entropies import Columns
 from ...counts.memory import MemoryCounter
+from ...privacy.accounting import check_delta, check_epsilon
+from ...privacy.budget import Budget
+from ...privacy.ledger import Plan
+from ...privacy.opening import Undiscovered
+from ...privacy.relation import Neighbours, Unit
+from ...table.schema import Schema
 from ...table.table import Table
 from .genetic import Evolution, genetic_search
 from .greedy import greedy_search
 from .model import BayesNetModel, Fitted
 from .network import Network
 from .ordering import ordering_search
+from .private import fit_private, plan_private
 from .protection import protection_of
 from .rules import Protect, Rules, make_rules
 from .scores import Score, Scores, default_penalty
@@ -49,7 +56,8 @@ class BayesNet:
     parents
         The most parents of a column (k in the papers).
     search
-        "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (P0).
+        "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (P0). Under a
+        promise "ordering" and "genetic" run on distances that are measured once (docs/design/0012).
     score
         "penalised", "pairwise" or "joint"; each search has its own default, the first of those it can use.
     label, sensitive, protect
@@ -66,6 +74,11 @@ class BayesNet:
         with more (`default_penalty`).
     evolution
         The parameters of the genetic search.
+    epsilon, delta
+        The budget of a private fit; None, and only None, means no privacy. With a delta the noise is Gaussian and accounted in
+        zCDP, without one it is Laplace noise under pure epsilon.
+    neighbours, rows_per_person
+        Whose data a private fit protects: by default tables that differ in one record added or removed.
 
     Examples
     --------
@@ -91,6 +104,10 @@ class BayesNet:
     smoothing: float = SMOOTHING
     penalty: float | None = None
     evolution: Evolution = field(default_factory=Evolution)
+    epsilon: float | None = None
+    delta: float | None = None
+    neighbours: Neighbours = "add-remove"
+    rows_per_person: int = 1
 
     def __post_init__(self) -> None:
         for name in ("sensitive", "keep", "order"):
@@ -105,6 +122,10 @@ class BayesNet:
             raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
         if self.parents < 1:
             raise InputError(f"parents must be at least 1. Got {self.parents}.")
+        if self.epsilon is not None:
+            self._check_promise(self.epsilon)
+        elif self.delta is not None:
+            raise InputError("delta is part of a promise: give epsilon too.")
         if self.search not in _SCORES:
             raise unknown_name("search", self.search, _SCORES)
         if self.score is not None and self.score not in _SCORES[self.search]:
@@ -114,22 +135,21 @@ class BayesNet:
         if self.penalty is not None and (not np.isfinite(self.penalty) or self.penalty < 0):
             raise InputError(f"penalty must be at least 0. Got {self.penalty}.")
 
-    def fit(self, data: Table | Counter, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
-        """Return a model of a table, or of whatever a counter counts."""
+    def fit(
+        self, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
+    ) -> BayesNetModel:
+        """Return a model of a table, or of whatever a counter counts.
+
+        With epsilon the schema must declare its domain, and noise comes from the operating system through OpenDP. A seed is for
+        tests and attacks then: the model is marked `test_only`.
+        """
+        if self.epsilon is not None:
+            return fit_private(self, data, seed=seed, progress=progress)
+        if isinstance(data, Undiscovered):
+            raise InputError("Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read.")
         counter: Counter = MemoryCounter(data) if isinstance(data, Table) else data
         names = counter.schema.names
-        rules = make_rules(
-            names,
-            most=self.parents,
-            label=self.label,
-            sensitive=self.sensitive,
-            protect=self.protect,
-            keep=self.keep,
-            require=self.require,
-            forbid=self.forbid,
-            order=self.order,
-            root=self.root,
-        )
+        rules = self.rules(names)
         price = default_penalty(counter.n_rows, self.parents) if self.penalty is None else self.penalty
         scores = Scores(counter, penalty=price)
         progress("searching the network", -1)
@@ -156,13 +176,58 @@ class BayesNet:
         )
         return BayesNetModel(counter.schema, network, tables, fitted)
 
+    def rules(self, names: Sequence[str]) -> Rules:
+        """Return the rules that the settings amount to for these columns; raise where they contradict each other."""
+        return make_rules(
+            names,
+            most=self.parents,
+            label=self.label,
+            sensitive=self.sensitive,
+            protect=self.protect,
+            keep=self.keep,
+            require=self.require,
+            forbid=self.forbid,
+            order=self.order,
+            root=self.root,
+        )
+
+    @property
+    def budget(self) -> Budget:
+        """What a private fit has to spend."""
+        if self.epsilon is None:
+            raise InputError("There is no budget without epsilon.")
+        return Budget(self.epsilon, self.delta)
+
+    @property
+    def unit(self) -> Unit:
+        """Whose data a private fit protects."""
+        return Unit(self.neighbours, self.rows_per_person)
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return how the budget would be split on a declared schema, before anything is spent."""
+        return plan_private(self, schema)
+
+    def _check_promise(self, epsilon: float) -> None:
+        """Raise unless a private fit can follow the settings."""
+        check_epsilon(epsilon)
+        if self.delta is not None:
+            check_delta(self.delta)
+        Unit(self.neighbours, self.rows_per_person)
+        if self.search == "greedy":
+            raise InputError("Greedy search under a promise is PrivBayes: use PrivBayes(epsilon=...).")
+        if self.score is not None or self.penalty is not None:
+            raise InputError(
+                "score and penalty are for fits without epsilon: a private fit weighs distances against noise."
+            )
+
     @property
     def _score(self) -> Score:
         return self.score or _SCORES[self.search][0]
 
     def _structure(self, scores: Scores, rules: Rules, rng: np.random.Generator) -> tuple[list[Columns], float]:
         if self.network is not None:
-            return self._given(scores, rules)
+            parents = self.given_parents(rules)
+            return parents, scores.total("joint", parents)
         if self.search == "genetic":
             parents, _ = genetic_search(scores.pairs(), rules, rng, self.evolution)
             return parents, scores.total("pairwise", parents)
@@ -171,7 +236,7 @@ class BayesNet:
             return parents, scores.total(self._score, parents)
         return ordering_search(scores, rules, rng, score=self._score)
 
-    def _given(self, scores: Scores, rules: Rules) -> tuple[list[Columns], float]:
+    def given_parents(self, rules: Rules) -> list[Columns]:
         """Return the parents of the given network, checked against the rules."""
         assert self.network is not None
         names = rules.names
@@ -193,7 +258,7 @@ class BayesNet:
                 if parent not in chosen:
                     raise InputError(f"The given network lacks the edge {names[parent]}:{name}, which is required.")
             parents.append(chosen)
-        return parents, scores.total("joint", parents)
+        return parents
 
 
 def _edge(edge: Edge) -> Edge:

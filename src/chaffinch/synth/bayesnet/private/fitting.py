@@ -1,0 +1,207 @@
+"""The private fit: single columns, then how far pairs are from independence, then the tables that are worth their noise.
+
+1. Tables of single columns.
+2. The distance of every pair's table from the product of its columns, as one query: a model made of released numbers is a constant, so
+   one record moves each distance by at most one half, and all of them together cost little. Distances of triples, for what no pair shows.
+3. A search over networks on these distances, each less the error that measuring the pair would add; no link where none pays. A given
+   network needs no search.
+4. The tables of the chosen links, with all that is left. Everything after reads released numbers only.
+
+Amounts add up in the ledger: the promise is its total, for its relation. Proofs stand with each query in `privacy.counter`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...._base.progress import Progress, silent
+from ...._base.seeds import Seed, generator
+from ....counts.counter import Counter
+from ....privacy.budget import Charge
+from ....privacy.counter import PrivateCounter
+from ....privacy.ledger import Plan, Step
+from ....privacy.opening import Undiscovered, open_private, planned_opening, public_rows
+from ....privacy.relation import Unit
+from ....table.schema import Schema
+from ....table.table import Table
+from ...private_model import private_model
+from ..model import BayesNetModel
+from ..rules import Rules
+from .assemble import Assembled, assemble
+from .estimate import Table as Counts
+from .estimate import margins_of, raked, shrunk
+from .links import Candidates, Gaps, amounts_for, measured_gaps, possible_pairs, product_of, triples_of, worth
+from .protecting import noisy_protection
+from .searching import searched_parents
+from .shares import Shares, parts_of, shares_of
+
+if TYPE_CHECKING:
+    from ..settings import BayesNet
+
+__all__ = ["fit_private", "plan_private"]
+
+Clique = tuple[int, ...]
+
+
+@dataclass
+class _Known:
+    """What has been released so far: single columns, their total, and estimated tables of pairs and triples."""
+
+    margins: list[Counts]
+    total: float
+    tables: dict[Clique, Counts] = field(default_factory=dict)
+
+
+def fit_private(
+    settings: BayesNet, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
+) -> BayesNetModel:
+    """Return a network fitted under the promise that the settings ask for."""
+    rng = generator(seed)
+    with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
+        rules = settings.rules(counter.schema.names)
+        rows, how = public_rows(counter)
+        shares = _shares(settings, counter.schema.sizes, rows, counter.ledger.left, counter.unit, counter.pure)
+        progress("measuring single columns", -1)
+        known = _margins(counter, shares)
+        progress("measuring links", -1)
+        made, gaps = _learn(settings, counter, rules, shares, known, rng)
+    return private_model(
+        counter.schema,
+        made.order,
+        made.parents,
+        made.tables,
+        account=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
+        method="bayesnet",
+        search="given" if settings.network is not None else settings.search,
+        score="distance",
+        label=settings.label,
+        sensitive=settings.sensitive,
+        kept=settings.keep,
+        protection=noisy_protection(settings, rules, gaps, known.margins, made, known.total),
+        most=settings.parents,
+    )
+
+
+def plan_private(settings: BayesNet, schema: Schema) -> Plan:
+    """Return how the budget would be split on a declared schema, before anything is spent."""
+    budget, unit = settings.budget, settings.unit
+    sealed, steps, amount = planned_opening(schema, budget, unit)
+    sizes, pure = sealed.sizes, budget.kind == "pure"
+    shares = _shares(settings, sizes, sealed.rows or 0, amount, unit, pure)
+
+    def charge(what: str, why: str, cost: float) -> Charge:
+        law = "discrete Laplace" if pure else "discrete Gaussian"
+        cost *= 1 - 1e-12
+        return Charge(what, why, epsilon=cost if pure else None, rho=None if pure else cost, mechanism=law, noise="")
+
+    steps.append(Step(charge("tables of single columns, all", "single columns", shares.margins)))
+    if shares.distances:
+        steps.append(Step(charge("distances of pairs from independence", "what is worth measuring", shares.distances)))
+    if shares.triples:
+        steps.append(Step(charge("distances of triples from independence", "what is worth measuring", shares.triples)))
+    if shares.tables:
+        steps.append(Step(charge("tables of links that are worth it, all", "links", shares.tables)))
+    return Plan(budget, unit, tuple(steps))
+
+
+def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> Shares:
+    searched = settings.network is None
+    triples = searched and settings.parents > 1 and len(sizes) > 2
+    return shares_of(
+        amount, sizes, rows, unit, pure=pure, distances=searched or bool(settings.sensitive), triples=triples
+    )
+
+
+def _margins(counter: PrivateCounter, shares: Shares) -> _Known:
+    names, sizes = counter.schema.names, counter.schema.sizes
+    amounts = (shares.margins * parts_of(sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
+    noisy = counter.tables([(name,) for name in names], amounts, why="single columns")
+    margins, total = margins_of([t.counts.astype(np.float64) for t in noisy], [t.std for t in noisy])
+    return _Known(margins, total)
+
+
+def _learn(
+    settings: BayesNet,
+    counter: PrivateCounter,
+    rules: Rules,
+    shares: Shares,
+    known: _Known,
+    rng: np.random.Generator,
+) -> tuple[Assembled, Gaps | None]:
+    sizes = counter.schema.sizes
+    gaps = _gaps(counter, rules, shares, known) if shares.distances else None
+    triples: list[Clique] = []
+    if settings.network is not None:
+        parents = dict(enumerate(settings.given_parents(rules)))
+    elif gaps is None:
+        parents = dict.fromkeys(range(rules.d), ())
+    else:
+        triples = _interactions(counter, rules, shares, known, gaps, rng)
+        parents = searched_parents(settings, counter, rules, gaps, triples, rng)
+    links = dict.fromkeys(tuple(sorted((child, p))) for child, chosen in parents.items() for p in chosen)
+    cliques = [*links, *(t for t in triples if _inside(t, parents))]
+    if cliques:
+        _measure(counter, cliques, known)
+    return assemble(rules, sizes, _order(rules, parents), parents, known.margins, known.tables, rng), gaps
+
+
+def _gaps(counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known) -> Gaps:
+    """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
+    sizes = counter.schema.sizes
+    pairs = possible_pairs(rules, sizes)
+    if not rules.allowed.all():
+        free = Rules(rules.names, rules.most, ~np.eye(rules.d, dtype=bool), rules.required, rules.blocks)
+        pairs = possible_pairs(free, sizes)
+    candidates = Candidates(pairs, known.margins, known.total)
+    return measured_gaps(counter, candidates, shares.distances, "what is worth measuring")
+
+
+def _interactions(
+    counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known, pairs: Gaps, rng: np.random.Generator
+) -> list[Clique]:
+    """Triples that are farther from independence than all of their pairs together: an interaction that no pair shows."""
+    triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
+    if not triples:
+        return []
+    candidates = Candidates(triples, known.margins, known.total)
+    gaps = measured_gaps(counter, candidates, shares.triples, "what is worth measuring")
+    of_pair = {pair: max(float(v), 0.0) for pair, v in zip(pairs.cliques, pairs.values, strict=True)}
+    beyond = np.array(
+        [
+            value - sum(of_pair.get(pair, 0.0) for pair in combinations(triple, 2))
+            for triple, value in zip(gaps.cliques, gaps.values, strict=True)
+        ]
+    )
+    told = Gaps(gaps.cliques, beyond, gaps.std + 3**0.5 * pairs.std, gaps.curves)
+    return worth(told, counter.ledger.left, counter, most=rules.d)
+
+
+def _inside(triple: Clique, parents: dict[int, Clique]) -> bool:
+    """Whether one of three columns has the two others as parents."""
+    return any(set(triple) <= {child, *parents[child]} for child in triple)
+
+
+def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: _Known) -> None:
+    """Measure tables with all that is left and keep estimates of them: shrunk towards independence, raked to the single columns."""
+    names = counter.schema.names
+    models = [product_of(clique, known.margins, known.total) for clique in cliques]
+    amounts = amounts_for(models, counter.ledger.left, pure=counter.pure)
+    noisy = counter.tables([tuple(names[c] for c in clique) for clique in cliques], amounts, why="links")
+    for clique, model, table in zip(cliques, models, noisy, strict=True):
+        estimate = shrunk(table.counts.astype(np.float64), model, table.std) + 1e-9
+        targets = [((axis,), known.margins[c]) for axis, c in enumerate(clique)]
+        known.tables[clique] = raked(estimate, targets, rounds=10)
+
+
+def _order(rules: Rules, parents: dict[int, Clique]) -> list[int]:
+    """An order in which parents come first; inside that, the order of the blocks."""
+    wanted = [i for block in rules.blocks for i in block]
+    order: list[int] = []
+    while len(order) < rules.d:
+        order.append(next(i for i in wanted if i not in order and all(p in order for p in parents[i])))
+    return order

@@ -1,0 +1,51 @@
+"""What protection cut, told from released numbers alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....counts.marginal import Marginal
+from ..protection import Cut, Protection, cut_pairs, through_label
+from ..rules import Rules
+from .assemble import Assembled
+from .estimate import Table
+from .links import Gaps
+
+if TYPE_CHECKING:
+    from ..settings import BayesNet
+
+__all__ = ["noisy_protection"]
+
+
+def noisy_protection(
+    settings: BayesNet, rules: Rules, gaps: Gaps | None, margins: Sequence[Table], made: Assembled, total: float
+) -> Protection | None:
+    """Return the pairs that protection cuts, with what they tell of each other at least.
+
+    The information of a pair is a lower bound from its noisy distance t from independence, 2 t^2 nats (Pinsker's inequality); what passes
+    through the label is counted in the model.
+    """
+    if not settings.sensitive or gaps is None:
+        return None
+    names = rules.names
+    distance = {pair: max(float(v), 0.0) / total for pair, v in zip(gaps.cliques, gaps.values, strict=True)}
+    cuts = []
+    for s, o in cut_pairs(names, settings.label, settings.sensitive, settings.protect):
+        i, j = names.index(s), names.index(o)
+        told = 2 * min(distance.get((min(i, j), max(i, j)), 0.0), 1.0) ** 2
+        through = 0.0
+        if settings.label is not None:
+            label = names.index(settings.label)
+            through = through_label(_pair(made, names, margins, label, i), _pair(made, names, margins, label, j))
+        cuts.append(Cut(s, o, told, through))
+    return Protection(settings.protect, tuple(cuts))
+
+
+def _pair(made: Assembled, names: Sequence[str], margins: Sequence[Table], a: int, b: int) -> Marginal:
+    sizes = (len(margins[a]), len(margins[b]))
+    key = made.sample[a].astype(np.int64) * sizes[1] + made.sample[b]
+    counts = np.bincount(key, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(key)
+    return Marginal((names[a], names[b]), sizes, counts)

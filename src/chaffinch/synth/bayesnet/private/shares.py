@@ -1,0 +1,72 @@
+"""How the budget is shared among steps: from the declared sizes, the public number of rows and the budget alone.
+
+What noise does to a table of c cells and n records is told by the mean error of a cell, 0.4 sigma c / n (the mean of |noise| is 0.8 sigma,
+and half of an L1 distance counts). Columns get shares that make the sum of these smallest; single columns get more of the budget the
+noisier they would be, since every pair rests on two of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....privacy.relation import Unit
+
+__all__ = ["Shares", "parts_of", "shares_of", "std_of"]
+
+DISTANCES = 0.04
+TRIPLES = 0.02
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Amounts, in the currency of the budget, of single columns, distances of pairs, distances of triples, and tables of links."""
+
+    margins: float
+    distances: float
+    triples: float
+    tables: float
+
+
+def std_of(amount: float, unit: Unit, *, pure: bool) -> float:
+    """Return the standard deviation of the noise of a cell of a table that costs an amount."""
+    if pure:
+        return 2**0.5 * unit.l1 / amount
+    return unit.l2_up / (2 * amount) ** 0.5
+
+
+def parts_of(cells: Sequence[float], *, pure: bool) -> NDArray[np.float64]:
+    """Return the parts of an amount for tables of these numbers of cells, such that their errors add up to the least.
+
+    The error of a table is in proportion to c / epsilon, or to c / sqrt(rho): parts go as c^(1/2), or as c^(2/3).
+
+    Examples
+    --------
+    >>> parts_of([1, 8], pure=False).round(3).tolist()
+    [0.2, 0.8]
+    """
+    weights = np.maximum(np.asarray(cells, dtype=np.float64), 1.0) ** (1 / 2 if pure else 2 / 3)
+    return np.asarray(weights / weights.sum())
+
+
+def shares_of(
+    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, distances: bool, triples: bool
+) -> Shares:
+    """Return what each step gets.
+
+    If all were spent on single columns their mean error would be e; they get a share of 0.2 + 20 e, at most 0.8. (Chosen on Adult
+    at epsilon 0.1 to 10, where the best share rises from 0.2 to 0.6 as the budget falls.)
+    """
+    amounts = amount * parts_of(sizes, pure=pure)
+    errors = [
+        0.4 * size * std_of(part, unit, pure=pure) / max(rows, 1) for size, part in zip(sizes, amounts, strict=True)
+    ]
+    share = min(0.8, 0.2 + 20 * float(np.mean(errors)))
+    if len(sizes) == 1:
+        return Shares(amount, 0.0, 0.0, 0.0)
+    second, third = DISTANCES * amount * distances, TRIPLES * amount * triples
+    margins = share * (amount - second - third)
+    return Shares(margins, second, third, amount - margins - second - third)

@@ -1,0 +1,77 @@
+"""How the budget is split: from declared sizes and a public number of rows alone, so that it can be shown before it is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...privacy.budget import Charge
+from ...privacy.ledger import Plan, Step
+from ...privacy.opening import planned_opening
+from ...privacy.samplers import laplace_std
+from ...table.schema import Schema
+from .groups import clear_of, resolved_groups, usable_pairs
+
+if TYPE_CHECKING:
+    from .settings import FieldGroups
+
+__all__ = ["Split", "planned", "split_of"]
+
+_TELLING = 0.25
+"""Learning is left out unless a distance of this share of the records would stand out from its noise."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Amounts of epsilon: for single columns and for distances of `pairs` (0: nothing is learnt), and for the groups' tables."""
+
+    columns: float
+    distances: float
+    tables: float
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def learnt(self) -> bool:
+        """Whether groups are learnt."""
+        return bool(self.pairs)
+
+
+def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: float) -> Split:
+    """Return the split of an amount of epsilon.
+
+    Learning takes its share, half of it for single columns and half for the distances of pairs that could be worth a table.
+    Where there is no such pair, or noise would drown the distances, all goes to a table for each column.
+    """
+    whole = Split(0.0, 0.0, amount)
+    if settings.groups is not None:
+        return whole
+    half = settings.learning * amount / 2
+    l1 = settings.unit.l1
+    pairs = usable_pairs(sizes, rows, amount - 2 * half, l1)
+    clear = clear_of(len(pairs), l1 / 2 * len(pairs) / half)
+    if not pairs or clear > _TELLING * rows:
+        return whole
+    return Split(half, half, amount - 2 * half, tuple(pairs))
+
+
+def planned(settings: FieldGroups, schema: Schema) -> Plan:
+    """Return the preview of a fit on a declared schema; the number of rows must be declared for it."""
+    sealed, steps, amount = planned_opening(schema, settings.budget, settings.unit)
+    groups = resolved_groups(settings.groups or (), sealed)
+    split = split_of(settings, sealed.sizes, sealed.rows or 0, amount)
+
+    def charge(what: str, why: str, cost: float, noise: str = "") -> Charge:
+        return Charge(what, why, epsilon=cost * (1 - 1e-12), mechanism="discrete Laplace", noise=noise)
+
+    if split.learnt:
+        steps.append(Step(charge("tables of single columns, all", "groups", split.columns)))
+        steps.append(
+            Step(charge(f"distances of {len(split.pairs):,} pairs from independence", "groups", split.distances))
+        )
+        steps.append(Step(charge("tables of groups, all", "tables", split.tables)))
+    else:
+        each = split.tables / len(groups)
+        noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
+        steps.append(Step(charge("table of a group", "tables", each, noise), len(groups)))
+    return Plan(settings.budget, settings.unit, tuple(steps))

@@ -1,0 +1,193 @@
+"""What to learn: PrivBayes as published, and what other packages made of it, with correct units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from ..._base.errors import InputError, unknown_name
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, generator
+from ...counts.counter import Counter
+from ...privacy.accounting import check_delta, check_epsilon
+from ...privacy.budget import Budget
+from ...privacy.counter import Mechanism
+from ...privacy.ledger import Plan
+from ...privacy.opening import Undiscovered, open_private, public_rows
+from ...privacy.relation import Neighbours, Unit
+from ...privacy.sensitivity import SCORES
+from ...table.schema import Schema
+from ...table.table import Table
+from ..bayesnet.model import BayesNetModel
+from ..noisy import agreed, clipped
+from ..private_model import private_model
+from .learning import learn, measure
+from .split import planned, split_of
+
+__all__ = ["VARIANTS", "PrivBayes"]
+
+Variant = Literal["published", "datasynthesizer", "dpart", "sdg"]
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """What sets a variant apart: the share of structure, the score, how parents are limited, what is done with the tables."""
+
+    beta: float
+    score: Literal["I", "R", "F"] | None
+    parents: int | None
+    joint_start: bool
+    agree: bool
+
+
+VARIANTS: dict[str, _Variant] = {
+    "published": _Variant(beta=0.3, score=None, parents=None, joint_start=True, agree=True),
+    "datasynthesizer": _Variant(beta=0.5, score="I", parents=3, joint_start=True, agree=False),
+    "dpart": _Variant(beta=0.5, score="I", parents=2, joint_start=False, agree=False),
+    "sdg": _Variant(beta=0.3, score="R", parents=None, joint_start=False, agree=False),
+}
+"""Published: Zhang et al., TODS 2017. The others are the generators behind the figures of P3 (dpart, sdg) and P4 (DataSynthesizer), with
+the noise that their own promise asks for."""
+
+
+@dataclass(frozen=True)
+class PrivBayes:
+    """A differentially private Bayesian network, learnt greedily and measured with noise (Zhang et al., TODS 2017).
+
+    The promise is pure epsilon, by default for tables that differ in one replaced record, with a declared number of rows. Proof:
+    each selection is the exponential mechanism with the lemma of its score, each table a discrete Laplace mechanism, both for the
+    stated relation; amounts add up (sequential composition); all else reads only what these released.
+
+    Parameters
+    ----------
+    epsilon
+        The whole budget. beta of it goes to the structure, the rest to the tables.
+    variant
+        "published"; or "datasynthesizer" (half and half, fixed k), "dpart" (half and half, two parents, a table for each column), "sdg"
+        (theta-useful, R): for comparison, with correct units. These clip tables one by one and fill empty rows evenly, as they do.
+    neighbours
+        "replace-one" (published; the schema must declare rows) or "add-remove" (rows declared or measured, charged).
+    score
+        "I", "R" or "F" (columns of two levels only). None: F if all columns have two levels, else R.
+    beta, theta
+        The structure's share of the budget, and how useful a table must be (mean count of a cell over scale of its noise).
+    parents
+        A fixed number of parents. None: as many as stay theta-useful.
+    mechanism
+        "exponential" (published) or "permute-and-flip" (never worse).
+    agree
+        Whether overlapping tables are made to agree.
+    delta
+        Only needed where levels are to be discovered (`discover = true` in the schema).
+    rows_per_person
+        The most rows of one person, where the table was prepared with a person's identifier.
+    most_candidates
+        The most families weighed in a round; where there are more, as many are drawn blindly.
+
+    Examples
+    --------
+    >>> PrivBayes(epsilon=1.0).neighbours
+    'replace-one'
+    """
+
+    epsilon: float
+    variant: Variant = "published"
+    neighbours: Neighbours = "replace-one"
+    score: Literal["I", "R", "F"] | None = None
+    beta: float | None = None
+    theta: float = 4.0
+    parents: int | None = None
+    mechanism: Mechanism = "exponential"
+    agree: bool | None = None
+    delta: float | None = None
+    rows_per_person: int = 1
+    most_candidates: int = 10_000
+
+    def __post_init__(self) -> None:
+        if self.epsilon is None:
+            raise InputError("PrivBayes needs epsilon. For no privacy use BayesNet(search='greedy').")
+        check_epsilon(self.epsilon)
+        if self.delta is not None:
+            check_delta(self.delta)
+        if self.variant not in VARIANTS:
+            raise unknown_name("variant", self.variant, VARIANTS)
+        if self.score is not None and self.score not in SCORES:
+            raise unknown_name("score", self.score, SCORES)
+        if self.mechanism not in ("exponential", "permute-and-flip"):
+            raise unknown_name("mechanism", self.mechanism, ("exponential", "permute-and-flip"))
+        if self.beta is not None and not 0 < self.beta < 1:
+            raise InputError(f"beta must lie between 0 and 1. Got {self.beta}.")
+        if not (np.isfinite(self.theta) and self.theta > 0):
+            raise InputError(f"theta must be above 0. Got {self.theta}.")
+        for name, least in (("parents", 0), ("most_candidates", 1)):
+            value = getattr(self, name)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+                raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
+        Unit(self.neighbours, self.rows_per_person)
+
+    @property
+    def sensitive(self) -> Sequence[str]:
+        """No column is protected from others by this method: see BayesNet."""
+        return ()
+
+    @property
+    def budget(self) -> Budget:
+        """What there is to spend: pure epsilon."""
+        return Budget(self.epsilon, self.delta, accounting="pure")
+
+    @property
+    def unit(self) -> Unit:
+        """Whose data are protected."""
+        return Unit(self.neighbours, self.rows_per_person)
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return how the budget would be split on a declared schema, before anything is spent."""
+        return planned(self._resolved(), schema)
+
+    def fit(
+        self, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
+    ) -> BayesNetModel:
+        """Return a private model of a table with a declared schema.
+
+        Noise comes from the operating system through OpenDP. A seed is for tests and attacks: the model is then marked `test_only`.
+        """
+        settings = self._resolved()
+        rng = generator(None if seed is None else seed)
+        with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
+            rows, how = public_rows(counter)
+            split = split_of(settings, counter.schema, counter.ledger.left, rows)
+            progress("choosing the network", -1)
+            structure = learn(counter, settings, split, rows, rng)
+            progress("measuring the tables", -1)
+            tables = measure(counter, structure, split)
+            account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
+        return private_model(
+            counter.schema,
+            structure.order,
+            structure.parents,
+            agreed(tables) if settings.agree else clipped(tables),
+            account=account,
+            method="privbayes" if self.variant == "published" else f"privbayes:{self.variant}",
+            search="privbayes",
+            score=split.score,
+            uniform=self.variant != "published",
+        )
+
+    def _resolved(self) -> PrivBayes:
+        """The settings with the variant's own in place of those left open."""
+        own = VARIANTS[self.variant]
+        return replace(
+            self,
+            beta=own.beta if self.beta is None else self.beta,
+            score=own.score if self.score is None else self.score,
+            parents=own.parents if self.parents is None else self.parents,
+            agree=own.agree if self.agree is None else self.agree,
+        )
+
+    @property
+    def joint_start(self) -> bool:
+        """Whether the first columns share one table (published form for a fixed number of parents)."""
+        return VARIANTS[self.variant].joint_start

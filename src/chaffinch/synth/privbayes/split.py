@@ -1,0 +1,115 @@
+"""How the budget is split: from declared sizes and a public number of rows alone, so that it can be shown before it is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..._base.errors import InputError
+from ...privacy.budget import Charge
+from ...privacy.ledger import Plan, Step
+from ...privacy.opening import planned_opening
+from ...privacy.samplers import laplace_std
+from ...table.schema import Schema
+from .candidates import degree, useful_cells
+
+if TYPE_CHECKING:
+    from .settings import PrivBayes
+
+__all__ = ["Split", "planned", "split_of"]
+
+
+@dataclass(frozen=True)
+class Split:
+    """What each step gets.
+
+    Parameters
+    ----------
+    score
+        The score of families.
+    parents
+        The number of parents, if it is fixed; None: as many as stay useful.
+    cells
+        The most cells of a useful table.
+    selections, each_selection
+        How many families are chosen privately, and what each choice costs. None are if no column could have a parent.
+    joint_columns
+        How many of the first columns share one table.
+    n_tables
+        How many tables are measured.
+    structure, tables
+        What the steps cost in all.
+    """
+
+    score: str
+    parents: int | None
+    cells: float
+    selections: int
+    each_selection: float
+    joint_columns: int
+    n_tables: int
+    structure: float
+    tables: float
+
+
+def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> Split:
+    """Return the split of an amount of epsilon.
+
+    Columns of two declared levels throughout have the published degree-k form, others theta-usefulness. Where no column could
+    have a parent, the choice of a structure is worth nothing and all goes to the tables.
+    """
+    sizes = schema.sizes
+    d = len(sizes)
+    binary = all(size == 2 for size in sizes)
+    score = settings.score or ("F" if binary and settings.parents is None else "R")
+    if score == "F" and not binary:
+        wide = [name for name, size in zip(schema.names, sizes, strict=True) if size != 2]
+        raise InputError(
+            f"Score F is for columns of two declared levels. '{wide[0]}' has {schema[wide[0]].size}. Use R or I."
+        )
+    beta, l1 = settings.beta or 0.0, settings.unit.l1
+    for_tables = (1 - beta) * amount
+    parents = settings.parents
+    if parents is None and binary and settings.joint_start:
+        parents = degree(rows, for_tables, d, l1=l1, theta=settings.theta)
+    cells = useful_cells(rows, for_tables, tables=d, l1=l1, theta=settings.theta)
+    smallest = sorted(sizes)[:2]
+    linked = d > 1 and (parents > 0 if parents is not None else smallest[0] * smallest[1] <= cells)
+    together = min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
+    structure = beta * amount if linked else 0.0
+    return Split(
+        score=score,
+        parents=parents if linked else 0,
+        cells=cells,
+        selections=d - 1 if linked else 0,
+        each_selection=structure / (d - 1) if linked else 0.0,
+        joint_columns=together,
+        n_tables=d - together + 1,
+        structure=structure,
+        tables=amount - structure,
+    )
+
+
+def planned(settings: PrivBayes, schema: Schema) -> Plan:
+    """Return the preview of a fit on a declared schema; the number of rows must be declared for it."""
+    sealed, steps, amount = planned_opening(schema, settings.budget, settings.unit)
+    split = split_of(settings, sealed, amount, sealed.rows or 0)
+    if split.selections:
+        choice = Charge(
+            "choice of a family",
+            "structure",
+            epsilon=split.each_selection,
+            mechanism=settings.mechanism,
+            noise=f"score {split.score}",
+        )
+        steps.append(Step(choice, split.selections))
+    each = split.tables / split.n_tables
+    std = laplace_std(settings.unit.l1 / each)
+    table = Charge(
+        "table of a family",
+        "tables",
+        epsilon=each * (1 - 1e-12),
+        mechanism="discrete Laplace",
+        noise=f"standard deviation {std:.4g}",
+    )
+    return Plan(settings.budget, settings.unit, (*steps, Step(table, split.n_tables)))
