@@ -18,6 +18,7 @@ from .compare import compare
 from .describe import describe
 from .fit import fit
 from .inspect import inspect
+from .ledger import ledger
 from .release import release
 from .risk import risk
 from .sample import sample
@@ -33,7 +34,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare):
+for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, ledger):
     app.command()(command)
 
 

@@ -9,9 +9,11 @@ import typer
 
 from .options import (
     Delimiter,
+    DryRun,
     Encoding,
     Input,
     JsonOut,
+    LedgerIn,
     Quiet,
     Rare,
     SchemaIn,
@@ -35,26 +37,38 @@ def fit(
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
     rare: Rare = "pool",
-    seed: Annotated[int | None, typer.Option(help="Seed of searches that draw.")] = None,
+    ledger: LedgerIn = None,
+    dry_run: DryRun = False,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of searches that draw. With --epsilon: for tests only, no privacy.")
+    ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
     """Learn a network of the columns and save it as one file that opens without running code.
 
-    The file holds counts of records: treat it as confidential.
+    Without --epsilon the file holds counts of records: treat it as confidential.
     """
     from .._base.progress import progress_bar
     from .journey import Journey
+    from .promise import show_plan, show_promise, spend
 
-    check_outputs(input, output, json)
+    choice.check_protected()
+    if dry_run:
+        show_plan(choice, schema, json)
+        return
+    check_outputs(input, output, json, ledger)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        model = journey.fit(choice.settings, table)
+        table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        spend(ledger, choice, seed, output.name)
+        model, _ = journey.fit(choice, table)
     model.save(output)
     if json is not None:
         write_json(json, model.to_dict())
     if not quiet:
-        typer.echo(f"Wrote {output}: {model}. It holds counts of records, confidential.", err=True)
+        held = " It holds counts of records, confidential." if model.confidential else ""
+        typer.echo(f"Wrote {output}: {model}.{held}", err=True)
+        show_promise(model)

@@ -26,8 +26,9 @@ def inspect(
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
-    """Print a model's network: each column with its parents, how much they tell of it, and what protection cut."""
+    """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
     from rich.table import Table as RichTable
+    from rich.text import Text
 
     from .._base.safe_files import write_text
     from ..report.network import network_svg
@@ -46,11 +47,16 @@ def inspect(
         f"search {fitted.search}, score {fitted.score}, fitness {fitted.fitness:.4f}",
         markup=False,
     )
+    if fitted.privacy is not None:
+        screen.print(f"Promise: {fitted.privacy.short}", markup=False)
     strength = dict(zip(loaded.network.edges, fitted.strengths, strict=True))
-    table = RichTable("column", "role", "parents (mutual information, nats)", box=None, pad_edge=False)
+    told = "parents (mutual information, nats, from released tables)"
+    told = told if fitted.privacy is not None else "parents (mutual information, nats)"
+    table = RichTable("column", "role", told, box=None, pad_edge=False)
     for name in loaded.network.order:
         role = "label" if name == fitted.label else "sensitive" if name in fitted.sensitive else ""
-        table.add_row(name, role, ", ".join(f"{p} {strength[p, name]:.3f}" for p in loaded.network[name]))
+        parents = ", ".join(f"{p} {strength[p, name]:.3f}" for p in loaded.network[name])
+        table.add_row(Text(name), role, Text(parents))  # names of columns may hold brackets, which are markup
     screen.print(table)
     if fitted.protection is not None:
         _show_protection(screen, loaded)

@@ -16,11 +16,13 @@ from .._base.progress import Progress
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..measure.risk.exposure import equal_rows
-from ..synth import BayesNet, BayesNetModel, Independent
+from ..synth import BayesNetModel
 from ..table import Table, read, table_writer
 from ..table.write import file_format
 from .estimates import say_drawing, say_fitting
+from .promise import look_of, read_private
 from .reading import check_rare, plain_delimiter, show_notes
+from .settings import Choice
 
 __all__ = ["Journey", "copy_paths", "names_of"]
 
@@ -56,6 +58,8 @@ class Journey:
     seconds: dict[str, float] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
     rows: int = 0
+    copies: int = 0
+    private: bool = False
 
     @contextmanager
     def timed(self, step: str) -> Iterator[None]:
@@ -64,8 +68,20 @@ class Journey:
         yield
         self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
 
-    def read(self, path: Path, *, schema: Path | None, encoding: str, delimiter: str | None, rare: str) -> Table:
-        """Return the input table; say what was dropped, pooled or pointed out."""
+    def read(
+        self,
+        path: Path,
+        choice: Choice | None = None,
+        *,
+        schema: Path | None,
+        encoding: str,
+        delimiter: str | None,
+        rare: str,
+    ) -> Any:
+        """Return the input table; say what was dropped, pooled or pointed out. A private one is read in silence."""
+        if choice is not None and choice.private:
+            with self.timed("read"):
+                return read_private(path, choice, schema=schema, encoding=encoding, delimiter=delimiter)
         with self.timed("read"):
             table = read(
                 path,
@@ -79,19 +95,24 @@ class Journey:
             show_notes(table.notes)
         return table
 
-    def fit(self, settings: BayesNet | Independent, table: Table) -> BayesNetModel:
-        """Return the fitted model."""
+    def fit(self, choice: Choice, table: Any) -> tuple[BayesNetModel, Table]:
+        """Return the fitted model, and the table under its schema. With a promise, nothing is said that depends on the data."""
+        self.private = choice.private
+        if choice.private:
+            with self.timed("fit"):
+                model = choice.settings.fit(table, seed=self._stream(0), progress=self.progress)
+                return model, table if isinstance(table, Table) else table.under(model.schema)
         if not self.quiet:
-            say_fitting(settings, table.schema, table.n_rows)
+            say_fitting(choice.settings, table.schema, table.n_rows)
         with self.timed("fit"):
             counter = MemoryCounter(table, threads=self.threads)
-            return settings.fit(counter, seed=self._stream(0), progress=self.progress)
+            return choice.settings.fit(counter, seed=self._stream(0), progress=self.progress), table
 
     def draw(
         self, model: BayesNetModel, table: Table, outputs: Sequence[Path], *, rows: int | None, keep: tuple[str, ...]
     ) -> None:
-        """Draw and write each synthesis, batch by batch."""
-        self.rows = table.n_rows if rows is None else rows
+        """Draw and write each synthesis, batch by batch; as many rows as may be known unless told."""
+        self.rows = model.fitted.n_rows if rows is None else rows
         if not self.quiet:
             say_drawing(self.rows, table.schema, len(outputs))
         for i, path in enumerate(outputs, start=1):
@@ -100,8 +121,11 @@ class Journey:
                 for batch in self._batches(model, table, keep, self._stream(i)):
                     with self.timed("write"):
                         write(batch)
-                    equal += equal_rows(table, batch) * batch.n_rows
-            self.shares.append(equal / max(self.rows, 1))
+                    if not self.private:
+                        equal += equal_rows(table, batch) * batch.n_rows
+            if not self.private:  # how many rows equal an original one is a figure of the data, and not paid for
+                self.shares.append(equal / max(self.rows, 1))
+        self.copies = len(outputs)
 
     def _batches(self, model: BayesNetModel, table: Table, keep: tuple[str, ...], seed: Any) -> Iterator[Table]:
         if keep:
@@ -109,7 +133,8 @@ class Journey:
                 whole = model.complete(table, keep=keep, seed=seed, threads=self.threads)
             yield whole
             return
-        batches = model.batches(self.rows, seed=seed, like=table, threads=self.threads, progress=self.progress)
+        like = look_of(table) if self.private else table
+        batches = model.batches(self.rows, seed=seed, like=like, threads=self.threads, progress=self.progress)
         while True:
             with self.timed("sample"):
                 batch = next(batches, None)
@@ -127,8 +152,12 @@ class Journey:
             "seed": self.seed,
             "network": model.to_dict(),
             "notes": [{"column": n.column, "what": n.what, "why": n.sentence} for n in table.notes],
-            "copies": len(self.shares),
-            "rows_equal_to_an_original": self.shares[0] if len(self.shares) == 1 else self.shares,
+            "copies": self.copies,
+            **(
+                {}
+                if self.private
+                else {"rows_equal_to_an_original": self.shares[0] if self.copies == 1 else self.shares}
+            ),
             "run": {
                 "seconds": {step: round(self.seconds.get(step, 0.0), 6) for step in ("read", "fit", "sample", "write")}
             },
@@ -136,12 +165,12 @@ class Journey:
 
     def say(self, outputs: Sequence[Path], model: Path | None) -> None:
         """Say where the files are and how many rows equal an original one."""
-        for path, share in zip(outputs, self.shares, strict=True):
-            typer.echo(
-                f"Wrote {path}: {self.rows:,} rows; {share:.1%} equal an original row, codes compared.", err=True
-            )
+        for i, path in enumerate(outputs):
+            equal = f"; {self.shares[i]:.1%} equal an original row, codes compared" if self.shares else ""
+            typer.echo(f"Wrote {path}: {self.rows:,} rows{equal}.", err=True)
         if model is not None:
-            typer.echo(f"Wrote {model}: it holds counts of records, confidential.", err=True)
+            held = "it holds released tables" if self.private else "it holds counts of records, confidential"
+            typer.echo(f"Wrote {model}: {held}.", err=True)
 
     def _stream(self, number: int) -> np.random.SeedSequence | None:
         """An own random stream for the fit and for each synthesis; None without a seed."""

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Delimiter",
+    "DryRun",
     "Encoding",
     "HtmlOut",
     "Input",
     "JsonOut",
+    "LedgerIn",
     "Quiet",
     "Rare",
     "SchemaIn",
@@ -39,6 +41,13 @@ Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; f
 Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
 HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write the result as a page.")]
+LedgerIn = Annotated[
+    Path | None,
+    typer.Option("--ledger", help="Project ledger that adds up releases of this data, and may refuse this one."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show how the budget would be split, and stop: nothing is read.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no notes.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]

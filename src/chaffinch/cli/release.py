@@ -9,7 +9,20 @@ import typer
 
 from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
 from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
-from .options import Delimiter, Encoding, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, start_arrow, write_json
+from .options import (
+    Delimiter,
+    DryRun,
+    Encoding,
+    Input,
+    JsonOut,
+    LedgerIn,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    start_arrow,
+    write_json,
+)
 from .settings import Choice, with_settings
 
 __all__ = ["release"]
@@ -39,7 +52,12 @@ def release(
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
     rare: Rare = "pool",
-    seed: Annotated[int | None, typer.Option(help="Seed: the same seed gives the same files.")] = None,
+    ledger: LedgerIn = None,
+    dry_run: DryRun = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed: the same seed gives the same files. With --epsilon: for tests only, no privacy."),
+    ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
@@ -48,7 +66,8 @@ def release(
 
     The folder gets synthetic.EXT (as the input came), model.chaffinch (confidential), report.html and report.json; all of
     them, or none if anything fails. With --keys and --sensitive the table is attacked too; without a holdout the model is fitted
-    on each half of the people in turn for that. There is no formal privacy promise.
+    on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
+    does, since its figures are taken from the original.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
@@ -58,11 +77,15 @@ def release(
     from .attacking import end, release_risk, show_attacks
     from .estimates import say_measuring
     from .journey import Journey, copy_paths, names_of
+    from .promise import show_plan, show_promise, spend
     from .synth import check_counts
 
     check_counts(rows, copies, choice)
+    if dry_run:
+        show_plan(choice, schema, json)
+        return
     known = names_of(keys)
-    wanted = getattr(choice.settings, "sensitive", ())
+    wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
@@ -72,9 +95,12 @@ def release(
         if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        table.schema.with_roles(label=choice.label, keys=known)  # raises for columns that do not exist
-        fitted = journey.fit(choice.settings, table)
+        table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        table.schema.with_roles(
+            label=choice.label, keys=known, sensitive=wanted
+        )  # raises for columns that do not exist
+        spend(ledger, choice, seed, output.name)
+        fitted, table = journey.fit(choice, table)
         fitted.save(folder / "model.chaffinch")
         journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
         if not quiet:
@@ -103,5 +129,7 @@ def release(
         if risk is not None:
             show_attacks(risk.get("cross_fit") or risk)
         for name in names:
-            typer.echo(f"Wrote {output / name}{': confidential' * (name == 'model.chaffinch')}.", err=True)
+            secret = name == "model.chaffinch" and fitted.confidential
+            typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
+        show_promise(fitted)
     end(bound, max_excess)

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..synth import BayesNet, Independent
+    from ..synth import BayesNet, Independent, PrivBayes
 
 __all__ = ["Choice", "with_settings"]
 
 ParentsIn = Annotated[int, typer.Option(help="The most parents of a column.")]
-SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic.")]
+SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
 ScoreIn = Annotated[str | None, typer.Option(help="penalised, pairwise or joint; each search has its own default.")]
 LabelIn = Annotated[str | None, typer.Option(help="What a learner is to predict: the one link sensitive columns keep.")]
 SensitiveIn = Annotated[str | None, typer.Option(help="Columns to protect, as A,B.")]
@@ -25,7 +25,20 @@ Keep = Annotated[str | None, typer.Option(help="Columns to keep as they are, as 
 Require = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must be; may be given again.")]
 Forbid = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must not be; may be given again.")]
 RootIn = Annotated[str | None, typer.Option(help="The column to start from: it has no parents.")]
-MethodIn = Annotated[str, typer.Option(help="bayesnet or independent.")]
+MethodIn = Annotated[
+    str, typer.Option(help="bayesnet, independent, or privbayes[:datasynthesizer|:dpart|:sdg], which needs --epsilon.")
+]
+Epsilon = Annotated[
+    float | None,
+    typer.Option(help="Promise differential privacy with this budget; needs a schema that declares the domain."),
+]
+Delta = Annotated[float | None, typer.Option(help="The chance that the promise may fail with; it has no default.")]
+NeighboursIn = Annotated[
+    str | None,
+    typer.Option(help="add-remove or replace-one: what one person changes. Each method has its own default."),
+]
+PersonId = Annotated[str | None, typer.Option(help="Column that says whose row it is, where people have several.")]
+RowsPerPerson = Annotated[int, typer.Option(help="The most rows kept of one person.")]
 Smoothing = Annotated[float | None, typer.Option(help="Weight of fewer parents, in records; 0 turns it off.")]
 Generations = Annotated[int, typer.Option(help="Generations of the genetic search.")]
 
@@ -34,9 +47,28 @@ Generations = Annotated[int, typer.Option(help="Generations of the genetic searc
 class Choice:
     """What the options amount to: the synthesiser, the label that learners predict, and the columns kept as they are."""
 
-    settings: BayesNet | Independent
+    settings: BayesNet | Independent | PrivBayes
     label: str | None
     keep: tuple[str, ...]
+    person: str | None = None
+    sensitive: tuple[str, ...] = ()
+
+    @property
+    def private(self) -> bool:
+        """Whether a promise of privacy is asked for."""
+        return getattr(self.settings, "epsilon", None) is not None
+
+    def check_protected(self) -> None:
+        """Raise if columns were named sensitive that the method does not protect."""
+        from .._base.errors import InputError
+
+        if self.sensitive and not getattr(self.settings, "sensitive", ()):
+            raise InputError("--method privbayes cuts no column off: leave out --sensitive, or use --method bayesnet.")
+
+    @property
+    def rows_per_person(self) -> int:
+        """The most rows kept of one person."""
+        return int(getattr(self.settings, "rows_per_person", 1))
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -76,6 +108,11 @@ def choose(
     method: MethodIn = "bayesnet",
     smoothing: Smoothing = None,
     generations: Generations = 400,
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    neighbours: NeighboursIn = None,
+    person_id: PersonId = None,
+    rows_per_person: RowsPerPerson = 1,
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
     from .._base.errors import InputError, unknown_name
@@ -84,14 +121,31 @@ def choose(
     from .journey import names_of
 
     kept = names_of(keep)
+    if epsilon is None and (delta is not None or neighbours or person_id or rows_per_person != 1):
+        raise InputError("--delta, --neighbours, --person-id and --rows-per-person go with --epsilon: give it too.")
+    if person_id is None and rows_per_person != 1:
+        raise InputError("--rows-per-person needs --person-id: the column that says whose row it is.")
+    promise: dict[str, Any] = (
+        {} if epsilon is None else {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person}
+    )
+    if neighbours is not None:
+        promise["neighbours"] = neighbours
+    if method.partition(":")[0] == "privbayes":
+        if kept or require or forbid or root:
+            raise InputError(
+                "--method privbayes chooses its own network: leave out --keep, --require, --forbid and --root."
+            )
+        return Choice(_privbayes(method, score, promise), label, (), person_id, names_of(sensitive))
     if method == "independent":
         if sensitive or kept or require or forbid or root:
             raise InputError(
                 "--method independent has no edges: leave out --sensitive, --keep, --require, --forbid and --root."
             )
+        if epsilon is not None:
+            raise InputError("--method independent makes no promise: leave out --epsilon, or use --method bayesnet.")
         return Choice(Independent(), label, ())
     if method != "bayesnet":
-        raise unknown_name("method", method, ("bayesnet", "independent"))
+        raise unknown_name("method", method, ("bayesnet", "independent", "privbayes"))
     if search not in ("ordering", "greedy", "genetic"):
         raise unknown_name("search", search, ("ordering", "greedy", "genetic"))
     settings = BayesNet(
@@ -107,8 +161,19 @@ def choose(
         root=root,
         evolution=Evolution(generations=generations),
         smoothing=SMOOTHING if smoothing is None else smoothing,
+        **promise,
     )
-    return Choice(settings, label, kept)
+    return Choice(settings, label, kept, person_id, names_of(sensitive))
+
+
+def _privbayes(method: str, score: str | None, promise: dict[str, Any]) -> PrivBayes:
+    from .._base.errors import InputError
+    from ..synth import PrivBayes
+
+    if "epsilon" not in promise:
+        raise InputError("--method privbayes is a private method: give --epsilon, or use --method bayesnet.")
+    variant = method.partition(":")[2] or "published"
+    return PrivBayes(variant=variant, score=score, **promise)  # type: ignore[arg-type]
 
 
 def _edge(word: str, option: str) -> tuple[str, str]:

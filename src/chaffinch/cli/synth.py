@@ -9,9 +9,11 @@ import typer
 
 from .options import (
     Delimiter,
+    DryRun,
     Encoding,
     Input,
     JsonOut,
+    LedgerIn,
     Quiet,
     Rare,
     SchemaIn,
@@ -38,26 +40,37 @@ def synth(
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
     rare: Rare = "pool",
-    seed: Annotated[int | None, typer.Option(help="Seed: the same seed gives the same table.")] = None,
+    ledger: LedgerIn = None,
+    dry_run: DryRun = False,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Seed: the same seed gives the same table. With --epsilon: for tests only, no privacy."),
+    ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
     """Make a synthetic table: learn a network of the columns, draw new rows from it, write them as the input came.
 
-    There is no formal privacy promise: find out what the table gives away before it leaves.
+    Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from .._base.progress import progress_bar
     from .journey import Journey, copy_paths
+    from .promise import show_plan, show_promise, spend
 
     check_counts(rows, copies, choice)
+    choice.check_protected()
+    if dry_run:
+        show_plan(choice, schema, json)
+        return
     outputs = copy_paths(output, copies)
-    check_outputs(input, *outputs, model, json)
+    check_outputs(input, *outputs, model, json, ledger)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        fitted = journey.fit(choice.settings, table)
+        table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        spend(ledger, choice, seed, output.name)
+        fitted, table = journey.fit(choice, table)
         if model is not None:
             fitted.save(model)
         journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
@@ -65,6 +78,7 @@ def synth(
         write_json(json, journey.account(fitted, table))
     if not quiet:
         journey.say(outputs, model)
+        show_promise(fitted)
 
 
 def check_counts(rows: int | None, copies: int, choice: Choice) -> None:
