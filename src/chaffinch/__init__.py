@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .measure.risk import RiskStudy, study_risk
     from .measure.utility import UtilityStudy, study_utility
     from .privacy.opening import prepare
-    from .synth import BayesNet, Evolution, Independent, Network, PrivBayes
+    from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
 
@@ -46,7 +46,7 @@ _HOMES = {
     "measure.risk": ("RiskStudy", "study_risk"),
     "measure.utility": ("UtilityStudy", "study_utility"),
     "privacy.opening": ("prepare",),
-    "synth": ("BayesNet", "Evolution", "Independent", "Network", "PrivBayes"),
+    "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
 
@@ -59,6 +59,7 @@ __all__ = [
     "Counter",
     "Description",
     "Evolution",
+    "FieldGroups",
     "FileError",
     "Independent",
     "InputError",

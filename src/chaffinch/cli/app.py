@@ -19,6 +19,7 @@ from .describe import describe
 from .fit import fit
 from .inspect import inspect
 from .ledger import ledger
+from .plan import plan
 from .release import release
 from .risk import risk
 from .sample import sample
@@ -34,7 +35,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, ledger):
+for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, plan, ledger):
     app.command()(command)
 
 

@@ -9,7 +9,7 @@ from math import comb
 
 import typer
 
-from ..synth import BayesNet, Independent, PrivBayes
+from ..synth import BayesNet
 from ..table import Schema, Table
 from .measuring import asked_measures
 
@@ -21,7 +21,7 @@ PER_CELL = 9e-8
 PER_SVM_FIT = 0.7
 
 
-def say_fitting(settings: BayesNet | Independent | PrivBayes, schema: Schema, n_rows: int) -> None:
+def say_fitting(settings: object, schema: Schema, n_rows: int) -> None:
     """Say how long learning will take, from the number of column sets to be counted."""
     if not isinstance(settings, BayesNet):
         return

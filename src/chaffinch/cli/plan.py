@@ -160,6 +160,8 @@ def _expected(settings: Private, schema: Schema) -> Expectation:
         parents = len(sizes) - last.times or VARIANTS[settings.variant].parents
         # Its own rule weighs counts against the scale of the noise, not against its standard deviation.
         cells = rows * last.charge.cost("pure") / (settings.unit.l1 * settings.theta)
+        if not linked:  # it spends nothing on structure now, but would if there were links to choose
+            cells *= 1 - (settings.beta or VARIANTS[settings.variant].beta)
         return expect(
             name,
             split,

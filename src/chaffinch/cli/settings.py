@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..synth import BayesNet, Independent, PrivBayes
+    from ..synth import BayesNet, FieldGroups, Independent, PrivBayes
 
 __all__ = ["Choice", "with_settings"]
 
@@ -26,7 +26,10 @@ Require = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD th
 Forbid = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must not be; may be given again.")]
 RootIn = Annotated[str | None, typer.Option(help="The column to start from: it has no parents.")]
 MethodIn = Annotated[
-    str, typer.Option(help="bayesnet, independent, or privbayes[:datasynthesizer|:dpart|:sdg], which needs --epsilon.")
+    str,
+    typer.Option(
+        help="bayesnet, independent; with --epsilon also privbayes[:datasynthesizer|:dpart|:sdg] and fieldgroups."
+    ),
 ]
 Epsilon = Annotated[
     float | None,
@@ -38,6 +41,10 @@ NeighboursIn = Annotated[
     typer.Option(help="add-remove or replace-one: what one person changes. Each method has its own default."),
 ]
 PersonId = Annotated[str | None, typer.Option(help="Column that says whose row it is, where people have several.")]
+GroupsIn = Annotated[
+    str | None,
+    typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt, and paid for, unless given."),
+]
 RowsPerPerson = Annotated[int, typer.Option(help="The most rows kept of one person.")]
 Smoothing = Annotated[float | None, typer.Option(help="Weight of fewer parents, in records; 0 turns it off.")]
 Generations = Annotated[int, typer.Option(help="Generations of the genetic search.")]
@@ -47,7 +54,7 @@ Generations = Annotated[int, typer.Option(help="Generations of the genetic searc
 class Choice:
     """What the options amount to: the synthesiser, the label that learners predict, and the columns kept as they are."""
 
-    settings: BayesNet | Independent | PrivBayes
+    settings: BayesNet | Independent | PrivBayes | FieldGroups
     label: str | None
     keep: tuple[str, ...]
     person: str | None = None
@@ -63,7 +70,7 @@ class Choice:
         from .._base.errors import InputError
 
         if self.sensitive and not getattr(self.settings, "sensitive", ()):
-            raise InputError("--method privbayes cuts no column off: leave out --sensitive, or use --method bayesnet.")
+            raise InputError("This method cuts no column off: leave out --sensitive, or use --method bayesnet.")
 
     @property
     def rows_per_person(self) -> int:
@@ -113,6 +120,7 @@ def choose(
     neighbours: NeighboursIn = None,
     person_id: PersonId = None,
     rows_per_person: RowsPerPerson = 1,
+    groups: GroupsIn = None,
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
     from .._base.errors import InputError, unknown_name
@@ -130,12 +138,15 @@ def choose(
     )
     if neighbours is not None:
         promise["neighbours"] = neighbours
-    if method.partition(":")[0] == "privbayes":
+    if groups is not None and method != "fieldgroups":
+        raise InputError("--groups is for --method fieldgroups.")
+    if method.partition(":")[0] in ("privbayes", "fieldgroups"):
         if kept or require or forbid or root:
             raise InputError(
-                "--method privbayes chooses its own network: leave out --keep, --require, --forbid and --root."
+                f"--method {method} chooses its own network: leave out --keep, --require, --forbid and --root."
             )
-        return Choice(_privbayes(method, score, promise), label, (), person_id, names_of(sensitive))
+        private = _fieldgroups(groups, promise) if method == "fieldgroups" else _privbayes(method, score, promise)
+        return Choice(private, label, (), person_id, names_of(sensitive))
     if method == "independent":
         if sensitive or kept or require or forbid or root:
             raise InputError(
@@ -145,7 +156,7 @@ def choose(
             raise InputError("--method independent makes no promise: leave out --epsilon, or use --method bayesnet.")
         return Choice(Independent(), label, ())
     if method != "bayesnet":
-        raise unknown_name("method", method, ("bayesnet", "independent", "privbayes"))
+        raise unknown_name("method", method, ("bayesnet", "independent", "privbayes", "fieldgroups"))
     if search not in ("ordering", "greedy", "genetic"):
         raise unknown_name("search", search, ("ordering", "greedy", "genetic"))
     settings = BayesNet(
@@ -174,6 +185,16 @@ def _privbayes(method: str, score: str | None, promise: dict[str, Any]) -> PrivB
         raise InputError("--method privbayes is a private method: give --epsilon, or use --method bayesnet.")
     variant = method.partition(":")[2] or "published"
     return PrivBayes(variant=variant, score=score, **promise)  # type: ignore[arg-type]
+
+
+def _fieldgroups(groups: str | None, promise: dict[str, Any]) -> FieldGroups:
+    from .._base.errors import InputError
+    from ..synth import FieldGroups
+    from ..synth.fieldgroups.groups import parse_groups
+
+    if "epsilon" not in promise:
+        raise InputError("--method fieldgroups is a private method: give --epsilon, or use --method bayesnet.")
+    return FieldGroups(groups=parse_groups(groups) if groups else None, **promise)
 
 
 def _edge(word: str, option: str) -> tuple[str, str]:

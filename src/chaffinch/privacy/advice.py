@@ -77,7 +77,7 @@ class Expectation:
     verdict
         What the budget is enough for.
     more_epsilon
-        About how many times as much epsilon (or as many rows) the next verdict takes; None at the last.
+        About how many times as much epsilon (or as many rows) the next verdict takes; None at the last, or without rows.
     """
 
     method: str
@@ -120,14 +120,19 @@ class Advice:
     def remedies(self) -> tuple[str, ...]:
         """Sentences on what would help; none if most pairs would come through."""
         chosen = self.chosen
-        if chosen.more_epsilon is None:
+        out = []
+        if chosen.more_epsilon is not None:
+            next_one = {
+                Verdict.NOISE: "single columns",
+                Verdict.COLUMNS: "some pairs",
+                Verdict.SMALL_PAIRS: "most pairs",
+            }
+            out.append(
+                f"About {_times(chosen.more_epsilon)} times as much epsilon, or as many rows, for {next_one[chosen.verdict]} to "
+                "come through."
+            )
+        elif chosen.verdict is not Verdict.NOISE:
             return ()
-        better = {
-            Verdict.NOISE: "single columns to come through",
-            Verdict.COLUMNS: "some pairs to come through",
-            Verdict.SMALL_PAIRS: "most pairs to come through",
-        }[chosen.verdict]
-        out = [f"About {_times(chosen.more_epsilon)} times as much epsilon, or as many rows, for {better}."]
         if self.widest:
             named = listed((f"{name} ({size:,})" for name, size in self.widest), most=_WIDEST)
             side = int(chosen.largest_table**0.5)
@@ -219,10 +224,8 @@ def expect(
     errors = np.where(levels > 1, 0.4 * stds * levels / max(rows, 1e-9), 0.0)
     pairs = d * (d - 1) // 2
     cells = _pair_cells(levels) if groups is None else _grouped_cells(levels, groups)
-    if not (linked and tables):
-        useful_cells = 0.0
-    else:
-        useful_cells = min(rows / (THETA * max(table_noise, 1e-9)) if largest is None else largest, _MOST)
+    room = rows / (THETA * max(table_noise, 1e-9)) if largest is None else largest
+    useful_cells = min(room, _MOST) if linked and tables else 0.0
     useful = int((cells <= useful_cells).sum())
     typical = float(median(cells.tolist())) if len(cells) else None
     verdict = _verdict(errors, useful, pairs)
@@ -241,7 +244,7 @@ def expect(
         largest_table=int(useful_cells),
         parents=parents,
         verdict=verdict,
-        more_epsilon=_more(verdict, errors, cells, pairs, rows / THETA / max(table_noise, 1e-9)),
+        more_epsilon=_more(verdict, errors, cells, pairs, room),
     )
 
 
@@ -303,9 +306,11 @@ def _verdict(errors: NDArray[np.float64], useful: int, pairs: int) -> Verdict:
 
 
 def _more(
-    verdict: Verdict, errors: NDArray[np.float64], cells: NDArray[np.float64], pairs: int, useful_cells: float
+    verdict: Verdict, errors: NDArray[np.float64], cells: NDArray[np.float64], pairs: int, room: float
 ) -> float | None:
     """About how many times the epsilon the next verdict takes: noise falls as epsilon grows. None if there is none to reach."""
+    if not room > 0:  # no rows: no epsilon helps
+        return None
     if verdict is Verdict.NOISE:
         low, high = 1.0, max(float(errors.max()) / MOSTLY_NOISE, 1.0)
         for _ in range(60):
@@ -316,7 +321,7 @@ def _more(
     if verdict is Verdict.PAIRS or not len(cells):
         return None
     at = 0 if verdict is Verdict.COLUMNS else min((pairs - 1) // 2, len(cells) - 1)
-    factor = float(cells[at]) / max(useful_cells, 1e-9)
+    factor = float(cells[at]) / room
     return min(factor, _MOST) if factor > 1 else None
 
 

@@ -1,6 +1,7 @@
 """Synthesisers: settings that fit a model, models that draw tables."""
 
 from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
+from .fieldgroups import FieldGroups
 from .independent import Independent
 from .model_file import load_model
 from .privbayes import PrivBayes
@@ -10,6 +11,7 @@ __all__ = [
     "BayesNet",
     "BayesNetModel",
     "Evolution",
+    "FieldGroups",
     "Independent",
     "Model",
     "Network",

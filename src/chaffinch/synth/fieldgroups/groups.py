@@ -16,6 +16,7 @@ from ...table.schema import Schema
 
 __all__ = [
     "Group",
+    "chance_distance",
     "check_groups",
     "clear_of",
     "merged_groups",
@@ -30,6 +31,10 @@ Margin = NDArray[np.float64]
 
 MOST_LEARNT_CELLS = 1 << 18
 """Cells beyond which columns are not grouped by learning; groups that are told may have `MOST_CELLS`."""
+
+
+MOST_LOST = 0.5
+"""The share of records that a learnt group may be expected to lose."""
 
 
 def parse_groups(text: str) -> tuple[Group, ...]:
@@ -107,6 +112,23 @@ def usable_pairs(sizes: Sequence[int], rows: int, epsilon: float, l1: int) -> li
     return [(i, j) for i, j in combinations(range(len(sizes)), 2) if sizes[i] * sizes[j] <= most]
 
 
+def chance_distance(model: Margin, stds: tuple[float, float]) -> float:
+    """Return about how far a pair of independent columns is from the product of its noisy columns, in records.
+
+    Counts of independent columns scatter around the product with a variance of about the count; the noise of the columns, of
+    standard deviations `stds`, moves the product. Half the L1 distance is then 0.4 times the sum of deviations.
+
+    Examples
+    --------
+    >>> chance_distance(np.full((2, 2), 100.0), (0.0, 0.0))
+    16.0
+    """
+    total = max(float(model.sum()), 1e-300)
+    rows, columns = model.sum(axis=1, keepdims=True) / total, model.sum(axis=0, keepdims=True) / total
+    variance = model + (stds[0] * columns) ** 2 + (stds[1] * rows) ** 2
+    return 0.4 * float(np.sqrt(variance).sum())
+
+
 @dataclass(frozen=True)
 class _Costs:
     """What the table of a group would lose to noise and to the threshold, in records."""
@@ -145,7 +167,8 @@ def merged_groups(
 
     Two groups are at least as far from independence as any pair across them (summing out columns lowers the distance), so the
     pair's noisy distance is what a joint table wins; it must also exceed `clear`, which noise alone seldom does. It costs what
-    the larger table loses beyond the two smaller ones. Fewer groups have less noise each, so passes go on while some join.
+    the larger table loses beyond the two smaller ones, and that may be no more than half of all records. Fewer groups have less
+    noise each, so passes go on while some join.
     """
     total = float(margins[0].sum()) if margins else 0.0
     group_of = {c: [c] for c in range(len(margins))}
@@ -160,7 +183,8 @@ def merged_groups(
                 continue
             n_groups = len({id(group) for group in group_of.values()})
             apart = costs.of(first, n_groups) + costs.of(second, n_groups)
-            if distances[i] > costs.of([*first, *second], n_groups - 1) - apart:
+            together = costs.of([*first, *second], n_groups - 1)
+            if together <= MOST_LOST * total and distances[i] > together - apart:
                 first += second
                 group_of.update(dict.fromkeys(second, first))
                 joined = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ...counts.marginal import Marginal
 from ...privacy.counter import NoisyTable, PrivateCounter
+from ..bayesnet.private.estimate import margins_of
 from ..bayesnet.private.shares import parts_of
 from ..noisy import nonnegative
-from .groups import Group, clear_of, merged_groups, threshold_of
+from .groups import Group, chance_distance, clear_of, merged_groups, threshold_of
 from .split import Split
 
 __all__ = ["Empty", "cut", "learnt_groups", "measured_columns", "tables_of"]
@@ -24,34 +25,41 @@ SPARSE = 1 << 12
 """Cells beyond which the cells that are left after the threshold are held as a list."""
 
 
-def measured_columns(counter: PrivateCounter, split: Split) -> list[Margin]:
-    """Return all single columns, without negative counts and of one total of at least 1."""
+def measured_columns(counter: PrivateCounter, split: Split) -> tuple[list[Margin], list[float]]:
+    """Return all single columns, without negative counts and of one total of at least 1; and the deviations of their noise."""
     names = counter.schema.names
     amounts = (split.columns * parts_of(counter.schema.sizes, pure=True) * (1 - 1e-12)).tolist()
     noisy = counter.tables([(name,) for name in names], amounts, why="groups")
-    weights = [1 / (table.n_cells * max(table.std, 1e-9) ** 2) for table in noisy]
-    sums = [float(table.counts.sum(dtype=np.float64)) for table in noisy]
-    total = max(1.0, sum(w * s for w, s in zip(weights, sums, strict=True)) / sum(weights))
-    out = []
-    for table, found in zip(noisy, sums, strict=True):
-        shifted = nonnegative(table.counts.astype(np.float64) + (total - found) / table.n_cells)
-        # Of huge noise rounding may leave nothing: even then.
-        out.append(shifted if shifted.sum() > 0 else np.full(table.n_cells, total / table.n_cells))
-    return out
+    stds = [table.std for table in noisy]
+    margins, _ = margins_of([table.counts.astype(np.float64) for table in noisy], stds)
+    return margins, stds
 
 
 def learnt_groups(
-    counter: PrivateCounter, split: Split, margins: Sequence[Margin], *, factor: float
+    counter: PrivateCounter, split: Split, margins: Sequence[Margin], stds: Sequence[float], *, factor: float
 ) -> tuple[Group, ...]:
-    """Return groups learnt from one query: how far each pair is from the product of its noisy columns."""
+    """Return groups learnt from one query: how far each pair is from the product of its noisy columns, beyond what chance does."""
     names = counter.schema.names
     total = float(margins[0].sum())
-    models = (np.outer(margins[i], margins[j]) / total for i, j in split.pairs)
+    chance: list[float] = []
+
+    def models() -> Iterator[Margin]:
+        for i, j in split.pairs:
+            model = np.outer(margins[i], margins[j]) / total
+            chance.append(chance_distance(model, (stds[i], stds[j])))
+            yield model
+
     cliques = [(names[i], names[j]) for i, j in split.pairs]
-    distances, std = counter.distances(cliques, models, split.distances * (1 - 1e-12), why="groups")
-    clear = clear_of(len(split.pairs), std / 2**0.5)
-    left = counter.ledger.left
-    made = merged_groups(split.pairs, distances, clear, margins, epsilon=left, l1=counter.unit.l1, factor=factor)
+    distances, std = counter.distances(cliques, models(), split.distances * (1 - 1e-12), why="groups")
+    made = merged_groups(
+        split.pairs,
+        distances - np.array(chance),
+        clear_of(len(split.pairs), std / 2**0.5),
+        margins,
+        epsilon=counter.ledger.left,
+        l1=counter.unit.l1,
+        factor=factor,
+    )
     return tuple(tuple(names[c] for c in group) for group in made)
 
 

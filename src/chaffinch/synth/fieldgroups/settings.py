@@ -129,9 +129,9 @@ class FieldGroups:
             columns: dict[str, Margin] = {}
             if split.learnt:
                 progress("learning groups", -1)
-                margins = measured_columns(counter, split)
+                margins, stds = measured_columns(counter, split)
                 columns = dict(zip(schema.names, margins, strict=True))
-                groups = learnt_groups(counter, split, margins, factor=self.threshold)
+                groups = learnt_groups(counter, split, margins, stds, factor=self.threshold)
             progress("measuring groups", -1)
             each = counter.ledger.left / len(groups) * (1 - 1e-12)
             noisy = counter.tables(groups, [each] * len(groups), why="tables")

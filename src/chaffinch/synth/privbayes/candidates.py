@@ -38,7 +38,7 @@ def degree(rows: int, epsilon: float, d: int, *, l1: int, theta: float) -> int:
     Examples
     --------
     >>> degree(21_574, 0.7, 16, l1=2, theta=4), degree(100, 0.1, 16, l1=2, theta=4)
-    (5, 0)
+    (6, 0)
     """
     useful = [
         k
@@ -60,8 +60,7 @@ def exact_candidates(
     if every * len(left) <= most:
         return [(child, tuple(sorted(chosen))) for child in left for chosen in combinations(placed, width)]
     each = max(1, most // len(left))
-    drawn = [(child, _draw(placed, width, rng)) for child in left for _ in range(each)]
-    return list(dict.fromkeys(drawn))
+    return [(child, chosen) for child in left for chosen in dict.fromkeys(_drawn(placed, width, each, rng))]
 
 
 def maximal_candidates(
@@ -141,5 +140,12 @@ def _enumerate(order: Sequence[int], sizes: Sequence[int], cells: float, most: i
     return found
 
 
-def _draw(columns: Sequence[int], width: int, rng: np.random.Generator) -> Columns:
-    return tuple(sorted(rng.choice(np.asarray(columns), size=width, replace=False).tolist()))
+def _drawn(columns: Sequence[int], width: int, many: int, rng: np.random.Generator) -> list[Columns]:
+    """Sets of columns drawn at random: where the smallest of as many uniform numbers as there are columns stand."""
+    out: list[Columns] = []
+    some = max(1, (1 << 20) // len(columns))  # rows of numbers held at a time
+    for start in range(0, many, some):
+        numbers = rng.random((min(some, many - start), len(columns)))
+        places = np.argpartition(numbers, width - 1, axis=1)[:, :width]
+        out += map(tuple, np.sort(np.asarray(columns)[places], axis=1).tolist())
+    return out

@@ -54,7 +54,9 @@ def shrunk(noisy: Table, model: Table, std: float) -> Table:
     """
     gap = noisy - model
     spread = max(float((gap**2).sum()) - gap.size * std**2, 0.0) / max(float(model.sum()), 1.0)
-    weight = spread * model / (spread * model + std**2) if spread > 0 else np.zeros_like(model)
+    varying = spread * model
+    both = varying + std**2  # 0 where nothing is expected and, at a huge epsilon, noise is below what a double holds
+    weight = np.divide(varying, both, out=np.zeros_like(both), where=both > 0)
     weight = np.where(np.abs(gap) > _CERTAIN * std, 1.0, weight)
     return np.maximum(model + weight * gap, 0.0)
 

@@ -53,6 +53,7 @@ class _Known:
     """What has been released so far: single columns, their total, and estimated tables of pairs and triples."""
 
     margins: list[Counts]
+    stds: list[float]
     total: float
     tables: dict[Clique, Counts] = field(default_factory=dict)
 
@@ -122,7 +123,7 @@ def _margins(counter: PrivateCounter, shares: Shares) -> _Known:
     amounts = (shares.margins * parts_of(sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
     noisy = counter.tables([(name,) for name in names], amounts, why="single columns")
     margins, total = margins_of([t.counts.astype(np.float64) for t in noisy], [t.std for t in noisy])
-    return _Known(margins, total)
+    return _Known(margins, [t.std for t in noisy], total)
 
 
 def _learn(
@@ -152,12 +153,8 @@ def _learn(
 
 def _gaps(counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known) -> Gaps:
     """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
-    sizes = counter.schema.sizes
-    pairs = possible_pairs(rules, sizes)
-    if not rules.allowed.all():
-        free = Rules(rules.names, rules.most, ~np.eye(rules.d, dtype=bool), rules.required, rules.blocks)
-        pairs = possible_pairs(free, sizes)
-    candidates = Candidates(pairs, known.margins, known.total)
+    pairs = possible_pairs(counter.schema.sizes)
+    candidates = Candidates(pairs, known.margins, known.stds, known.total)
     return measured_gaps(counter, candidates, shares.distances, "what is worth measuring")
 
 
@@ -168,7 +165,7 @@ def _interactions(
     triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
     if not triples:
         return []
-    candidates = Candidates(triples, known.margins, known.total)
+    candidates = Candidates(triples, known.margins, known.stds, known.total)
     gaps = measured_gaps(counter, candidates, shares.triples, "what is worth measuring")
     of_pair = {pair: max(float(v), 0.0) for pair, v in zip(pairs.cliques, pairs.values, strict=True)}
     beyond = np.array(

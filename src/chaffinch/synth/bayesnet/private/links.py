@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from math import log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,19 +28,33 @@ Clique = tuple[int, ...]
 
 @dataclass
 class Candidates:
-    """Cliques, and what they would be if their columns were independent."""
+    """Cliques, and what they would be if their columns were independent; `stds` is the noise of a cell of each single column."""
 
     cliques: Sequence[Clique]
     margins: Sequence[Table]
+    stds: Sequence[float]
     total: float
     curves: list[NDArray[np.float64]] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
 
     def models(self) -> Iterator[Table]:
         """Yield the model of each clique, noting how wrong a measurement of it would be at every level of noise."""
         for clique in self.cliques:
             table = product_of(clique, self.margins, self.total)
             self.curves.append(error_curve(table))
+            self.chances.append(self._chance(clique, table))
             yield table
+
+    def _chance(self, clique: Clique, model: Table) -> float:
+        """How far independent columns would seem to be from the model, because the model's columns are noisy themselves."""
+        squared = np.zeros_like(model)
+        for axis, c in enumerate(clique):
+            shape = [-1 if a == axis else 1 for a in range(len(clique))]
+            held = np.maximum(
+                self.margins[c], self.stds[c]
+            )  # a cell cannot be wrong by more than it holds, or may hold
+            squared += (model * (self.stds[c] / held).reshape(shape)) ** 2
+        return float(0.4 * np.sqrt(squared).sum())
 
 
 def product_of(clique: Clique, margins: Sequence[Table], total: float) -> Table:
@@ -68,13 +83,15 @@ class Gaps:
         """The gain below which noise may have made it."""
         return _CLEAR * self.std
 
+    @property
+    def certain(self) -> float:
+        """The gain that hardly any of all the noises reaches: for what should be there only if it is there for sure."""
+        return (1 + (2 * log(max(len(self.cliques), 1))) ** 0.5) * self.std
 
-def possible_pairs(rules: Rules, sizes: Sequence[int]) -> list[Clique]:
-    """Return the pairs that the rules allow to be linked and that are small enough to be measured."""
-    linkable = rules.allowed | rules.allowed.T
-    return [
-        (i, j) for i, j in combinations(range(rules.d), 2) if linkable[i, j] and sizes[i] * sizes[j] <= MOST_PAIR_CELLS
-    ]
+
+def possible_pairs(sizes: Sequence[int]) -> list[Clique]:
+    """Return the pairs that are small enough to be measured."""
+    return [pair for pair in combinations(range(len(sizes)), 2) if cells_of(sizes, pair) <= MOST_PAIR_CELLS]
 
 
 def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> list[Clique]:
@@ -95,20 +112,22 @@ def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> 
 
 
 def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float, why: str) -> Gaps:
-    """Return the noisy distances of all candidates from their model: one query for all."""
+    """Return the noisy distances of all candidates from their model, less what the model's own noise makes: one query for all."""
     names = counter.schema.names
     cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
     values, std = counter.distances(cliques, candidates.models(), amount, why=why)
-    return Gaps(candidates.cliques, values, std, candidates.curves)
+    # Dependence and the noise of the model add up in each cell like independent deviations.
+    beyond = np.sqrt(np.maximum(np.maximum(values, 0.0) ** 2 - np.array(candidates.chances) ** 2, 0.0))
+    return Gaps(candidates.cliques, beyond, std, candidates.curves)
 
 
 def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> list[Clique]:
-    """Return the cliques worth measuring if an amount were for them alone, best first."""
+    """Return the cliques that are for sure worth measuring, if an amount were for them alone, best first."""
     chosen: list[int] = []
     for _ in range(4):  # fewer tables have less noise each: settle the number
         sigma = std_of(amount / max(len(chosen) or most, 1), counter.unit, pure=counter.pure)
         gains = [gaps.gain(i, sigma) for i in range(len(gaps.cliques))]
-        ranked = sorted((i for i, gain in enumerate(gains) if gain > gaps.clear), key=lambda i: (-gains[i], i))
+        ranked = sorted((i for i, gain in enumerate(gains) if gain > gaps.certain), key=lambda i: (-gains[i], i))
         chosen = ranked[:most]
     return [gaps.cliques[i] for i in chosen]
 

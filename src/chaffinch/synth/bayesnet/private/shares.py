@@ -17,8 +17,8 @@ from ....privacy.relation import Unit
 
 __all__ = ["Shares", "parts_of", "shares_of", "std_of"]
 
-DISTANCES = 0.04
-TRIPLES = 0.02
+DISTANCES = 0.06
+TRIPLES = 0.01
 
 
 @dataclass(frozen=True)
