@@ -190,7 +190,7 @@ class Project:
             if seeded and current.epsilon is not None and not allow_test_only:
                 raise PrivacyError(
                     f"The project ledger of '{current.data}' has a limit, and this fit is test-only: noise from a seed protects "
-                    "nothing. Fit without a seed, or pass allow_test_only=True if nothing made from it will leave."
+                    "nothing. Fit without a seed, or without the ledger if nothing made from it will leave."
                 )
             after = replace(current, releases=(*current.releases, release))
             if not seeded:

@@ -10,6 +10,7 @@ from typing import Any
 from markupsafe import Markup
 
 from .measures import measures_of
+from .promise import promise_of
 from .sections import Block, Details, Figure, Listing, Paragraph, Section, Table
 from .words import is_number, number, percent, shown
 
@@ -22,10 +23,12 @@ MOST_LISTED = 500
 
 
 def header(report: Data) -> tuple[tuple[str, str], ...]:
-    """Return what a reader must know first: the tables, the label, the seed, versions and date."""
+    """Return what a reader must know first: what is promised, the tables, the label, the seed, versions and date."""
     about, run = report.get("about") or {}, report.get("run") or {}
     seed = about.get("seed")
+    promise = promise_of(report.get("synthesis"))
     facts = [
+        *([("Promise", promise.line)] if promise is not None else []),
         ("Original", _table(about.get("original") or {})),
         ("Synthetic", _table(about.get("synthetic") or {})),
         (
@@ -72,7 +75,10 @@ def synthesis_section(account: Data | None, picture: Markup | None) -> Section |
         strengths = network.get("strengths") or [None] * len(edges)
         listed = list(zip(edges, strengths, strict=False))[:MOST_LISTED]
         found = tuple((shown(a, 40), shown(b, 40), number(s)) for (a, b), s in listed)
-        table = Table("Edges of the network", ("From", "To", "Mutual information (nats)"), found, frozenset({2}))
+        told = (
+            "Mutual information (nats, from released tables)" if network.get("privacy") else "Mutual information (nats)"
+        )
+        table = Table("Edges of the network", ("From", "To", told), found, frozenset({2}))
         blocks.append(Figure("fig-network", "The network that was learnt", (picture,), table))
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 

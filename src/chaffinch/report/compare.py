@@ -13,6 +13,7 @@ from .heatmap import Matrices
 from .measures import Measure, measures_of
 from .risk import risk_about
 from .risk_words import attack_words
+from .two_promises import promise_notes, promise_rows
 from .words import is_number, number, shown
 
 __all__ = ["Comparison", "compare"]
@@ -33,7 +34,7 @@ def compare(a: Data, b: Data) -> Comparison:
     """Return two reports side by side: the JSON of `chaffinch utility`, `risk` or `release`, of tables with the same columns.
 
     Values whose intervals overlap cannot be told apart. Numbers made with other settings, other levels or another label are
-    shown, but neither is called better.
+    shown, but neither is called better. Promises of privacy stand side by side, with a note where they are different ones.
 
     Raises
     ------
@@ -41,6 +42,7 @@ def compare(a: Data, b: Data) -> Comparison:
         If one of the two is something else, or their columns differ.
     """
     first, second = _study(a, "A"), _study(b, "B")
+    made = a.get("synthesis"), b.get("synthesis")
     _check_columns(first, second)
     settings = tuple(_settings(first, second))
     levels = _other_levels(first, second)
@@ -49,6 +51,7 @@ def compare(a: Data, b: Data) -> Comparison:
     return Comparison(
         (_name(first, a), _name(second, b)), rows, _columns(first, second), _pairs(first, second), settings,
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
+        promise_rows(*made), tuple(promise_notes(*made)),
     )  # fmt: skip
 
 

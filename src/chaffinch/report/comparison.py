@@ -36,6 +36,10 @@ class Comparison:
     attacks
         For each attack that both reports have both values, intervals and excesses, the difference B less A, and which is `safer`, in the
         words of `measures`.
+    promises
+        What is promised in A and in B, row by row in words; none where neither table came with an account of privacy.
+    promise_notes
+        Where these are different promises, or none at all: what to know before any number is compared.
     """
 
     names: tuple[str, str]
@@ -45,6 +49,8 @@ class Comparison:
     settings: tuple[dict[str, Any], ...]
     notes: tuple[str, ...]
     attacks: tuple[dict[str, Any], ...] = ()
+    promises: tuple[dict[str, Any], ...] = ()
+    promise_notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data: `chaffinch-comparison`, version 1."""
@@ -55,9 +61,10 @@ class Comparison:
             "B": self.names[1],
             **{
                 key: [dict(row) for row in getattr(self, key)]
-                for key in ("measures", "columns", "pairs", "settings", "attacks")
+                for key in ("measures", "columns", "pairs", "settings", "attacks", "promises")
             },
             "notes": list(self.notes),
+            "promise_notes": list(self.promise_notes),
         }
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -72,7 +79,13 @@ class Comparison:
 
     def to_text(self) -> str:
         """Return the comparison as plain text for a terminal."""
-        parts = [f"A: {self.names[0]}\nB: {self.names[1]}", _aligned(HEAD, self.rows())]
+        parts = [f"A: {self.names[0]}\nB: {self.names[1]}"]
+        if self.promises:
+            told = [(str(r["what"]), str(r["A"]), str(r["B"])) for r in self.promises]
+            parts.append(
+                "\n".join((_aligned(("promised", "A", "B"), told), *(f"- {note}" for note in self.promise_notes)))
+            )
+        parts.append(_aligned(HEAD, self.rows()))
         if self.columns:
             rows = [(shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns[:5]]
             parts.append(_aligned(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
@@ -80,9 +93,9 @@ class Comparison:
             rows = [(_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs[:5]]
             parts.append(_aligned(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
         if self.attacks:
-            told = [_attack(row) for row in self.attacks[:MOST_SAID]]
+            found = [_attack(row) for row in self.attacks[:MOST_SAID]]
             parts.append(
-                _aligned(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), told)
+                _aligned(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), found)
             )
         said = [*self.notes, *map(_setting, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
@@ -92,7 +105,11 @@ class Comparison:
         from .page import page
 
         facts = (("A", self.names[0]), ("B", self.names[1]))
-        return page("Two reports compared", tuple(self.sections()), facts=facts)
+        seeded = [
+            side for side in "AB" for row in self.promises if row["what"] == "promise" and "TEST ONLY" in str(row[side])
+        ]
+        alarm = f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy." if seeded else ""
+        return page("Two reports compared", tuple(self.sections()), facts=facts, alarm=alarm)
 
     def _repr_html_(self) -> str:
         from .._base.html import html_table
@@ -101,6 +118,11 @@ class Comparison:
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
+        if self.promises:
+            told = tuple((str(r["what"]), str(r["A"]), str(r["B"])) for r in self.promises)
+            table = Table("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
+            notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
+            yield Section("promises", "What is promised", (*notes, table))
         numbers = frozenset({1, 2, 3, 4, 5})
         head = tuple(name[0].upper() + name[1:] for name in HEAD)
         rows: tuple[Row, ...] = tuple(

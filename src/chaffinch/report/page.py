@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
@@ -15,8 +16,9 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .about import closing_sections, header, synthesis_section
+from .promise import promise_of, promise_row, promise_section
 from .risk import risk_about, risk_facts, risk_sections, risk_verdict, risk_verdict_section
-from .sections import Section
+from .sections import Paragraph, Section
 from .utility import utility_sections, verdict_section
 from .verdict import verdict
 from .words import shown
@@ -40,6 +42,8 @@ def report_of(
     risk: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the plain data of a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
+
+    A synthesis adds a row on its promise of privacy to the verdict, also where there is none.
 
     Parameters
     ----------
@@ -73,6 +77,8 @@ def report_of(
         }
         rows += risk_verdict(risk)
         runs.append(risk.get("run") or {})
+    promise = promise_of(synthesis)
+    rows += [promise_row(promise)] if promise is not None else []
     about = study.get("about") or {} if study is not None else risk_about(risk or {})
     return {
         "format": "chaffinch-report",
@@ -96,7 +102,7 @@ def _together(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
-    """Return a report as one HTML file: verdict first, then where it is good and where it is bad, then figures.
+    """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
 
     Parameters
     ----------
@@ -122,30 +128,47 @@ def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
 
 
 def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
-    rows = report.get("verdict") or []
+    promise = promise_of(report.get("synthesis"))
+    # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
+    rows = [row for row in report.get("verdict") or [] if row.get("section") != "promise"]
     risk = report.get("risk") or {}
     told = [row for row in rows if row.get("section") == "risk"]
     others = [row for row in rows if row.get("section") != "risk"]
-    sections: list[Section] = [verdict_section(others)] if others else []
-    sections += [risk_verdict_section(told)] if told else []
+    verdicts = [verdict_section(others)] if others else []
+    verdicts += [risk_verdict_section(told)] if told else []
+    if verdicts and promise is not None:
+        line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
+        verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
+    promised = promise_section(promise)
+    sections: list[Section] = [*([promised] if promised else []), *verdicts]
     sections += utility_sections(report.get("utility") or {})
     sections += risk_sections(risk)
     made = synthesis_section(report.get("synthesis"), picture)
     sections += [made] if made else []
     sections += closing_sections(report)
-    return page(str(report.get("title") or "Report"), sections, facts=(*header(report), *risk_facts(risk)))
+    return page(
+        str(report.get("title") or "Report"), sections, facts=(*header(report), *risk_facts(risk)),
+        alarm=promise.alarm if promise else "",
+    )  # fmt: skip
 
 
-def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = ()) -> str:
+def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:
     """Return sections as one HTML file.
 
     Parameters
     ----------
     facts
         Names and words that stand below the title.
+    alarm
+        What has to be said before all else, above the title.
     """
     html = _template().render(
-        title=shown(title, 120), sections=tuple(sections), facts=facts, policy=POLICY, printed_rows=PRINTED_ROWS
+        title=shown(title, 120),
+        sections=tuple(sections),
+        facts=facts,
+        policy=POLICY,
+        printed_rows=PRINTED_ROWS,
+        alarm=alarm,
     )
     return html.translate(UNSEEN)
 

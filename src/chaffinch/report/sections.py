@@ -18,7 +18,8 @@ class Paragraph:
 
     text: str
     tone: str = ""
-    """`lead` for the sentence one reads first, `note` for small print, `code` for a command."""
+    """`lead` for the sentence one reads first, `alarm` for what must not be missed, `strong` for a name over what follows, `note` for small
+    print, `code` for a command."""
 
 
 @dataclass(frozen=True)

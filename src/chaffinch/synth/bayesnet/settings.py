@@ -213,6 +213,10 @@ class BayesNet:
         if self.delta is not None:
             check_delta(self.delta)
         Unit(self.neighbours, self.rows_per_person)
+        if self.keep:
+            raise InputError(
+                "keep copies columns of the original, which no promise can cover: leave it out, or leave out epsilon."
+            )
         if self.search == "greedy":
             raise InputError("Greedy search under a promise is PrivBayes: use PrivBayes(epsilon=...).")
         if self.score is not None or self.penalty is not None:

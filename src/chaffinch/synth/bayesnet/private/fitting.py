@@ -52,6 +52,7 @@ Clique = tuple[int, ...]
 class _Known:
     """What has been released so far: single columns, their total, and estimated tables of pairs and triples."""
 
+    raw: list[Counts]
     margins: list[Counts]
     stds: list[float]
     total: float
@@ -65,6 +66,8 @@ def fit_private(
     rng = generator(seed)
     with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
         rules = settings.rules(counter.schema.names)
+        if settings.network is not None:
+            settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
         shares = _shares(settings, counter.schema.sizes, rows, counter.ledger.left, counter.unit, counter.pure)
         progress("measuring single columns", -1)
@@ -82,7 +85,6 @@ def fit_private(
         score="distance",
         label=settings.label,
         sensitive=settings.sensitive,
-        kept=settings.keep,
         protection=noisy_protection(settings, rules, gaps, known.margins, made, known.total),
         most=settings.parents,
     )
@@ -122,8 +124,20 @@ def _margins(counter: PrivateCounter, shares: Shares) -> _Known:
     names, sizes = counter.schema.names, counter.schema.sizes
     amounts = (shares.margins * parts_of(sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
     noisy = counter.tables([(name,) for name in names], amounts, why="single columns")
-    margins, total = margins_of([t.counts.astype(np.float64) for t in noisy], [t.std for t in noisy])
-    return _Known(margins, [t.std for t in noisy], total)
+    raw, stds = [t.counts.astype(np.float64) for t in noisy], [max(t.std, 1e-9) for t in noisy]
+    margins, total = margins_of(raw, stds)
+    return _Known(raw, margins, stds, total)
+
+
+def _margins_again(counter: PrivateCounter, known: _Known) -> None:
+    """Measure single columns once more with what no link was worth, and take the mean of both, weighted by precision."""
+    amounts = (counter.ledger.left * parts_of(counter.schema.sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
+    noisy = counter.tables([(name,) for name in counter.schema.names], amounts, why="single columns, again")
+    for i, table in enumerate(noisy):
+        old, new = known.stds[i] ** -2.0, max(table.std, 1e-9) ** -2.0  # as in `_margins`: a huge epsilon leaves 0
+        known.raw[i] = (old * known.raw[i] + new * table.counts) / (old + new)
+        known.stds[i] = (old + new) ** -0.5
+    known.margins, known.total = margins_of(known.raw, known.stds)
 
 
 def _learn(
@@ -148,6 +162,8 @@ def _learn(
     cliques = [*links, *(t for t in triples if _inside(t, parents))]
     if cliques:
         _measure(counter, cliques, known)
+    elif counter.ledger.left > 0:
+        _margins_again(counter, known)
     return assemble(rules, sizes, _order(rules, parents), parents, known.margins, known.tables, rng), gaps
 
 

@@ -1,0 +1,206 @@
+"""What is promised, for a reader who has never heard of epsilon: to whom, how much, what it is not, and what was spent on it.
+
+The account that came with a synthesis is worked out anew from its charges: its words are never taken from the file. One that does
+not add up counts as none. Columns that were kept as they are come from the original cell by cell, so a table with one has no
+promise, whatever its model has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import ceil, exp
+from typing import Any
+
+from .._base.errors import InputError, listed
+from ..privacy.account import Account, account_from_dict
+from ..privacy.budget import HEAD
+from .sections import Block, Listing, Paragraph, Section, Table
+from .words import shown
+
+__all__ = ["Promise", "best_guess", "promise_of", "promise_row", "promise_section"]
+
+Data = Mapping[str, Any]
+TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
+NONE = "No formal promise: the table was made without epsilon."
+DAMAGED = "No formal promise: an account of privacy came with the table, but it does not add up or is of another version. Make the table again."
+MOST_CELL = 300
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a synthesis promises: its account if it has a sound one, columns that void it, and the words to say first.
+
+    `line` is one line that stands below the title and in the verdict; `alarm` is "" unless something has to be said loudly.
+    """
+
+    account: Account | None
+    kept: tuple[str, ...]
+    line: str
+    alarm: str = ""
+
+    @property
+    def holds(self) -> bool:
+        """Whether the synthetic table carries a promise."""
+        return self.account is not None and not self.account.test_only and not self.kept
+
+
+def promise_of(synthesis: Any) -> Promise | None:
+    """Return what a synthesis promises; None where nothing is known of how the table was made.
+
+    Parameters
+    ----------
+    synthesis
+        The account of the synthesis, as `chaffinch synth --json` writes it.
+    """
+    network = synthesis.get("network") if isinstance(synthesis, Mapping) else None
+    if not isinstance(network, Mapping) or not network:
+        return None
+    kept = tuple(shown(name, 40) for name in network.get("kept") or ())
+    if network.get("privacy") is None:
+        return Promise(None, kept, NONE)
+    try:
+        account = account_from_dict(network["privacy"])
+    except InputError:
+        return Promise(None, kept, DAMAGED, DAMAGED)
+    if account.test_only:
+        return Promise(account, kept, account.short, TEST_ONLY)
+    if kept:
+        alarm = (
+            f"NO PROMISE FOR THIS TABLE: {listed(kept, most=4)} stand in it as they are in the original, row by row. The model alone "
+            f"is private ({account.short}). Make a table without kept columns."
+        )
+        return Promise(account, kept, "NO PROMISE for this table: it holds columns of the original", alarm)
+    return Promise(account, kept, f"{account.short}; this report is not covered")
+
+
+def promise_row(promise: Promise) -> dict[str, Any]:
+    """Return the promise as a row of a report's verdict: its word is `promised`, `test only` or `no promise`."""
+    account = promise.account
+    word = "promised" if promise.holds else "test only" if account is not None and account.test_only else "no promise"
+    return {
+        "section": "promise",
+        "id": "promise",
+        "measure": "Promise of privacy",
+        "question": "How much can one record change what is released?",
+        "value": account.epsilon if account is not None and promise.holds else None,
+        "delta": account.delta if account is not None and promise.holds else None,
+        "relation": account.unit.words if account is not None and promise.holds else None,
+        "direction": "lower is safer",
+        "word": word,
+        "sentence": account.sentence if account is not None and promise.holds else promise.alarm or promise.line,
+    }
+
+
+def best_guess(epsilon: float, delta: float | None = None) -> float:
+    """Return the largest share of right guesses between two neighbouring tables that are equally likely: 0.5 is a coin, 1 is sure.
+
+    The errors p and q of any test satisfy p + e^epsilon q >= 1 - delta and the same with p and q exchanged (Wasserman and Zhou 2010; Kairouz,
+    Oh and Viswanath 2015). Their sum is least where they are equal, (1 - delta) / (1 + e^epsilon).
+
+    Examples
+    --------
+    >>> round(best_guess(1.0), 4), best_guess(1e9), round(best_guess(1e-9, 0.1), 6)
+    (0.7311, 1.0, 0.55)
+    """
+    small = exp(-epsilon)  # in this form nothing overflows
+    return 1 - (1 - (delta or 0.0)) * small / (1 + small)
+
+
+def promise_section(promise: Promise | None) -> Section | None:
+    """Return the section that says what is promised, what is not, and what was spent; None without an account."""
+    if promise is None or promise.account is None:
+        return None
+    account = promise.account
+    blocks: list[Block] = []
+    if promise.alarm:
+        blocks.append(Paragraph(promise.alarm, "alarm"))
+    if account.test_only:
+        blocks.append(Paragraph("With noise of the operating system, these settings would promise:"))
+    real = replace(account, test_only=False)
+    blocks.append(Paragraph(real.sentence, "lead"))
+    blocks.append(Listing(tuple(_meaning(real))))
+    blocks.append(Paragraph("What this is not", "strong"))
+    blocks.append(Listing(tuple(_limits(real))))
+    blocks += _spending(account)
+    return Section("promise", "What is promised", tuple(blocks))
+
+
+def _meaning(account: Account) -> Iterator[str]:
+    """What the numbers mean here, for someone who meets them for the first time."""
+    unit, epsilon, delta = account.unit, account.epsilon, account.delta
+    person = unit.rows_per_person > 1
+    whose = f"one person's rows, at most {unit.rows_per_person} of them" if person else "one record"
+    if unit.replaced:
+        told = f"Two tables are compared that differ in {whose}: exchanged for {'those of another' if person else 'any other'}."
+        task = f"which of two {'people' if person else 'records'} was in the data"
+    else:
+        told = f"Two tables are compared: one with {whose}, one without."
+        task = f"whether {'a person' if person else 'a record'} was in the data"
+    times = f"{exp(epsilon):.3g}" if epsilon < 10 else f"e^{epsilon:.6g}"
+    yield (
+        f"{told} Epsilon says how far apart the results may be: whatever is drawn, or concluded from it, is at most about {times} times as "
+        "likely from the one as from the other. Smaller is stronger; at 0 the result would tell nothing of the data."
+    )
+    if delta is not None:
+        odds = f" (about 1 in {1 / delta:,.0f})" if delta < 0.1 else ""
+        yield f"Delta is a chance on top, at most {delta:.6g}{odds}, for results to which that limit does not apply."
+    share = ceil(1000 * best_guess(epsilon, delta) - 1e-9) / 10  # rounded up: it is a limit
+    yield (
+        f"In other words: someone who knows everything else, and guesses {task}, both being equally likely, is right in at "
+        f"most {min(share, 100.0):.1f}".removesuffix(".0")
+        + "\xa0% of cases. A coin is right in 50\xa0%."
+    )
+    yield _whose(account)
+
+
+def _whose(account: Account) -> str:
+    unit, declared = account.unit, account.rows_how == "declared"
+    if unit.rows_per_person > 1:
+        who = (
+            f"Each person is protected with up to {unit.rows_per_person} rows. Where the table has an identifier of people, further rows of "
+            f"a person were left out; where it has none, any {unit.rows_per_person} rows together are protected, and no more."
+        )
+    else:
+        who = "Each record is protected by itself. Where one person has several records, the promise is for each of them, not for the person."
+    if unit.replaced and unit.rows_per_person == 1:
+        return f"{who} The number of records is public."
+    return f"{who} The number of rows was {'declared as public' if declared else 'measured with noise, as part of the promise'}."
+
+
+def _limits(account: Account) -> Iterator[str]:
+    yield (
+        "It covers the synthetic table and the model, whatever is done with them. It does not cover this report: its figures are computed on "
+        "the real data, without noise, and no budget is spent on them. Keep this report inside, as confidential as the data."
+    )
+    whom = "records" if account.unit.rows_per_person == 1 else "people"
+    yield (
+        f"It is not a promise about groups. For a family of three {whom} epsilon is three times as large"
+        f"{'' if account.delta is None else ', and delta grows even more'}."
+    )
+    yield (
+        "It does not keep anyone from learning about a person what holds for everybody like that person: such a conclusion is nearly the same with "
+        "and without the person's data."
+    )
+    yield (
+        "It is not the whole if the same data are released again, in whatever form: budgets add up. A project ledger (--ledger) keeps the sum."
+    )
+    yield (
+        "It takes the declared schema as public. Columns, levels, bounds or settings that were chosen by looking at the real data are not paid "
+        "for here, nor is the choice of one of several results by figures such as those below."
+    )
+
+
+def _spending(account: Account) -> Iterator[Block]:
+    budget, (epsilon, delta) = account.budget, account.spent_promise
+    rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
+    if rows:
+        head = tuple(name[0].upper() + name[1:] for name in HEAD)
+        yield Table("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
+    left = account.unspent
+    unspent = f"{budget.currency} {left:.4g} was not spent" if left > 1e-6 * budget.total else "nothing is left"
+    at = f" at delta {delta:.6g}" if delta else ""
+    yield Paragraph(
+        f"Spent: {budget.currency} {account.spent:.4g} of {budget.total:.4g}, which is epsilon {epsilon:.4g}{at}; {unspent}. "
+        f"{account.conversion} Noise: {account.noise_source}."
+    )
