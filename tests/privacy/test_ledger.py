@@ -231,7 +231,7 @@ def test_an_account_in_words():
     assert delta == pytest.approx(8e-10 + 1e-10)
     assert [row[:4] for row in account.rows_table()] == [
         ("levels of town", "1", "rho 0.00125, delta 1e-10", "rho 0.00125, delta 1e-10"),
-        ("table of age, table of sex, table of age, sex", "3", "rho 0.002", "rho 0.006"),
+        ("3 tables: age, sex, age × sex", "3", "rho 0.002", "rho 0.006"),
     ]
     assert "<caption>Differentially private" in account._repr_html_()
     assert "A delta of 2e-10 is kept" in account.conversion
@@ -242,6 +242,70 @@ def test_an_account_in_words():
     huge = Ledger(Budget(1e6), UNIT).account(test_only=False, rows=1, rows_how="measured")
     assert "e^1e+06 times" in huge.sentence
     assert huge.spent_promise == (0.0, 0.0)
+
+
+def many() -> Account:
+    """An account as a private network leaves it: many charges, each a little different."""
+    ledger = Ledger(Budget(1.0, 1e-6), UNIT)
+    for i in range(15):
+        noise = f"standard deviation {20 + i / 4:.4g}"
+        ledger.charge(Charge(f"table of c{i}", "single columns", rho=0.0001 + i * 1e-5, mechanism="G", noise=noise))
+    for n, rho in ((105, 0.001), (1455, 0.0005)):
+        what = f"distances of {n:,} tables from the model"
+        ledger.charge(Charge(what, "what is worth measuring", rho=rho, mechanism="G", noise=f"standard deviation {n}"))
+    for n in (9, 1200, 12):
+        score = f"score R on counts, sensitivity {n / 10}"
+        ledger.charge(Charge(f"choice of one of {n:,} families", "structure", rho=0.0002, mechanism="E", noise=score))
+    for i in range(20):
+        noise = f"standard deviation {9 + i}" if i else "as it came"
+        ledger.charge(Charge(f"table of c{i}, c{i + 1}", "links", rho=0.0003 + i * 1e-6, mechanism="G", noise=noise))
+    return ledger.account(test_only=False, rows=1000, rows_how="declared")
+
+
+def test_many_charges_make_a_few_rows():
+    account = many()
+    assert account.rows_table() == [
+        ("15 tables of single columns: c0, c1, c2, c3 and 11 more", "15", "rho 0.0001 to 0.00024", "rho 0.00255",
+         "G, standard deviation 20 to 23.5", "single columns"),
+        ("distances of 105 and 1,455 tables from the model", "2", "rho 0.0005 to 0.001", "rho 0.0015",
+         "G, standard deviation 105 to 1455", "what is worth measuring"),
+        ("choice of one of 9 to 1,200 families", "3", "rho 0.0002", "rho 0.0006",
+         "E, score R on counts, sensitivity 0.9 to 120.0", "structure"),
+        ("20 tables: c0 × c1, c1 × c2, c2 × c3, c3 × c4 and 16 more", "20", "rho 0.0003 to 0.000319", "rho 0.00619",
+         "G", "links"),
+    ]  # fmt: skip
+    assert len(account.to_dict()["charges"]) == 40  # all of them stay in the plain data
+
+
+def test_what_was_discovered_shares_rows_by_kind():
+    ledger = Ledger(Budget(1.0, 1e-6, "pure"), UNIT)
+    for name, delta in (("a", 1e-8), ("b", 2e-8)):
+        ledger.charge(Charge(f"levels of '{name}'", "discover", epsilon=0.1, delta=delta, mechanism="L", noise=""))
+    ledger.charge(Charge("bounds of 'x'", "discover", epsilon=0.1, mechanism="L", noise=""))
+    ledger.charge(Charge("number of rows", "rows", epsilon=0.1, mechanism="L", noise="scale 1"))
+    account = ledger.account(test_only=False, rows=1, rows_how="measured")
+    assert account.rows_table() == [
+        ("levels of 'a', 'b'", "2", "epsilon 0.1, delta 1e-08 to 2e-08", "epsilon 0.2, delta 3e-08", "L", "discover"),
+        ("bounds of 'x'", "1", "epsilon 0.1", "epsilon 0.1", "L", "discover"),
+        ("number of rows", "1", "epsilon 0.1", "epsilon 0.1", "L, scale 1", "rows"),
+    ]
+
+
+words = st.sampled_from(
+    ["table of a", "table of a, b", "choice of one of 3 families", "choice of x", "y", "levels of 'z'"]
+)
+noises = st.sampled_from(["", "scale 2", "scale 1e-300", "standard deviation 3.", "1,000", "x9"])
+
+
+@given(st.lists(st.tuples(words, noises, st.floats(1e-6, 0.01), st.sampled_from("ab")), max_size=30))
+@settings(deadline=None)
+def test_rows_lose_no_charge_and_no_cost(asked):
+    charges = tuple(Charge(what, why, epsilon=cost, mechanism="m", noise=n) for what, n, cost, why in asked)
+    account = Account(Budget(1.0), UNIT, charges, test_only=False, rows=1, rows_how="measured")
+    rows = account.rows_table()
+    assert sum(int(row[1]) for row in rows) == len(charges)
+    told = sum(float(row[3].removeprefix("epsilon ")) for row in rows)
+    assert told == pytest.approx(sum(c.epsilon for c in charges), rel=1e-3)  # four digits are shown
 
 
 def test_names_of_columns_cannot_write_to_a_terminal():

@@ -8,6 +8,9 @@ import json
 import pytest
 
 import chaffinch
+from chaffinch.privacy.account import Account
+from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.relation import Unit
 from chaffinch.report.compare import compare
 from chaffinch.report.page import report_of
 
@@ -175,3 +178,87 @@ def test_plain_data_text_and_page(study_of):
     assert html.count("<table>") == 3
     assert "&lt;script&gt;" in html
     assert found._repr_html_().count("<tr>") == 15
+
+
+# Promises.
+
+
+def promised(epsilon=1.0, delta=None, neighbours="add-remove", rows_per_person=1, *, test_only=False, **network):
+    cost = {"epsilon": 0.01} if delta is None else {"rho": 1e-4}
+    charge = Charge("table of a", "tables", **cost, mechanism="noise", noise="")
+    unit = Unit(neighbours, rows_per_person)
+    told = Account(Budget(epsilon, delta), unit, (charge,), test_only=test_only, rows=9, rows_how="declared")
+    made = {"network": {"method": "m", "privacy": told.to_dict(), **network}}
+    return report_of(study(mu=value(0.1)), title="t", synthesis=json.loads(json.dumps(made)))
+
+
+UNPROMISED = report_of(study(mu=value(0.1)), title="t", synthesis={"network": {"method": "m"}})
+LESS = "A table that promises less can come nearer to the original for that reason alone."
+TWICE = "An epsilon under add-remove implies twice that epsilon under replace-one, not the other way round: "
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "notes"),
+    [
+        (promised(), promised(), ()),
+        (promised(1.0), promised(2.0), (f"The promises differ in epsilon: 1 in A, 2 in B; smaller is stronger. {LESS}",)),
+        (promised(), promised(neighbours="replace-one"), (
+            f"Both say epsilon 1, but these are different promises: add or remove one record in A, replace one record in B. {LESS}",
+            f"{TWICE}A promises epsilon 2 if one is replaced.",
+        )),
+        # (e^1 + 1) * 1e-6 = 3.72e-6, by the two steps of group privacy.
+        (promised(2.0, 1e-6, "replace-one"), promised(1.0, 1e-6), (
+            f"These are different promises: epsilon 2 in A, 1 in B; replace one record in A, add or remove one record in B. {LESS}",
+            f"{TWICE}B promises epsilon 2 at delta 3.72e-06 if one is replaced.",
+        )),
+        (promised(), promised(rows_per_person=3), (
+            "Both say epsilon 1, but these are different promises: add or remove one record in A, add or remove one person (at most 3 "
+            f"rows each) in B. {LESS}",
+        )),
+        (promised(), promised(delta=1e-6), (
+            f"Both say epsilon 1, but these are different promises: delta none in A, 1e-06 in B, and smaller is stronger. {LESS}",
+        )),
+        (promised(800.0, 1e-6), promised(800.0, 1e-6, "replace-one"), (
+            f"Both say epsilon 800, but these are different promises: add or remove one record in A, replace one record in B. {LESS}",
+            f"{TWICE}A promises epsilon 1600, with a delta that means nothing if one is replaced.",
+        )),
+        (UNPROMISED, promised(), (f"B carries a promise of privacy, A no promise. {LESS}",)),
+        (promised(), study(mu=value(0.1)), (f"A carries a promise of privacy, B none that is known. {LESS}",)),
+    ],
+)  # fmt: skip
+def test_different_promises_are_called_so(one, other, notes):
+    found = compare(one, other)
+    assert found.promise_notes == notes
+    assert [row["what"] for row in found.promises] == [
+        "promise", "epsilon", "delta", "neighbours", "rows per person", "noise",
+    ]  # fmt: skip
+    assert all(row["same"] == (row["A"] == row["B"]) for row in found.promises)
+    for told in (found.to_text(), found.to_html().replace("&#39;", "'")):
+        assert all(note in told for note in notes)
+    assert json.loads(json.dumps(found.to_dict()))["promises"] == list(found.promises)
+    assert 'class="alarm"' not in found.to_html()
+
+
+def test_test_only_is_flagged_before_all_else():
+    found = compare(promised(test_only=True), promised())
+    assert found.promise_notes[0].startswith("A: TEST ONLY: the noise was drawn from a seed")
+    html = found.to_html()
+    assert html.index("TEST ONLY: A. Seeded noise carries no promise") < html.index("<h1>")
+    assert "TEST ONLY, no privacy" in found.to_text()
+    both = compare(promised(test_only=True), promised(test_only=True)).to_html()
+    assert "TEST ONLY: A and B." in both
+
+
+def test_kept_columns_and_damaged_accounts_are_no_promise():
+    broken = copy.deepcopy(promised())
+    broken["synthesis"]["network"]["privacy"]["epsilon"] = 0.001
+    for other, told in ((promised(kept=["a"]), "B: NO PROMISE FOR THIS TABLE: a"), (broken, "B: No formal promise")):
+        notes = compare(promised(), other).promise_notes
+        assert notes[0].startswith(told)
+        assert notes[1] == f"A carries a promise of privacy, B no promise. {LESS}"
+
+
+def test_reports_without_promises_say_nothing_of_them():
+    found = compare(UNPROMISED, study(mu=value(0.1)))
+    assert found.promises == found.promise_notes == ()
+    assert "promise" not in found.to_text()

@@ -72,9 +72,10 @@ def show_account(screen: Console, account: Account) -> None:
     epsilon, delta = account.spent_promise
     at = f" at delta {delta:.6g}" if delta else ""
     currency = account.budget.currency
+    dust = account.unspent < 1e-6 * account.budget.total  # from rounding
     screen.print(
         f"Spent {currency} {account.spent:.6g} of {account.budget.total:.6g}, which is epsilon {epsilon:.6g}{at}; "
-        f"unspent {currency} {account.unspent:.6g}.",
+        f"unspent {currency} {0.0 if dust else account.unspent:.6g}.",
         markup=False,
     )
     screen.print(account.conversion, markup=False)

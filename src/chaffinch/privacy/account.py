@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, fields
-from math import exp, fsum, isclose, isfinite
+from math import ceil, exp, floor, fsum, isclose, isfinite, log10
 from typing import Any, Literal
 
 from .._base.errors import ChaffinchError, InputError, listed, unknown_name
@@ -90,7 +90,7 @@ class Account:
         if self.test_only:
             return "TEST ONLY: the noise was drawn from a seed, so this carries no promise of privacy."
         epsilon, delta = self.epsilon, self.delta
-        times = f"{exp(epsilon):.3g}" if epsilon < 10 else f"e^{epsilon:.6g}"
+        times = _rounded_up(exp(epsilon)) if epsilon < 10 else f"e^{epsilon:.6g}"
         name, more = (
             (f"epsilon {epsilon:.6g}", "")
             if delta is None
@@ -209,6 +209,12 @@ def _range(found: Sequence[str], joined: str) -> str:
     """Numbers as they were written: the one, or the smallest and the largest."""
     distinct = sorted(set(found), key=lambda text: float(text.replace(",", "")))
     return distinct[0] if len(distinct) == 1 else f"{distinct[0]} {joined} {distinct[-1]}"
+
+
+def _rounded_up(value: float) -> str:
+    """A number in three digits, never below it."""
+    step = 10.0 ** (floor(log10(value)) - 2)
+    return f"{ceil(value / step - 1e-9) * step:.6g}"
 
 
 def account_from_dict(data: object) -> Account:

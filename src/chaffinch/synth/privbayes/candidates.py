@@ -17,19 +17,23 @@ __all__ = ["degree", "exact_candidates", "maximal_candidates", "maximal_sets", "
 
 Columns = tuple[int, ...]
 
+MOST_CELLS = 1 << 22
+"""Cells of all measured tables together, where usefulness alone would allow more."""
+
 
 def useful_cells(rows: int, epsilon: float, *, tables: int, l1: int, theta: float) -> float:
     """Return the most cells a table may have to be theta-useful.
 
     The mean count of a cell, rows / cells, must be at least theta times the scale of its noise, l1 tables / epsilon. For
-    replace-one (l1 = 2) and d tables this is the published bound n epsilon / (2 d theta).
+    replace-one (l1 = 2) and d tables this is the published bound n epsilon / (2 d theta). It grows with epsilon without end;
+    all tables are held together, so they have at most `MOST_CELLS` cells in all, which no usual budget comes near.
 
     Examples
     --------
     >>> useful_cells(1000, 0.7, tables=11, l1=2, theta=4)
     7.954545454545454
     """
-    return rows * epsilon / (l1 * tables * theta)
+    return min(rows * epsilon / (l1 * tables * theta), MOST_CELLS / tables)
 
 
 def degree(rows: int, epsilon: float, d: int, *, l1: int, theta: float) -> int:
