@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING
 
-from ..._base.errors import InputError
+from ..._base.errors import InputError, TooLargeError
 from ...privacy.budget import Charge
+from ...privacy.counter import MOST_CELLS
 from ...privacy.ledger import Plan, Step
 from ...privacy.opening import planned_opening
 from ...privacy.samplers import laplace_std
@@ -76,6 +78,8 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     smallest = sorted(sizes)[:2]
     linked = d > 1 and (parents > 0 if parents is not None else smallest[0] * smallest[1] <= cells)
     together = min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
+    if linked and parents is not None:
+        _check_widest(schema, parents)
     structure = beta * amount if linked else 0.0
     return Split(
         score=score,
@@ -88,6 +92,16 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
         structure=structure,
         tables=amount - structure,
     )
+
+
+def _check_widest(schema: Schema, parents: int) -> None:
+    """Raise, before anything is spent, if the choice of a fixed number of parents could need a table that is too large."""
+    widest = sorted(zip(schema.sizes, schema.names, strict=True), reverse=True)[: parents + 1]
+    if prod(size for size, _ in widest) > MOST_CELLS:
+        raise TooLargeError(
+            f"With {parents} parents a table of {', '.join(name for _, name in widest)} could be needed, which has too many cells to put "
+            "noise in each. Use fewer parents, or fewer levels or bins."
+        )
 
 
 def planned(settings: PrivBayes, schema: Schema) -> Plan:

@@ -1,0 +1,23 @@
+"""The checks of `audits.py` as a fixture: test folders are no packages, so the file is loaded by its path."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def audits() -> ModuleType:
+    """The checks that any private fit must pass."""
+    name = "chaffinch_test_audits"
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("audits.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]

@@ -1,0 +1,207 @@
+"""Opening data for a private fit: rows, persons, discovery, and budgets that are none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch._base.errors import BudgetError, InputError, PrivacyError
+from chaffinch.counts import MemoryCounter
+from chaffinch.privacy.budget import Budget
+from chaffinch.privacy.opening import DISCOVERY_SHARE, ROWS_SHARE, Undiscovered, open_private, public_rows
+from chaffinch.privacy.relation import Unit
+from chaffinch.synth import BayesNet, PrivBayes
+from chaffinch.table import Column, Schema
+
+ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
+COLUMNS = (Column("a", "categorical", levels=("x", "y")), Column("b", "integer", bounds=(0, 9), bins=5))
+
+
+def schema(rows=None, columns=COLUMNS):
+    return Schema(columns, public=True, rows=rows)
+
+
+def data(n=60, **more):
+    rng = np.random.default_rng(0)
+    return pa.table({"a": rng.choice(["x", "y"], n).tolist(), "b": rng.integers(0, 10, n), **more})
+
+
+# The number of rows
+
+
+def test_declared_rows_cost_nothing():
+    for unit in (ADD, REPLACE, Unit("replace-one", 2)):
+        counter = open_private(chaffinch.prepare(data(), schema(60)), Budget(1.0), unit, seed=1)
+        assert public_rows(counter) == (60, "declared")
+        assert counter.ledger.charges == ()
+
+
+def test_under_add_remove_a_declaration_is_taken_as_it_is():
+    """Whether it is right may not show: the number of rows is private."""
+    counter = open_private(chaffinch.prepare(data(), schema(7)), Budget(1.0), ADD, seed=1)
+    assert public_rows(counter) == (7, "declared")
+
+
+@pytest.mark.parametrize("budget", [Budget(1.0), Budget(1.0, 1e-6)], ids=["pure", "zcdp"])
+def test_rows_are_measured_for_a_small_share(budget):
+    for unit in (ADD, Unit("replace-one", 2)):
+        counter = open_private(chaffinch.prepare(data(), schema()), budget, unit, seed=1)
+        rows, how = public_rows(counter)
+        assert how == "measured"
+        assert rows >= 0
+        assert counter.ledger.spent == pytest.approx(ROWS_SHARE * budget.total)
+
+
+def test_under_replace_one_rows_are_declared_and_right():
+    counter = open_private(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
+    with pytest.raises(PrivacyError, match=r"must be declared: write rows = N .* or choose neighbours = 'add-remove'"):
+        public_rows(counter)
+    for fitting in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, neighbours="replace-one")):
+        with pytest.raises(PrivacyError, match="declares rows = 59, but the table has another number") as caught:
+            fitting.fit(chaffinch.prepare(data(), schema(59)), seed=1)
+        assert "60" not in str(caught.value)
+
+
+# Persons
+
+
+def test_more_rows_of_a_person_than_the_promise_speaks_of():
+    who = pa.array(np.arange(60) // 3)
+    columns = (*COLUMNS, Column("who", "identifier"))
+    table = chaffinch.prepare(data(who=who), schema(60, columns), person="who", rows_per_person=3)
+    assert isinstance(table, chaffinch.Table)
+    with pytest.raises(PrivacyError, match="up to 3 rows of a person, but the settings protect 1"):
+        BayesNet(epsilon=1.0).fit(table, seed=1)
+    with pytest.raises(PrivacyError, match="rows_per_person = 3 to both"):
+        open_private(MemoryCounter(table), Budget(1.0), Unit("add-remove", 2))
+    account = BayesNet(epsilon=1.0, rows_per_person=3).fit(table, seed=1).fitted.privacy
+    assert account.unit == Unit("add-remove", 3)
+    one = chaffinch.prepare(data(who=who), schema(60, columns), person="who", rows_per_person=1)
+    with pytest.raises(PrivacyError, match="use neighbours = 'add-remove' where one row is kept"):
+        PrivBayes(epsilon=1.0).fit(one, seed=1)
+
+
+def test_a_person_in_data_to_be_discovered_counts_too():
+    columns = (replace(COLUMNS[0], levels=None, discover=True), COLUMNS[1], Column("who", "identifier"))
+    waiting = chaffinch.prepare(
+        data(who=pa.array(np.arange(60) // 3)), schema(60, columns), person="who", rows_per_person=3
+    )
+    with pytest.raises(PrivacyError, match="up to 3 rows of a person"):
+        open_private(waiting, Budget(1.0, 1e-6), ADD, seed=1)
+
+
+# Discovery
+
+
+def waiting(n=4000):
+    columns = (replace(COLUMNS[0], levels=None, discover=True), Column("b", "integer", discover=True, bins=5))
+    return chaffinch.prepare(data(n), schema(n, columns))
+
+
+def test_what_is_to_be_discovered_is_named_and_holds_no_value():
+    found = waiting()
+    assert isinstance(found, Undiscovered)
+    assert repr(found) == "Undiscovered(a, b)"
+
+
+def test_discovery_under_pure_epsilon():
+    budget = Budget(4.0, 1e-6, "pure")
+    counter = open_private(waiting(), budget, ADD, seed=1)
+    charges = counter.ledger.charges
+    assert math.fsum(c.epsilon for c in charges) <= DISCOVERY_SHARE * 4.0 * (1 + 1e-9)
+    assert math.fsum(c.epsilon for c in charges) == pytest.approx(DISCOVERY_SHARE * 4.0)
+    assert 0 < math.fsum(c.delta for c in charges) <= 1e-6 * (1 + 1e-9)
+    assert counter.schema.sealed
+    assert {"x", "y"} <= set(counter.schema["a"].levels)
+
+
+def test_discovery_under_zcdp():
+    budget = Budget(4.0, 1e-6)
+    counter = open_private(waiting(), budget, ADD, seed=1)
+    ledger = counter.ledger
+    assert ledger.budget.reserved_delta == 5e-7
+    assert ledger.total < budget.total  # half of delta is kept for words, so rho is a little less
+    assert ledger.total == pytest.approx(Budget(4.0, 5e-7).total, rel=1e-6)
+    # A pure epsilon e costs e^2 / 2 in rho. Together at most a tenth: less where a column's part is split in two, as squares add.
+    assert ledger.spent == pytest.approx(math.fsum(c.epsilon**2 / 2 for c in ledger.charges))
+    assert 0.5 * DISCOVERY_SHARE * ledger.total <= ledger.spent <= DISCOVERY_SHARE * ledger.total * (1 + 1e-9)
+    assert 0 < math.fsum(c.delta for c in ledger.charges) <= 5e-7 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [PrivBayes(epsilon=4.0, delta=1e-6), BayesNet(epsilon=4.0, delta=1e-6)],
+    ids=["privbayes", "bayesnet"],
+)
+def test_a_fit_that_discovers_stays_within_its_budget(settings):
+    model = settings.fit(waiting(), seed=2)
+    account = model.fitted.privacy
+    assert account.spent <= account.budget.total * (1 + 1e-9)
+    assert account.spent == pytest.approx(account.budget.total, rel=1e-6)
+    epsilon, delta = account.spent_promise
+    assert epsilon <= 4.0 * (1 + 1e-6)
+    assert delta <= 1e-6 * (1 + 1e-6)
+    assert model.sample(10, seed=1).n_rows == 10
+    assert waiting().under(model.schema).schema.names == ("a", "b")
+
+
+@pytest.mark.parametrize("settings", [PrivBayes(epsilon=4.0), BayesNet(epsilon=4.0)], ids=["privbayes", "bayesnet"])
+def test_words_are_not_discovered_without_a_delta(settings):
+    with pytest.raises(PrivacyError, match="delta"):
+        settings.fit(waiting(), seed=1)
+
+
+def test_numbers_are_discovered_without_a_delta():
+    columns = (COLUMNS[0], Column("b", "integer", discover=True, bins=5))
+    model = BayesNet(epsilon=4.0).fit(chaffinch.prepare(data(4000), schema(4000, columns)), seed=1)
+    assert model.fitted.privacy.budget.delta is None
+    assert all(charge.delta == 0 for charge in model.fitted.privacy.charges)
+
+
+# Sealing, and budgets that are none
+
+
+def test_a_table_that_declares_its_domain_is_coded_by_the_declaration():
+    table = chaffinch.read(data(), schema(60))
+    assert not table.schema.sealed
+    counter = open_private(table, Budget(1.0), ADD, seed=1)
+    assert counter.schema.sealed
+    with pytest.raises(PrivacyError, match="public"):
+        open_private(chaffinch.read(data()), Budget(1.0), ADD, seed=1)
+
+
+@pytest.mark.parametrize("epsilon", [0, 0.0, -1.0, math.nan, math.inf, -math.inf, "1", True, []])
+@pytest.mark.parametrize("settings", [PrivBayes, BayesNet])
+def test_an_epsilon_that_is_none(settings, epsilon):
+    with pytest.raises(InputError, match="epsilon"):
+        settings(epsilon=epsilon)
+
+
+@pytest.mark.parametrize("delta", [0, 0.0, -1e-9, 1.0, math.nan, math.inf, "1e-6", True])
+@pytest.mark.parametrize("settings", [PrivBayes, BayesNet])
+def test_a_delta_that_is_none(settings, delta):
+    with pytest.raises(InputError, match="delta"):
+        settings(epsilon=1.0, delta=delta)
+
+
+def test_no_epsilon_is_never_a_private_fit():
+    with pytest.raises(InputError, match=r"PrivBayes needs epsilon. For no privacy use BayesNet\(search='greedy'\)"):
+        PrivBayes(epsilon=None)
+    assert BayesNet().fit(chaffinch.read(data()), seed=1).fitted.privacy is None
+    with pytest.raises(InputError, match="delta is part of a promise: give epsilon too"):
+        BayesNet(delta=1e-6)
+    with pytest.raises(InputError, match="There is no budget without epsilon"):
+        _ = BayesNet().budget
+    with pytest.raises(InputError, match="Discovery is part of a private fit: give epsilon"):
+        BayesNet().fit(waiting())
+
+
+def test_a_budget_too_small_for_what_is_asked_is_refused_by_the_ledger():
+    counter = open_private(chaffinch.prepare(data(), schema(60)), Budget(0.1), ADD, seed=1)
+    with pytest.raises(BudgetError, match=r"0\.2 asked, 0\.1 left of 0\.1"):
+        counter.rows(0.2, why="test")
