@@ -485,9 +485,6 @@ def test_codes_that_were_fitted_to_data_are_refused(coded):
         PrivateCounter(MemoryCounter(coded([[0, 1], [1, 0]], [2, 2])), Ledger(Budget(1.0), UNITS[0]), noise_of(1))
 
 
-@pytest.mark.xfail(
-    reason="a weighted counter is not refused yet: one record then moves a count by its weight", strict=True
-)
 def test_a_weighted_counter_is_refused():
     """One record moves a weighted count by its weight, and no noise here is made for that."""
     schema = Schema(

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 import chaffinch
-from chaffinch.synth import BayesNet, Independent, load_model
+from chaffinch.synth import BayesNet, Independent, PrivBayes, load_model
+from chaffinch.table import Column, Schema
 
 
 @pytest.fixture(scope="module")
@@ -452,3 +453,133 @@ def test_columns_of_other_types_survive(tmp_path):
     back = load_model(tmp_path / "m").sample(50, seed=1).data
     assert back.equals(model.sample(50, seed=1).data)
     assert back.schema.types == frame.schema.types
+
+
+# Private models
+
+
+@pytest.fixture(scope="module")
+def declared():
+    rng = np.random.default_rng(4)
+    columns = (
+        Column("word", "categorical", levels=("x", "y", "z")),
+        Column("whole", "integer", bounds=(0, 99), bins=4),
+        Column("flag", "boolean"),
+    )
+    frame = pa.table(
+        {
+            "word": rng.choice(["x", "y"], 200).tolist(),
+            "whole": rng.integers(0, 100, 200),
+            "flag": rng.random(200) < 0.3,
+        }
+    )
+    return chaffinch.prepare(frame, Schema(columns, public=True, rows=200))
+
+
+PROMISES = {
+    "pure": PrivBayes(epsilon=2.0),
+    "dpart": PrivBayes(epsilon=2.0, variant="dpart"),
+    "zcdp": BayesNet(epsilon=2.0, delta=1e-6, label="flag", sensitive=("word",)),
+}
+
+
+@pytest.mark.parametrize("promise", PROMISES)
+@pytest.mark.parametrize("seed", [None, 1], ids=["release", "seeded"])
+def test_the_account_of_a_private_model_survives(promise, seed, declared, tmp_path):
+    model = PROMISES[promise].fit(declared, seed=seed)
+    model.save(tmp_path / "m")
+    back = load_model(tmp_path / "m")
+    assert back.fitted.privacy == model.fitted.privacy
+    assert back.fitted.privacy.to_dict() == model.fitted.privacy.to_dict()
+    assert back.to_dict() == model.to_dict()
+    assert back.sample(100, seed=1).data.equals(model.sample(100, seed=1).data)
+    assert back.fitted.privacy.rows == 200
+    back.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "m").read_bytes()
+
+
+def described(path):
+    from safetensors import safe_open
+
+    with safe_open(str(path), framework="numpy") as opened:
+        return json.loads(opened.metadata()["chaffinch"])
+
+
+def test_only_a_real_private_model_is_not_confidential(declared, model, tmp_path):
+    real, seeded = PrivBayes(epsilon=2.0).fit(declared), PrivBayes(epsilon=2.0).fit(declared, seed=1)
+    for made, confidential in ((real, False), (seeded, True), (model, True)):
+        made.save(tmp_path / "m")
+        assert made.confidential is confidential
+        assert load_model(tmp_path / "m").confidential is confidential
+        assert described(tmp_path / "m")["confidential"] is confidential
+    assert "TEST ONLY, no privacy" in repr(seeded)
+    assert "TEST ONLY" not in repr(real)
+    assert "epsilon 2, replace one record" in repr(real)
+    seeded.save(tmp_path / "m")
+    privacy = described(tmp_path / "m")["fitted"]["privacy"]
+    assert privacy["test_only"] is True
+    assert privacy["sentence"].startswith("TEST ONLY")
+    assert privacy["noise_source"].startswith("seeded")
+    assert "privacy" not in model.to_dict()
+
+
+def test_what_the_flag_of_a_file_says_does_not_matter(declared, tmp_path):
+    """Whether a model may be shown follows from its account: a flag that was changed by hand changes nothing."""
+    PrivBayes(epsilon=2.0).fit(declared, seed=1).save(tmp_path / "m")
+    path = rewritten(tmp_path / "m", tmp_path, at("confidential", value=False))
+    assert load_model(path).confidential
+
+
+DAMAGED = {
+    "more epsilon spent than there is": at("fitted", "privacy", "epsilon", value=0.1),
+    "no epsilon": at("fitted", "privacy", "epsilon", value=None),
+    "epsilon zero": at("fitted", "privacy", "epsilon", value=0.0),
+    "epsilon a word": at("fitted", "privacy", "epsilon", value="2.0"),
+    "spent less than charged": at("fitted", "privacy", "spent", value=0.5),
+    "a charge without cost": at("fitted", "privacy", "charges", 0, "epsilon", value=None),
+    "a charge of less": at("fitted", "privacy", "charges", 0, "epsilon", value=1e-6),
+    "a charge with more": at("fitted", "privacy", "charges", 0, "more", value=1),
+    "no charges": at("fitted", "privacy", "charges", value=[]),
+    "charges gone": without("fitted", "privacy", "charges"),
+    "another relation": at("fitted", "privacy", "neighbours", value="none"),
+    "rows of a person": at("fitted", "privacy", "rows_per_person", value=0),
+    "test_only a word": at("fitted", "privacy", "test_only", value="no"),
+    "test_only gone": without("fitted", "privacy", "test_only"),
+    "rows negative": at("fitted", "privacy", "rows", value=-1),
+    "rows guessed": at("fitted", "privacy", "rows_how", value="guessed"),
+    "a field more": at("fitted", "privacy", "more", value=1),
+    "a list": at("fitted", "privacy", value=[]),
+    "true": at("fitted", "privacy", value=True),
+    "deep lists": at("fitted", "privacy", "charges", value=nested(600)),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_account_is_refused(case, declared, tmp_path):
+    PrivBayes(epsilon=2.0).fit(declared, seed=1).save(tmp_path / "m")
+    refused(rewritten(tmp_path / "m", tmp_path, DAMAGED[case]), "is damaged: its parts do not fit together")
+
+
+def test_an_account_that_is_taken_out_takes_the_promise_along(declared, tmp_path):
+    PrivBayes(epsilon=2.0).fit(declared).save(tmp_path / "m")
+    back = load_model(rewritten(tmp_path / "m", tmp_path, at("fitted", "privacy", value=None)))
+    assert back.fitted.privacy is None
+    assert back.confidential
+
+
+def test_a_private_model_holds_no_value_of_a_record(tmp_path):
+    """Canaries: a word, a number and a person that only records have. None is in the bytes of the file."""
+    columns = (
+        Column("word", "categorical", levels=("x", "y"), other=True),
+        Column("whole", "integer", bounds=(0, 99), bins=4),
+        Column("who", "identifier"),
+    )
+    frame = pa.table(
+        {"word": ["x", "y", "canaryword"] * 20, "whole": [1, 2, 8675309] * 20, "who": [f"canary{i}" for i in range(60)]}
+    )
+    table = chaffinch.prepare(frame, Schema(columns, public=True, rows=60))
+    for settings_ in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6)):
+        settings_.fit(table, seed=1).save(tmp_path / "m")
+        content = (tmp_path / "m").read_bytes()
+        for canary in (b"canary", b"8675309", np.int64(8675309).tobytes(), np.float64(8675309).tobytes()):
+            assert canary not in content

@@ -66,6 +66,10 @@ class PrivateCounter:
             raise PrivacyError(
                 "A private counter needs codes that come from a declaration alone. Pass the table through chaffinch.prepare."
             )
+        if getattr(counter, "weight", None) is not None:
+            raise PrivacyError(
+                "A private fit counts records: a record of weight w would change a count by w. Count without weights."
+            )
         self._counter: Counter | None = counter
         self._scores: dict[tuple[str, int | None, Family], float] = {}
         self._noise = noise

@@ -105,7 +105,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What will be charged, settled before data are touched. Raises BudgetError unless it fits; a fit makes just these charges."""
+    """What will be charged, settled before data are touched; raises BudgetError unless it fits.
+
+    A fit charges no more: what a step turns out not to need goes to the last one.
+    """
 
     budget: Budget
     unit: Unit

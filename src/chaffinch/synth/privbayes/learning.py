@@ -35,7 +35,7 @@ def learn(counter: PrivateCounter, settings: PrivBayes, split: Split, rows: int,
     """
     sizes = counter.schema.sizes
     left = list(range(len(sizes)))
-    if not split.selections:
+    if not split.linked:
         return Structure(tuple(left), ((),) * len(left))
     placed = [left.pop(int(rng.integers(len(left))))]
     parents: list[Columns] = [()]

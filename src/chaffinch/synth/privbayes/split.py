@@ -29,6 +29,8 @@ class Split:
     ----------
     score
         The score of families.
+    linked
+        Whether any column could have a parent.
     parents
         The number of parents, if it is fixed; None: as many as stay useful.
     cells
@@ -44,6 +46,7 @@ class Split:
     """
 
     score: str
+    linked: bool
     parents: int | None
     cells: float
     selections: int
@@ -80,13 +83,16 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     together = min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
     if linked and parents is not None:
         _check_widest(schema, parents)
-    structure = beta * amount if linked else 0.0
+    # The last column has a single family to choose where all before it are its parents: nothing is spent on that.
+    rounds = d - 1 - (d == 2 or (parents is not None and d - 1 <= parents)) if linked else 0
+    structure = beta * amount if rounds else 0.0
     return Split(
         score=score,
+        linked=linked,
         parents=parents if linked else 0,
         cells=cells,
-        selections=d - 1 if linked else 0,
-        each_selection=structure / (d - 1) if linked else 0.0,
+        selections=rounds,
+        each_selection=structure / rounds if rounds else 0.0,
         joint_columns=together,
         n_tables=d - together + 1,
         structure=structure,

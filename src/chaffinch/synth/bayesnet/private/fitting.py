@@ -35,7 +35,18 @@ from ..rules import Rules
 from .assemble import Assembled, assemble
 from .estimate import Table as Counts
 from .estimate import margins_of, raked, shrunk
-from .links import Candidates, Gaps, amounts_for, measured_gaps, possible_pairs, product_of, triples_of, worth
+from .links import (
+    FEW_ALARMS,
+    Candidates,
+    Gaps,
+    amounts_for,
+    bar_of,
+    measured_gaps,
+    possible_pairs,
+    product_of,
+    triples_of,
+    worth,
+)
 from .protecting import noisy_protection
 from .searching import searched_parents
 from .shares import Shares, parts_of, shares_of
@@ -190,7 +201,9 @@ def _interactions(
             for triple, value in zip(gaps.cliques, gaps.values, strict=True)
         ]
     )
-    told = Gaps(gaps.cliques, beyond, gaps.std + 3**0.5 * pairs.std, gaps.curves)
+    std = (gaps.std**2 + 3 * pairs.std**2) ** 0.5
+    bar = bar_of(len(triples), std, FEW_ALARMS, pure=counter.pure)
+    told = Gaps(gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar)
     return worth(told, counter.ledger.left, counter, most=rules.d)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import log
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,28 @@ from ..rules import Rules
 from .estimate import Table, cells_of, error_at, error_curve
 from .shares import parts_of, std_of
 
-__all__ = ["Candidates", "Gaps", "amounts_for", "measured_gaps", "possible_pairs", "product_of", "triples_of", "worth"]
+__all__ = [
+    "FEW_ALARMS",
+    "Candidates",
+    "Gaps",
+    "amounts_for",
+    "bar_of",
+    "measured_gaps",
+    "possible_pairs",
+    "product_of",
+    "triples_of",
+    "worth",
+]
 
 MOST_PAIR_CELLS = 1 << 20
 MOST_TRIPLES = 1_140
 MOST_TRIPLE_CELLS = 1 << 16
-_CLEAR = 2.0
-"""Standard deviations of a noisy distance that a gain must exceed."""
+_ALARMS = 0.2
+"""How many of all pairs may seem to be linked by noise alone, on average."""
+FEW_ALARMS = 0.02
+"""The same for triples: they should be there only if they are there for sure."""
+_SURE = 1.25
+"""How far above its mean the distance that chance makes may lie."""
 
 Clique = tuple[int, ...]
 
@@ -35,7 +51,7 @@ class Candidates:
     stds: Sequence[float]
     total: float
     curves: list[NDArray[np.float64]] = field(default_factory=list)
-    chances: list[float] = field(default_factory=list)
+    chances: list[tuple[float, float]] = field(default_factory=list)
 
     def models(self) -> Iterator[Table]:
         """Yield the model of each clique, noting how wrong a measurement of it would be at every level of noise."""
@@ -45,8 +61,8 @@ class Candidates:
             self.chances.append(self._chance(clique, table))
             yield table
 
-    def _chance(self, clique: Clique, model: Table) -> float:
-        """How far independent columns would seem to be from the model, because the model's columns are noisy themselves."""
+    def _chance(self, clique: Clique, model: Table) -> tuple[float, float]:
+        """How far independent columns would seem to be from the model: because its columns are noisy, and because records are few too."""
         squared = np.zeros_like(model)
         for axis, c in enumerate(clique):
             shape = [-1 if a == axis else 1 for a in range(len(clique))]
@@ -54,7 +70,7 @@ class Candidates:
                 self.margins[c], self.stds[c]
             )  # a cell cannot be wrong by more than it holds, or may hold
             squared += (model * (self.stds[c] / held).reshape(shape)) ** 2
-        return float(0.4 * np.sqrt(squared).sum())
+        return float(0.4 * np.sqrt(squared).sum()), float(0.4 * np.sqrt(squared + model).sum())
 
 
 def product_of(clique: Clique, margins: Sequence[Table], total: float) -> Table:
@@ -67,26 +83,26 @@ def product_of(clique: Clique, margins: Sequence[Table], total: float) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
-    """Noisy distances of cliques from a model, in records, the deviation of their noise, and the errors of measuring."""
+    """Distances of cliques from a model beyond chance, in records, the deviation of their noise, and the errors of measuring.
+
+    `excess` is by how much the noisy distances lie above what noise in the model and the number of records explain.
+    """
 
     cliques: Sequence[Clique]
     values: NDArray[np.float64]
     std: float
     curves: Sequence[NDArray[np.float64]]
+    excess: NDArray[np.float64]
+    bar: float
 
     def gain(self, i: int, sigma: float) -> float:
-        """Return what measuring a clique wins at a level of noise: its distance, less the error that noise would add."""
+        """Return what measuring a clique wins at a level of noise: its distance, less the error that noise would add.
+
+        Nothing where the distance may be noise alone.
+        """
+        if self.excess[i] <= self.bar:
+            return 0.0
         return float(self.values[i]) - error_at(self.curves[i], sigma)
-
-    @property
-    def clear(self) -> float:
-        """The gain below which noise may have made it."""
-        return _CLEAR * self.std
-
-    @property
-    def certain(self) -> float:
-        """The gain that hardly any of all the noises reaches: for what should be there only if it is there for sure."""
-        return (1 + (2 * log(max(len(self.cliques), 1))) ** 0.5) * self.std
 
 
 def possible_pairs(sizes: Sequence[int]) -> list[Clique]:
@@ -117,8 +133,23 @@ def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float
     cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
     values, std = counter.distances(cliques, candidates.models(), amount, why=why)
     # Dependence and the noise of the model add up in each cell like independent deviations.
-    beyond = np.sqrt(np.maximum(np.maximum(values, 0.0) ** 2 - np.array(candidates.chances) ** 2, 0.0))
-    return Gaps(candidates.cliques, beyond, std, candidates.curves)
+    of_model, of_all = np.array(candidates.chances).reshape(-1, 2).T
+    beyond = np.sqrt(np.maximum(np.maximum(values, 0.0) ** 2 - of_model**2, 0.0))
+    excess = values - _SURE * of_all
+    bar = bar_of(len(values), std, _ALARMS, pure=counter.pure)
+    return Gaps(candidates.cliques, beyond, std, candidates.curves, excess, bar)
+
+
+def bar_of(many: int, std: float, alarms: float, *, pure: bool) -> float:
+    """Return what so many noises exceed as often as `alarms` says, all together: Laplace noise has longer tails than Gaussian.
+
+    Examples
+    --------
+    >>> round(bar_of(91, 1.0, 0.2, pure=False), 2), round(bar_of(91, 1.0, 0.2, pure=True), 2)
+    (2.85, 3.84)
+    """
+    chance = min(0.5, alarms / max(many, 1))
+    return std * (log(0.5 / chance) / 2**0.5 if pure else NormalDist().inv_cdf(1 - chance))
 
 
 def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> list[Clique]:
@@ -127,7 +158,7 @@ def worth(gaps: Gaps, amount: float, counter: PrivateCounter, *, most: int) -> l
     for _ in range(4):  # fewer tables have less noise each: settle the number
         sigma = std_of(amount / max(len(chosen) or most, 1), counter.unit, pure=counter.pure)
         gains = [gaps.gain(i, sigma) for i in range(len(gaps.cliques))]
-        ranked = sorted((i for i, gain in enumerate(gains) if gain > gaps.certain), key=lambda i: (-gains[i], i))
+        ranked = sorted((i for i, gain in enumerate(gains) if gain > 0), key=lambda i: (-gains[i], i))
         chosen = ranked[:most]
     return [gaps.cliques[i] for i in chosen]
 

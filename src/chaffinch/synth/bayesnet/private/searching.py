@@ -61,7 +61,7 @@ def searched_parents(
         sigma = std_of(counter.ledger.left / max(edges, 1), counter.unit, pure=counter.pure)
         matrix = np.zeros((rules.d, rules.d))
         for i, (a, b) in enumerate(gaps.cliques):
-            if (gain := gaps.gain(i, sigma)) > gaps.clear:
+            if (gain := gaps.gain(i, sigma)) > 0:
                 matrix[a, b] = matrix[b, a] = gain
         strong = 2 * matrix.max(initial=1.0)
         for triple in triples:

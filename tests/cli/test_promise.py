@@ -1,0 +1,327 @@
+"""synth, fit, release and ledger under a promise: what they write, what they refuse, and that they say nothing of a record."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import chaffinch
+from chaffinch.cli import app as cli
+from chaffinch.privacy.budget import Budget
+
+SCHEMA = """
+format = "chaffinch-schema"
+version = 1
+public = true
+rows = 200
+
+[columns.word]
+kind = "categorical"
+levels = ["x", "y", "z"]
+other = true
+
+[columns.age]
+kind = "integer"
+bounds = [0, 99]
+bins = 5
+
+[columns.ill]
+kind = "categorical"
+levels = ["no", "yes"]
+"""
+
+
+class Done:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run a command in this process, through the same door as a shell's: much quicker than a new one each time (test_synth starts those)."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return Done(ended.value.code or 0, said.out, said.err)
+
+    return call
+
+
+def rows_of(n=200, seed=0):
+    rng = np.random.default_rng(seed)
+    return [
+        f"{rng.choice(['x', 'y', 'z'])},{rng.integers(100)},{rng.choice(['no', 'yes'], p=[0.8, 0.2])}" for _ in range(n)
+    ]
+
+
+def write_csv(path, rows):
+    path.write_text("\n".join(["word,age,ill", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def work(tmp_path):
+    write_csv(tmp_path / "in.csv", rows_of())
+    (tmp_path / "s.toml").write_text(SCHEMA)
+    return tmp_path
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+# What is written
+
+
+@pytest.mark.parametrize(
+    "method", [["--method", "privbayes"], ["--method", "privbayes:dpart"], ["--delta", "1e-6"], []], ids=" ".join
+)
+def test_synth_with_a_promise(run, work, method):
+    done = run(
+        "synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1, *method,
+        "--model", work / "m.chaffinch", "--json", work / "a.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    lines = (work / "out.csv").read_text().splitlines()
+    assert lines[0] == "word,age,ill"
+    assert len(lines) == 201
+    account = chaffinch.load(work / "m.chaffinch").fitted.privacy
+    assert account.sentence in done.err
+    assert not account.test_only
+    assert "confidential" not in done.err
+    told = json.loads((work / "a.json").read_text())
+    assert told["network"]["privacy"] == account.to_dict()
+    assert "rows_equal_to_an_original" not in told  # a figure of the data that was not paid for
+    shown = run("ledger", work / "m.chaffinch", "--json", work / "l.json")
+    assert shown.code == 0
+    assert account.sentence in " ".join(shown.out.split())
+    assert json.loads((work / "l.json").read_text())["privacy"] == account.to_dict()
+
+
+def test_fit_with_a_promise_and_with_a_seed(run, work):
+    fit = ["fit", work / "in.csv", "-o", work / "m.chaffinch", "--schema", work / "s.toml", "--epsilon", 1]
+    done = run(*fit)
+    assert done.code == 0, done.err
+    assert "Differentially private (epsilon 1; add or remove one record)" in done.err
+    assert "confidential" not in done.err
+    done = run(*fit, "--seed", 3)
+    assert done.code == 0
+    assert "TEST ONLY: the noise was drawn from a seed" in done.err
+    assert "confidential" in done.err
+    assert "TEST ONLY" in run("ledger", work / "m.chaffinch").out
+
+
+def test_release_with_a_promise(run, work):
+    done = run(
+        "release", work / "in.csv", "-o", work / "rel", "--schema", work / "s.toml", "--epsilon", 1, "--measures",
+        "tvd", "--repeats", 1, "--label", "ill",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert {"synthetic.csv", "model.chaffinch", "report.html", "report.json"} <= set(names(work / "rel"))
+    assert "Differentially private (epsilon 1" in done.err
+    assert "model.chaffinch: confidential" not in done.err
+    assert chaffinch.load(work / "rel" / "model.chaffinch").fitted.privacy.epsilon == 1
+
+
+def test_a_model_without_a_promise_says_so(run, work):
+    assert run("fit", work / "in.csv", "-o", work / "m.chaffinch").code == 0
+    assert "carries no promise" in run("ledger", work / "m.chaffinch").out
+
+
+def test_persons(run, work):
+    rows = [f"{row},p{i // 4}" for i, row in enumerate(rows_of())]
+    (work / "p.csv").write_text("\n".join(["word,age,ill,who", *rows]) + "\n")
+    (work / "p.toml").write_text(SCHEMA + '\n[columns.who]\nkind = "identifier"\n')
+    done = run(
+        "synth", work / "p.csv", "-o", work / "out.csv", "--schema", work / "p.toml", "--epsilon", 1, "--person-id", "who",
+        "--rows-per-person", 2, "--model", work / "m.chaffinch",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "person (at most 2 rows each)" in done.err
+    assert chaffinch.load(work / "m.chaffinch").fitted.privacy.unit.rows_per_person == 2
+
+
+# The preview
+
+
+@pytest.mark.parametrize("command", ["synth", "fit", "release"])
+@pytest.mark.parametrize("method", [["--method", "privbayes"], ["--delta", "1e-6"]], ids=["privbayes", "bayesnet"])
+def test_a_dry_run_reads_nothing_and_shows_the_split(run, work, command, method):
+    before = names(work)
+    done = run(
+        command, work / "nowhere.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 2, *method,
+        "--dry-run", "--json", work / "plan.json",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "Budget: epsilon 2" in done.out
+    assert "Nothing has been spent." in done.out
+    plan = json.loads((work / "plan.json").read_text())
+    budget = Budget(2.0, None if "privbayes" in method else 1e-6)
+    assert sum(step["total"] for step in plan["steps"]) == pytest.approx(budget.total, rel=1e-6)
+    assert sum(step["each"] * step["times"] for step in plan["steps"]) == pytest.approx(plan["total"])
+    assert names(work) == sorted([*before, "plan.json"])
+
+
+# Refusals
+
+
+REFUSED = {
+    "no schema": (["--epsilon", 1], False, "needs a declared domain"),
+    "epsilon zero": (["--epsilon", 0], True, "epsilon must be"),
+    "epsilon negative": (["--epsilon", -1], True, "epsilon must be"),
+    "epsilon nan": (["--epsilon", "nan"], True, "epsilon must be"),
+    "epsilon inf": (["--epsilon", "inf"], True, "epsilon must be"),
+    "delta one": (["--epsilon", 1, "--delta", 1], True, "delta must be"),
+    "delta alone": (["--delta", "1e-6"], True, "go with --epsilon: give it too"),
+    "privbayes without epsilon": (["--method", "privbayes"], True, "privbayes is a private method: give --epsilon"),
+    "unknown variant": (["--method", "privbayes:dprat", "--epsilon", 1], True, "Did you mean 'dpart'"),
+    "unknown relation": (["--epsilon", 1, "--neighbours", "replace"], True, "Unknown neighbour relation"),
+    "independent": (["--epsilon", 1, "--method", "independent"], True, "makes no promise"),
+    "greedy": (["--epsilon", 1, "--search", "greedy"], True, "Greedy search under a promise is PrivBayes"),
+    "rows of a person": (["--epsilon", 1, "--rows-per-person", 2], True, "--rows-per-person needs --person-id"),
+    "privbayes with rules": (
+        ["--epsilon", 1, "--method", "privbayes", "--root", "age"],
+        True,
+        "chooses its own network",
+    ),
+    "dry run without": (["--dry-run"], True, "give --epsilon"),
+    "ledger without": (["--ledger", "LEDGER"], True, "give --epsilon too"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals_say_why_and_leave_nothing(run, work, case):
+    options, with_schema, words = REFUSED[case]
+    options = [work / "l.json" if option == "LEDGER" else option for option in options]
+    if "--ledger" in options:
+        assert run("ledger", work / "l.json", "--new", "--epsilon", 1).code == 0
+    before = names(work)
+    schema = ["--schema", work / "s.toml"] if with_schema else []
+    done = run("synth", work / "in.csv", "-o", work / "out.csv", "--model", work / "m", *schema, *options)
+    assert done.code == 2, done.err
+    assert words in " ".join(done.err.split())
+    assert names(work) == before
+
+
+def test_the_wrong_number_of_rows_under_replace_one(run, work):
+    write_csv(work / "in.csv", rows_of(199))
+    before = names(work)
+    for command, output in (("synth", "out.csv"), ("fit", "m.chaffinch"), ("release", "rel")):
+        done = run(
+            command, work / "in.csv", "-o", work / output, "--schema", work / "s.toml", "--epsilon", 1, "--method",
+            "privbayes",
+        )  # fmt: skip
+        assert done.code == 2
+        assert "declares rows = 200, but the table has another number" in done.err
+        assert "199" not in done.err
+        assert names(work) == before
+
+
+def test_a_schema_that_is_not_public(run, work):
+    (work / "s.toml").write_text(SCHEMA.replace("public = true", "public = false"))
+    done = run("synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1)
+    assert done.code == 2
+    assert "needs a public schema" in done.err
+    assert not (work / "out.csv").exists()
+
+
+# The project ledger
+
+
+def test_a_project_ledger_refuses_what_is_too_much(run, work):
+    ledger = work / "project.json"
+    assert run("ledger", ledger, "--new", "--epsilon", 1.5, "--delta", "1e-5", "--data", "clinic").code == 0
+    synth = ["synth", work / "in.csv", "--schema", work / "s.toml", "--epsilon", 1, "--ledger", ledger]
+    assert run(*synth, "-o", work / "one.csv").code == 0
+    after = ledger.read_bytes()
+    before = names(work)
+    done = run(*synth, "-o", work / "two.csv", "--model", work / "two.chaffinch")
+    assert done.code == 1
+    assert "The project ledger says no" in done.err
+    assert names(work) == before
+    assert ledger.read_bytes() == after  # a release that was not made is not entered
+    shown = run("ledger", ledger)
+    assert shown.code == 0
+    assert "one.csv" in shown.out
+    assert "two.csv" not in shown.out
+    assert "clinic" in shown.out
+
+
+def test_a_refused_release_leaves_the_folder_as_it_was(run, work):
+    ledger = work / "project.json"
+    assert run("ledger", ledger, "--new", "--epsilon", 0.5).code == 0
+    before = names(work)
+    done = run(
+        "release", work / "in.csv", "-o", work / "rel", "--schema", work / "s.toml", "--epsilon", 1, "--ledger", ledger
+    )
+    assert done.code == 1
+    assert names(work) == before
+
+
+def test_options_of_a_new_ledger_need_new(run, work):
+    done = run("ledger", work / "p.json", "--epsilon", 1)
+    assert done.code == 2
+    assert "Add --new" in done.err
+
+
+# Nothing that is said depends on a record
+
+BASE = rows_of()
+NEIGHBOURS = {
+    "one less": BASE[:-1],
+    "one more": [*BASE, "x,5,yes"],
+    "an unseen word": [*BASE[:-1], "secretword,5,yes"],
+    "far outside": [*BASE[:-1], "x,8675309,yes"],
+    "not a number": [*BASE[:-1], "x,secretword,yes"],
+    "empty cells": [*BASE[:-1], ",,"],
+    "too many cells": [*BASE[:-1], "x,5,yes,secretword"],
+    "too few cells": [*BASE[:-1], "x"],
+    "odd letters": [*BASE[:-1], "\u00e9\u2603,5,yes"],
+}
+
+
+@pytest.mark.parametrize("method", [["--delta", "1e-6"], ["--method", "privbayes"]], ids=["bayesnet", "privbayes"])
+def test_no_message_depends_on_a_record(run, work, method):
+    """Real noise, and the same words to the letter: nothing about the record, and nothing about how the fit went either."""
+
+    def said(rows):
+        write_csv(work / "in.csv", rows)
+        done = run(
+            "synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1, *method,
+            "--neighbours", "add-remove", "--model", work / "m.chaffinch",
+        )  # fmt: skip
+        assert len((work / "out.csv").read_text().splitlines()) == 201  # the declared number, whatever there was
+        return done.code, done.out, done.err
+
+    first = said(BASE)
+    assert first[0] == 0
+    for case, rows in NEIGHBOURS.items():
+        assert said(rows) == first, case
+        for path in (work / "out.csv", work / "m.chaffinch"):
+            content = path.read_bytes()
+            assert b"secretword" not in content
+            assert b"8675309" not in content
+
+
+def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run, work):
+    """A dictionary column stores its words apart from its rows; one that is not declared must not come out with the type."""
+    column = pa.array([*(["x", "y"] * 99), "z", "secretword"]).dictionary_encode()
+    frame = pa.table({"word": column, "age": pa.array([5] * 200), "ill": ["no"] * 200})
+    pq.write_table(frame, work / "in.parquet")
+    done = run(
+        "synth", work / "in.parquet", "-o", work / "out.parquet", "--schema", work / "s.toml", "--epsilon", 1, "--model",
+        work / "m.chaffinch",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert pa.types.is_dictionary(pq.read_table(work / "out.parquet")["word"].type)
+    for name in ("out.parquet", "m.chaffinch"):
+        assert b"secretword" not in (work / name).read_bytes()

@@ -1,0 +1,175 @@
+"""Noisy tables made to agree: against least squares, against every active set, and against clipping."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch.privacy.counter import NoisyTable
+from chaffinch.synth import noisy
+from chaffinch.synth.noisy import agreed, clipped, consistent, nonnegative
+
+SIZES = {"a": 2, "b": 3, "c": 2, "d": 4}
+
+
+def table(columns, counts, std=1.0) -> NoisyTable:
+    counts = np.asarray(counts)
+    return NoisyTable(tuple(columns), counts.shape, counts, std)
+
+
+def sums(counts, columns, onto):
+    """The sums over all but some columns, those in alphabetical order."""
+    letters = "".join(columns)
+    return np.einsum(f"{letters}->{''.join(sorted(onto))}", np.asarray(counts, dtype=float))
+
+
+def every_subset(columns):
+    return chain.from_iterable(combinations(sorted(columns), k) for k in range(len(columns) + 1))
+
+
+@st.composite
+def cliques(draw):
+    found = draw(
+        st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True), min_size=1, max_size=5)
+    )
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    stds = draw(st.lists(st.floats(0.1, 50), min_size=len(found), max_size=len(found)))
+    return [
+        table(clique, rng.integers(-30, 200, [SIZES[name] for name in clique]), std)
+        for clique, std in zip(found, stds, strict=True)
+    ]
+
+
+@given(cliques())
+@settings(max_examples=80, deadline=None)
+def test_all_sums_that_tables_share_are_equal(tables):
+    held = consistent(tables, [t.counts.astype(float) for t in tables])
+    for (s, x), (t, y) in combinations(zip(tables, held, strict=True), 2):
+        for shared in every_subset(set(s.columns) & set(t.columns)):
+            assert sums(x, s.columns, shared) == pytest.approx(sums(y, t.columns, shared), abs=1e-6)
+    assert [h.shape for h in held] == [t.sizes for t in tables]
+    again = consistent(tables, held)
+    for x, y in zip(held, again, strict=True):
+        assert x == pytest.approx(y, abs=1e-6)
+
+
+@given(
+    st.integers(0, 2**32), st.lists(st.lists(st.sampled_from("abcd"), min_size=1, unique=True), min_size=1, max_size=4)
+)
+@settings(max_examples=40, deadline=None)
+def test_tables_that_agree_are_kept(seed, found):
+    joint = np.random.default_rng(seed).integers(0, 20, list(SIZES.values()))
+    tables = [
+        table(sorted(clique), sums(joint, "abcd", clique).astype(np.int64), 1 + i) for i, clique in enumerate(found)
+    ]
+    for t, x in zip(tables, consistent(tables, [t.counts.astype(float) for t in tables]), strict=True):
+        assert x == pytest.approx(t.counts, abs=1e-8)
+    for t, m in zip(tables, agreed(tables), strict=True):
+        assert m.counts == pytest.approx(t.counts, abs=1e-8)
+
+
+@pytest.mark.parametrize(("first", "second"), [("ab", "bc"), ("bca", "cb"), ("ab", "cd"), ("abc", "bcd"), ("ab", "ba")])
+def test_two_tables_are_the_weighted_least_squares_solution(first, second):
+    """numpy solves for a common vector of sums: minimise |x - s|^2/v + |y - t|^2/w where x and y have equal sums."""
+    rng = np.random.default_rng(3)
+    tables = [
+        table(columns, rng.integers(-5, 60, [SIZES[c] for c in columns]), std)
+        for columns, std in ((first, 2.0), (second, 7.0))
+    ]
+    shared = sorted(set(first) & set(second))
+    # Equality of sums as rows of a matrix: +1 for the cells of the first that make up a sum, -1 for those of the second.
+    sizes = [t.counts.size for t in tables]
+    rows = []
+    for cell in np.ndindex(*[SIZES[c] for c in shared]):
+        row = []
+        for sign, t in zip((1, -1), tables, strict=True):
+            at = np.indices(t.sizes)
+            here = np.ones(t.sizes, dtype=bool)
+            for name, code in zip(shared, cell, strict=True):
+                here &= at[t.columns.index(name)] == code
+            row.append(sign * here.ravel().astype(float))
+        rows.append(np.concatenate(row))
+    constraint = np.array(rows)
+    start = np.concatenate([t.counts.ravel() for t in tables]).astype(float)
+    variance = np.concatenate([np.full(size, t.std**2) for size, t in zip(sizes, tables, strict=True)])
+    # x = start - V C' (C V C')^+ C start, through lstsq on the whitened constraint.
+    root = np.sqrt(variance)
+    multiplier = np.linalg.lstsq((constraint * root).T, start / root, rcond=None)[0]
+    best = start - variance * (constraint.T @ multiplier)
+    held = consistent(tables, [t.counts.astype(float) for t in tables])
+    assert np.concatenate([h.ravel() for h in held]) == pytest.approx(best, abs=1e-8)
+
+
+def test_too_many_shared_sets_fall_back_on_single_columns(monkeypatch):
+    rng = np.random.default_rng(1)
+    tables = [table(c, rng.integers(0, 50, [SIZES[n] for n in c])) for c in ("abc", "bcd", "abd", "acd")]
+    monkeypatch.setattr(noisy, "MOST_SHARED", 3)
+    held = consistent(tables, [t.counts.astype(float) for t in tables])
+    for (s, x), (t, y) in combinations(zip(tables, held, strict=True), 2):
+        for name in set(s.columns) & set(t.columns):
+            assert sums(x, s.columns, name) == pytest.approx(sums(y, t.columns, name), abs=1e-8)
+
+
+def nearest(counts):
+    """The Euclidean projection by trying every set of cells that stay above 0."""
+    total, best = counts.sum(), None
+    for kept in every_subset(range(counts.size)):
+        if not kept:
+            continue
+        x = np.zeros(counts.size)
+        x[list(kept)] = counts[list(kept)] - (counts[list(kept)].sum() - total) / len(kept)
+        if x.min() >= -1e-12 and (best is None or ((x - counts) ** 2).sum() < ((best - counts) ** 2).sum()):
+            best = x
+    return best
+
+
+@given(st.lists(st.integers(-40, 60), min_size=1, max_size=7))
+@settings(max_examples=100, deadline=None)
+def test_nonnegative_is_the_nearest_table_of_the_same_total(values):
+    counts = np.array(values, dtype=float)
+    found = nonnegative(counts)
+    assert found.min() >= 0
+    if counts.sum() <= 0:
+        assert not found.any()
+        return
+    assert found.sum() == pytest.approx(counts.sum())
+    assert found == pytest.approx(nearest(counts), abs=1e-9)
+
+
+def test_nonnegative_keeps_shapes_and_what_is_not_negative():
+    counts = np.arange(6.0).reshape(2, 3)
+    assert nonnegative(counts) is counts
+    assert nonnegative(counts - 2).shape == (2, 3)
+
+
+def test_agreeing_is_nearer_to_the_truth_than_clipping():
+    """Mean L1 error over 40 draws of noise; seeds 0 to 9 gain 18 to 25 %, of which 15 are asked for."""
+    rng = np.random.default_rng(4)
+    joint = rng.multinomial(400, rng.dirichlet(np.full(48, 0.3))).reshape(list(SIZES.values()))
+    families = ["ab", "abc", "bcd", "abd"]
+    error = {"agreed": 0.0, "clipped": 0.0}
+    for _ in range(40):
+        tables = []
+        for clique in families:
+            exact = sums(joint, "abcd", clique).astype(np.int64)
+            tables.append(table(clique, exact + np.round(rng.laplace(0, 8, exact.shape)).astype(np.int64), 8 * 2**0.5))
+        for name, found in (("agreed", agreed(tables)), ("clipped", clipped(tables))):
+            for clique, marginal in zip(families, found, strict=True):
+                assert marginal.counts.min() >= 0
+                error[name] += np.abs(marginal.counts - sums(joint, "abcd", clique)).sum()
+    assert error["agreed"] < 0.85 * error["clipped"]
+
+
+def test_clipping_touches_nothing_but_negative_cells():
+    (found,) = clipped([table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
+    assert found.counts.tolist() == [[3, 0, 0], [5, 1, 0]]
+    assert (found.columns, found.sizes) == (("a", "b"), (2, 3))
+
+
+def test_tables_of_nothing_but_noise_below_zero():
+    found = agreed([table("ab", np.full((2, 3), -4)), table("b", np.array([-1, -1, -1]))])
+    assert all(not m.counts.any() for m in found)
