@@ -25,6 +25,7 @@ from .risk import risk
 from .sample import sample
 from .schema import schema
 from .synth import synth
+from .tree import tree
 from .utility import utility
 
 __all__ = ["app", "main"]
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, plan, ledger):
     app.command()(command)
+app.add_typer(tree)
 
 
 def _version(wanted: bool) -> None:

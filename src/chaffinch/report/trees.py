@@ -1,0 +1,275 @@
+"""A page on what a published tree gives away: the tree drawn with the ways that isolate someone, before and after pruning.
+
+Drawn are structure and names of columns. No cut, no value and no small count is on the page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from .._base.errors import InputError
+from .._base.masking import SHOWN_FROM
+from ..measure.risk.trees import Ensemble, Pruned, TreeAudit, audit_trees
+from .page import page
+from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
+from .tree_figure import tree_picture
+from .words import NONE, fixed, number, percent, shown, signed
+
+__all__ = ["tree_page"]
+
+FEW = f"fewer than {SHOWN_FROM}"
+KEY = (
+    "A square on a thick orange way: a node that isolates. A ring: a leaf. A dot: a split. A triangle: a part not drawn, filled where a node in it "
+    "isolates. The upper way from a split holds the smaller values. Names stand beside the first splits; on a screen the others show theirs when pointed at."
+)
+
+
+def tree_page(
+    audit: TreeAudit, pruned: Pruned | None, title: str, *, scores: tuple[float, float] | None = None, score: str = "Accuracy"
+) -> str:  # fmt: skip
+    """Return one HTML file on a tree or a forest: what isolates whom, the tree drawn, what pruning took and what it cost.
+
+    The page holds no constant of a predicate and no count of records under 10. It shows where a model is vulnerable: it should not be
+    published beside a model that was not pruned.
+
+    Parameters
+    ----------
+    audit
+        What an attacker finds, as `audit_trees` returns it.
+    pruned
+        The same model pruned, as `prune` returns it; None to show the model alone.
+    scores
+        What the model was worth before and after, on records that neither was fitted to.
+    score
+        What those numbers are called, as "Accuracy" or "R²".
+
+    Raises
+    ------
+    InputError
+        If the pruned model is not the audited one.
+    """
+    if pruned is not None:
+        _check(audit.model, pruned)
+    after = None if pruned is None else _audited_again(audit, pruned)
+    drawn = _worst(audit)
+    sections = [
+        Section("finding", "What was found", _finding(audit, after, pruned, scores, score)),
+        Section("tree", "The tree" if len(audit.model.trees) == 1 else "The tree with most to hide", (_figure(audit, after, drawn),)),
+    ]  # fmt: skip
+    if len(audit.model.trees) > 1:
+        every = range(len(audit.model.trees))
+        table = _depths("Nodes of all trees by depth", audit, after, every)
+        sections.append(Section("depths", "All trees, by depth", (table,)))
+    if audit.tries is not None:
+        sections.append(Section("tries", "Without the counts", _tries(audit, after)))
+    sections.append(Section("limits", "What this does not say", (Listing(_limits(audit, pruned)),)))
+    facts = (
+        ("Model", shown(audit.model.model)),
+        ("Kind", audit.model.kind),
+        ("Trees", f"{len(audit.model.trees):,}"),
+        ("Threshold", f"fewer than {audit.at_least} records isolate"),
+    )
+    found = audit.exposed or _found_by_trying(audit)
+    alarm = "This model isolates people. Do not publish it as it is." if found else ""
+    return page(title, sections, facts=facts, alarm=alarm)
+
+
+def _check(model: Ensemble, pruned: Pruned) -> None:
+    before = pruned.before
+    sizes = [[tree.n_nodes for tree in each.trees] for each in (model, before)]
+    if sizes[0] != sizes[1] or model.features != before.features:
+        raise InputError(
+            "The pruned model must come from the audited one. Got another: prune the model that was audited."
+        )
+
+
+def _audited_again(audit: TreeAudit, pruned: Pruned) -> TreeAudit:
+    """The attack on what is left, with the counts that only the keeper of the data still has."""
+    return audit_trees(pruned.after, at_least=audit.at_least)
+
+
+def _isolating(audit: TreeAudit) -> list[set[int]]:
+    """The nodes of each tree that isolate: by counts, or where these are not known by trying."""
+    out: list[set[int]] = [set() for _ in audit.model.trees]
+    found = audit.predicates
+    if found is None:
+        found = tuple(t.predicate for t in audit.tries or () if t.predicate is not None)
+    for predicate in found:
+        out[predicate.tree].add(predicate.node)
+    return out
+
+
+def _worst(audit: TreeAudit) -> int:
+    """The tree with most isolating nodes, of equal ones the first."""
+    return int(np.argmax([len(nodes) for nodes in _isolating(audit)]))
+
+
+def _few(count: int | None) -> str:
+    """A count of what stands for records: small ones as words."""
+    if count is None:
+        return "not known"
+    return f"{count:,}" if count == 0 or count >= SHOWN_FROM else FEW
+
+
+def _share(audit: TreeAudit) -> str:
+    """The share of records that stand where they isolate; in words where it would tell a small count."""
+    if audit.share is None or audit.n_exposed is None:
+        return "not known"
+    return f"{FEW} records" if 0 < audit.n_exposed < SHOWN_FROM else percent(audit.share)
+
+
+def _finding(
+    audit: TreeAudit, after: TreeAudit | None, pruned: Pruned | None, scores: tuple[float, float] | None, score: str
+) -> tuple[Block, ...]:
+    blocks: list[Block] = [Paragraph(_lead(audit), "lead")]
+    if after is not None:
+        blocks.append(Paragraph(_lead_after(after), "alarm" if after.exposed else "lead"))
+    if audit.model.note:
+        blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
+    columns = [audit] if after is None else [audit, after]
+    rows: list[Row] = [
+        ("Nodes", *(f"{sum(t.n_nodes for t in a.model.trees):,}" for a in columns)),
+        ("Leaves", *(f"{sum(len(t.leaves) for t in a.model.trees):,}" for a in columns)),
+        ("Depth of the deepest leaf", *(f"{max(int(t.depth.max()) for t in a.model.trees):,}" for a in columns)),
+        ("Nodes that isolate", *(_few(_total(a)) for a in columns)),
+        ("Trees with such a node", *(NONE if a.vulnerable_trees is None else f"{a.vulnerable_trees:,}" for a in columns)),
+        ("Records in leaves that isolate them", *(_share(a) for a in columns)),
+    ]  # fmt: skip
+    if scores is not None:
+        cells = [fixed(value) for value in scores[: len(columns)]]
+        rows.append((f"{shown(score)} on records not fitted to", *cells))
+    head = ("", "Before") if after is None else ("", "Before", "After pruning")
+    blocks.append(Table("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head)))))
+    if scores is not None and after is not None:
+        blocks.append(Paragraph(f"Pruning changed the {_low(score)} by {signed(scores[1] - scores[0])}."))
+    if pruned is not None and pruned.hidden_classes:
+        blocks.append(
+            Paragraph("Classes with too few records in all were taken out: the pruned model never predicts them.")
+        )
+    return tuple(blocks)
+
+
+def _low(score: str) -> str:
+    """A name inside a sentence: small, unless it is a symbol as R²."""
+    name = shown(score)
+    return name[:1].lower() + name[1:] if name[1:].islower() else name
+
+
+def _total(audit: TreeAudit) -> int | None:
+    return None if audit.predicates is None else sum(map(len, _isolating(audit)))
+
+
+def _lead(audit: TreeAudit) -> str:
+    who = "one record" if audit.at_least == 2 else f"fewer than {audit.at_least} records"
+    if audit.predicates is None:
+        tried = "Trying leaves on the data found a condition that isolates one record. " if audit.exposed else ""
+        return f"{tried}How many records stand behind each node is not known. {shown(audit.why_not, 300)}"
+    if not audit.exposed:
+        tried = " But trying leaves on the data, with what they predict, found a condition that is true of one record."
+        return f"No node of this model isolates {who} by its count.{tried if _found_by_trying(audit) else ''}"
+    what = "some class" if audit.model.kind == "classification" else "a leaf"
+    verb = "has" if audit.model.kind == "classification" else "holds"
+    return (
+        f"Whoever has this model can write down conditions that are true of {who}: nodes in which {what} {verb} so few."
+    )
+
+
+def _lead_after(after: TreeAudit) -> str:
+    if after.predicates is None:
+        return f"Whether the pruned model isolates someone is not known. {shown(after.why_not, 300)}"
+    if after.exposed:
+        return "The pruned model still has nodes that isolate."
+    # Draws of a bootstrap are not records: two of them may be one record drawn twice.
+    who = "The" if not after.model.note else "As far as its counts tell, the"
+    return f"{who} pruned model has no way to a node that isolates anyone."
+
+
+def _found_by_trying(audit: TreeAudit) -> bool:
+    return any(t.tries is not None for t in audit.tries or ())
+
+
+def _figure(audit: TreeAudit, after: TreeAudit | None, drawn: int) -> Figure:
+    both = [("before", "Before", audit)] + ([("after", "After pruning", after)] if after is not None else [])
+    pictures, folded = [], False
+    for key, words, each in both:
+        picture, part = tree_picture(
+            f"tree-{key}", words, each.model.trees[drawn], each.model.features, _isolating(each)[drawn]
+        )
+        pictures.append(picture)
+        folded |= part
+    which = "" if len(audit.model.trees) == 1 else f" {drawn + 1:,} of {len(audit.model.trees):,}"
+    note = KEY + (" The deepest parts are folded: there are too many leaves to draw." if folded else "")
+    unknown = "" if audit.predicates is not None else " Counts are not known: at most what trying found is marked."
+    return Figure(
+        "drawn", f"Tree{which}: the ways to nodes that isolate{', before and after' if after else ''}",
+        tuple(pictures), _depths("Nodes of this tree by depth", audit, after, [drawn]), note=note + unknown, open=True, across=len(pictures),
+    )  # fmt: skip
+
+
+def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]) -> Table:
+    """Nodes, leaves and isolating nodes at each depth, before and after."""
+    sides = [audit] if after is None else [audit, after]
+    told = []
+    for each in sides:
+        isolating = _isolating(each)
+        nodes, leaves, vulnerable = Counter[int](), Counter[int](), Counter[int]()
+        for i in chosen:
+            tree = each.model.trees[i]
+            nodes.update(tree.depth.tolist())
+            leaves.update(tree.depth[tree.leaves].tolist())
+            vulnerable.update(tree.depth[sorted(isolating[i])].tolist())
+        told.append((nodes, leaves, vulnerable))
+    known = [each.predicates is not None for each in sides]
+    rows: list[Row] = []
+    for depth in range(max(told[0][0]) + 1):
+        cells = [
+            cell
+            for (nodes, leaves, vulnerable), sure in zip(told, known, strict=True)
+            for cell in (f"{nodes[depth]:,}", f"{leaves[depth]:,}", _few(vulnerable[depth]) if sure else NONE)
+        ]
+        rows.append((f"{depth}", *cells))
+    head: Sequence[str] = ("Nodes", "Leaves", "Isolate")
+    if after is not None:
+        head = [f"{name}, {when}" for when in ("before", "after") for name in head]
+    return Table(caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1)))
+
+
+def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
+    tries = audit.tries or ()
+    found = [t.tries for t in tries if t.tries is not None]
+    score = float(np.mean([t.score for t in tries])) if tries else None
+    rows: tuple[Row, ...] = (
+        ("Trees attacked", f"{len(tries):,}"),
+        ("Trees in which a condition was found", f"{len(found):,}"),
+        ("Mean of 1 / tries over trees (0 none, 1 at the first try)", fixed(score)),
+        ("Mean number of tries where one was found", number(float(np.mean(found))) if found else NONE),
+    )
+    words = (
+        "An attacker without counts takes leaves, deepest first, with every label (for numbers: above what the leaf says, or not), and asks whether "
+        "exactly one record fits. Here the data answered."
+    )
+    blocks: list[Block] = [Paragraph(words), Table("Tries", ("", "Before"), rows, numbers=frozenset({1}))]
+    if after is not None and after.predicates == () and audit.model.kind == "classification" and not audit.model.note:
+        blocks.append(
+            Paragraph("After pruning no leaf with any label isolates a record, so no number of tries finds one.")
+        )
+    return tuple(blocks)
+
+
+def _limits(audit: TreeAudit, pruned: Pruned | None) -> tuple[str, ...]:
+    out = [
+        "A condition that is true of one training record need not be true of one person of the population.",
+        "Cuts lie between two actual values of a column: they tell something of both, whoever stands behind a leaf.",
+        "A condition on a column that the tree does not ask about can split any leaf further: no tree prevents that.",
+    ]
+    if audit.model.kind == "regression":
+        out.append(
+            "What a leaf predicts is a mean of its records: with few of them, those above it may be one. Pruning by numbers of records does not rule "
+            "that out."
+        )
+    if pruned is None and audit.exposed:
+        out.append("Pruning takes back the splits that isolate: chaffinch tree prune MODEL -o OUT.")
+    return tuple(out)

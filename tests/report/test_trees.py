@@ -1,0 +1,213 @@
+"""The page on a tree: what it draws is the tree, what it marks isolates, and no constant or small count is on it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from chaffinch._base.errors import InputError
+from chaffinch.measure.risk.trees import audit_trees, prune, read_model
+from chaffinch.report.page import _checked_picture
+from chaffinch.report.tree_figure import MARKED, MOST_LEAVES, tree_picture
+from chaffinch.report.trees import tree_page
+
+
+def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")):
+    rng = np.random.default_rng(seed)
+    x = pd.DataFrame(rng.normal(1000, 300, (n, len(names))), columns=list(names))
+    y = (x.iloc[:, 0] + x.iloc[:, 1] + rng.normal(0, 200, n) > 2000).astype(int).to_numpy()
+    return x, y
+
+
+def studied(model, x, y, *, data: bool = True):
+    model.fit(x, y)
+    given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
+    return audit_trees(read_model(model), **given), prune(model)
+
+
+def words_of(html: str) -> str:
+    """Everything a reader may see or hear: text, titles and descriptions, without styles and coordinates."""
+    body = re.sub(r"<style>.*?</style>", "", html, flags=re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", " ", body))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        DecisionTreeClassifier(random_state=0),
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        DecisionTreeRegressor(random_state=0, min_samples_leaf=1),
+        RandomForestClassifier(5, random_state=0),
+    ],
+    ids=["deep", "shallow", "numbers", "forest"],
+)
+def test_no_constant_of_the_model_is_on_the_page(model):
+    x, y = made()
+    target = y if "Regressor" not in type(model).__name__ else x["income"].to_numpy() * 7.123
+    audit, pruned = studied(model, x, target)
+    html = tree_page(audit, pruned, "A tree", scores=(0.81, 0.79))
+    read = words_of(html)
+    for tree in audit.model.trees:
+        cuts = tree.threshold[np.isfinite(tree.threshold)]
+        values = tree.value.ravel() if audit.model.kind == "regression" else []
+        # Cuts here have four digits and many decimals: none may stand on the page at any usual precision.
+        for number in [*cuts, *values]:
+            assert f"{number:.2f}" not in html
+            assert f"{number:.6g}" not in read
+    assert "0.810" in read
+    assert "−0.020" in read
+    assert "<script" not in html
+    assert not re.search(r"(src|href)=.?https?:", html)
+
+
+def test_small_counts_are_words():
+    x, y = made(400)
+    audit, pruned = studied(DecisionTreeClassifier(max_depth=4, random_state=0), x, y)
+    assert audit.n_exposed is not None
+    assert 0 < audit.n_exposed < 10, "the case must have a small count"
+    read = words_of(tree_page(audit, pruned, "A tree"))
+    row = re.search(r"Records in leaves that isolate them\s+(.*?)\n", read)
+    assert row is not None
+    assert row[1].startswith("fewer than 10 records")
+    assert re.search(r"Nodes that isolate\s+fewer than 10", read)
+    # A share of a few records would tell their number.
+    assert f"{100 * audit.share:.1f}" not in row[0]
+
+
+def test_the_picture_has_every_edge_and_marks_what_isolates():
+    x, y = made(300)
+    model = DecisionTreeClassifier(max_depth=5, random_state=1).fit(x, y)
+    audit = audit_trees(read_model(model))
+    # The second opinion: counts of classes from scikit-learn's own paths over the data.
+    passes = model.decision_path(x).toarray().astype(bool)
+    alone = {
+        node for node in range(model.tree_.node_count) if any((passes[:, node] & (y == k)).sum() == 1 for k in (0, 1))
+    }
+    assert alone
+    tree = audit.model.trees[0]
+    svg, folded = tree_picture("t", "Before", tree, audit.model.features, {p.node for p in audit.predicates or ()})
+    assert not folded
+    edges = re.findall(r'<path d="M[^"]*V[^"]*H[^"]*"[^>]*stroke="(#\w+)"', svg)
+    assert len(edges) == model.tree_.node_count - 1
+    above = {above for node in alone for above in np.flatnonzero(passes[passes[:, node]].all(axis=0))}
+    ways = {n for n in above if passes[:, n].sum() >= 1} - {0}
+    assert edges.count(MARKED) == len(ways)
+    assert len(re.findall("<rect ", svg)) == len(alone)
+    assert _checked_picture(svg) is not None  # shapes and text only
+
+
+def test_names_of_splits_are_those_of_the_model():
+    x, y = made(300)
+    model = DecisionTreeClassifier(max_depth=3, random_state=1).fit(x, y)
+    plain = read_model(model)
+    svg, _ = tree_picture("t", "x", plain.trees[0], plain.features, ())
+    drawn = re.findall(r"<title>([^<]*)</title>", svg)
+    asked = [model.feature_names_in_[f] for f in model.tree_.feature if f >= 0]
+    assert sorted(drawn) == sorted(asked)
+    assert MARKED not in svg
+
+
+@pytest.mark.parametrize("best_first", [None, 900])
+def test_large_trees_are_folded_and_stay_small(best_first):
+    rng = np.random.default_rng(3)
+    x = pd.DataFrame(rng.normal(size=(4000, 3)), columns=["a", "b", "c"])
+    y = rng.integers(0, 2, 4000)
+    audit, pruned = studied(DecisionTreeClassifier(random_state=0, max_leaf_nodes=best_first), x, y, data=False)
+    assert len(audit.model.trees[0].leaves) > 4 * MOST_LEAVES
+    svg, folded = tree_picture("t", "x", audit.model.trees[0], ("a", "b", "c"), {p.node for p in audit.predicates})
+    assert folded
+    ends = len(re.findall("<circle[^>]*fill=.#fff", svg)) + len(re.findall("Z. fill", svg))
+    assert ends <= MOST_LEAVES
+    assert re.search(f'Z" fill="{MARKED}"', svg), "a fold that hides an isolating node says so"
+    assert float(re.search(r'viewBox="0 0 (\d+)', svg)[1]) <= 560
+    html = tree_page(audit, pruned, "A tree")
+    assert "The deepest parts are folded" in html
+    assert len(html) < 300_000
+
+
+def test_a_chain_as_deep_as_its_records_is_drawn():
+    n = 300
+    x = pd.DataFrame({"a": 2.0 ** (np.arange(n) / 10)})
+    model = DecisionTreeClassifier(random_state=0).fit(x, np.arange(n) % 2)
+    audit = audit_trees(read_model(model))
+    assert "<svg" in tree_page(audit, None, "A chain")
+
+
+def test_a_tree_of_one_node():
+    x, y = made(50)
+    audit, pruned = studied(DecisionTreeClassifier(max_depth=1, min_samples_leaf=50), x, y)
+    html = tree_page(audit, pruned, "A root")
+    assert "No node of this model isolates one record" in html
+    assert 'class="alarm"' not in html
+
+
+def test_both_ends():
+    x, y = made()
+    risky, _ = studied(DecisionTreeClassifier(random_state=0), x, y)
+    safe, pruned = studied(DecisionTreeClassifier(max_depth=1), x, y)
+    assert "This model isolates people" in tree_page(risky, None, "x")
+    html = tree_page(safe, pruned, "x")
+    assert "This model isolates people" not in html
+    assert "no way to a node that isolates anyone" in html
+    assert MARKED not in re.findall(r'<svg[^>]*id="tree-before".*?</svg>', html, re.DOTALL)[0]
+
+
+def test_of_a_forest_the_worst_tree_is_drawn():
+    x, y = made(300)
+    audit, pruned = studied(RandomForestClassifier(6, max_depth=5, random_state=4), x, y)
+    per_tree = [len({p.node for p in audit.predicates or () if p.tree == i}) for i in range(6)]
+    worst = max(range(6), key=per_tree.__getitem__)
+    html = tree_page(audit, pruned, "A forest")
+    assert f"Tree {worst + 1} of 6" in html
+    # Counts are draws: the page does not promise what draws cannot tell.
+    assert "As far as its counts tell" in html
+    assert "no number of tries finds one" not in html
+    nodes = sum(one.tree_.node_count for one in pruned.model.estimators_)
+    assert re.search(rf"Nodes\s+{audit.to_dict()['nodes']:,}\s+{nodes:,}\s", words_of(html))
+
+
+def test_counts_that_are_not_known_are_said_to_be():
+    x, y = made(200)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0)
+    model.fit(x, y, sample_weight=np.random.default_rng(0).random(200) + 0.1)
+    audit = audit_trees(read_model(model))
+    assert audit.predicates is None
+    read = words_of(tree_page(audit, None, "x"))
+    assert "is not known" in read
+    assert "not known" in re.search(r"Nodes that isolate\s+(.*?)\n", read)[1]
+
+
+def test_what_trying_found_is_not_hidden_by_counts():
+    # Leaves of two records, of different values: the one above the mean is alone, though no leaf holds fewer than two.
+    x, _ = made(40)
+    audit, pruned = studied(DecisionTreeRegressor(min_samples_leaf=2, random_state=0), x, x["income"].to_numpy())
+    assert any(t.tries for t in audit.tries)
+    html = tree_page(audit, pruned, "x", score="R²")
+    assert "This model isolates people" in html
+    assert "Pruning by numbers of records does not rule that out" in words_of(html).replace("\n", " ")
+
+
+def test_names_of_strangers_stay_text():
+    names = ("<script>x</script>", "' onclick='x", "x" * 400, "عمر")
+    x, y = made(names=names)
+    audit, pruned = studied(DecisionTreeClassifier(max_depth=4, random_state=0), x, y)
+    html = tree_page(replace(audit, model=replace(audit.model, model="<b>")), pruned, "<i>")
+    assert "<script>" not in html
+    assert "<b>" not in html
+    assert "<i>" not in html
+    assert "x" * 100 not in html
+
+
+def test_another_pruned_model_is_refused():
+    x, y = made()
+    audit, _ = studied(DecisionTreeClassifier(max_depth=4), x, y)
+    _, pruned = studied(DecisionTreeClassifier(max_depth=2), x, y)
+    with pytest.raises(InputError, match="must come from the audited one"):
+        tree_page(audit, pruned, "x")
