@@ -64,6 +64,9 @@ def audit(
     found = _audited(opened.ensemble, at_least, label, records)
     score = None if records is None else worth(opened.ensemble, records)
     told = {"file": model.name, "form": opened.form, **found.to_dict(), **_worth(opened.ensemble, score)}
+    secrets = found.inside()
+    if records is not None:
+        told.update(_beyond(opened.ensemble, records, at_least, label, secrets))
     if json is not None:
         write_json(json, told)
     if html is not None:
@@ -71,7 +74,7 @@ def audit(
 
         write_text(html, tree_page(found, None, f"What {model.name} gives away"))
     if inside is not None:
-        write_text(inside, plain.dumps(found.inside(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+        write_text(inside, plain.dumps(secrets, indent=1, ensure_ascii=False) + "\n", mode=0o600)
     if not quiet:
         _show(_rows(told))
         console().print(_verdict(found), markup=False)
@@ -136,6 +139,21 @@ def prune_command(
         name = "Accuracy" if pruned.before.kind == "classification" else "R²"
         title = f"What {model.name} gives away"
         write_text(html, tree_page(before, pruned, title, scores=known, score=name))  # type: ignore[arg-type]
+
+
+def _beyond(
+    model: Ensemble, records: Records, at_least: int, label: str | None, secrets: dict[str, Any]
+) -> dict[str, Any]:
+    """What single nodes do not show: cuts midway between two actual values, and pairs of trees; examples go to `secrets`."""
+    from ..measure.risk.trees.intersections import intersections
+    from ..measure.risk.trees.midpoints import midpoints
+
+    told: dict[str, Any] = {"midpoints": midpoints(model, records.columns).to_dict(), "intersections": None}
+    if len(model.trees) > 1:
+        both = intersections(model, records.columns, records.labels, at_least=at_least, label=_names(label))
+        told["intersections"] = both.to_dict()
+        secrets["intersections"] = [[one.to_dict(), other.to_dict()] for one, other in both.examples]
+    return told
 
 
 def _names(label: str | None) -> list[str]:
@@ -217,6 +235,10 @@ def _rows(told: dict[str, Any]) -> list[tuple[str, str]]:
         mean = tries["mean_tries"]
         rows.append(("score without counts", f"{tries['score']:.3f} (mean of 1/tries)"))
         rows.append(("mean tries", "none succeeded" if mean is None else f"{mean:.1f}"))
+    if (cuts := told.get("midpoints")) and cuts["splits"]:
+        rows.append(("cuts midway between two values", f"{cuts['midway_share']:.0%}"))
+    if pairs := told.get("intersections"):
+        rows.append(("pairs of trees that single out", f"{pairs['isolating_pairs']} of {pairs['pairs_tried']} tried"))
     if told["checked"]:
         rows.append(("predicates true as claimed", "all" if told["checked"]["as_claimed"] else "not all"))
     for name, words in (("accuracy", "accuracy on the data"), ("r2", "R² on the data")):
