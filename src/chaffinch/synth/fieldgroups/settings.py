@@ -13,7 +13,6 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.counter import Counter
 from ...privacy.accounting import check_delta, check_epsilon
-from ...privacy.budget import Budget
 from ...privacy.ledger import Plan
 from ...privacy.opening import Undiscovered, open_private, public_rows
 from ...privacy.relation import Neighbours, Unit
@@ -21,6 +20,7 @@ from ...table.schema import Schema
 from ...table.table import Table
 from ..bayesnet.model import BayesNetModel
 from ..private_model import private_model
+from ..pure import PureMethod
 from .groups import check_groups, resolved_groups
 from .measuring import Empty, Margin, learnt_groups, measured_columns, tables_of
 from .split import planned, split_of
@@ -29,7 +29,7 @@ __all__ = ["FieldGroups"]
 
 
 @dataclass(frozen=True)
-class FieldGroups:
+class FieldGroups(PureMethod):
     """Groups of columns, each measured as one full table with noise; rows draw each group independently of the others.
 
     The promise is pure epsilon, by default for one record more or less. Proof: the table of each of G groups is a discrete Laplace
@@ -92,21 +92,6 @@ class FieldGroups:
         if self.empty not in get_args(Empty):
             raise unknown_name("way to fill an empty group", self.empty, get_args(Empty))
         Unit(self.neighbours, self.rows_per_person)
-
-    @property
-    def sensitive(self) -> Sequence[str]:
-        """No column is protected from others by this method: see BayesNet."""
-        return ()
-
-    @property
-    def budget(self) -> Budget:
-        """What there is to spend: pure epsilon."""
-        return Budget(self.epsilon, self.delta, accounting="pure")
-
-    @property
-    def unit(self) -> Unit:
-        """Whose data are protected."""
-        return Unit(self.neighbours, self.rows_per_person)
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +12,6 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.counter import Counter
 from ...privacy.accounting import check_delta, check_epsilon
-from ...privacy.budget import Budget
 from ...privacy.counter import Mechanism
 from ...privacy.ledger import Plan
 from ...privacy.opening import Undiscovered, open_private, public_rows
@@ -24,6 +22,7 @@ from ...table.table import Table
 from ..bayesnet.model import BayesNetModel
 from ..noisy import agreed, clipped
 from ..private_model import private_model
+from ..pure import PureMethod
 from .learning import learn, measure
 from .split import planned, split_of
 
@@ -54,7 +53,7 @@ the noise that their own promise asks for."""
 
 
 @dataclass(frozen=True)
-class PrivBayes:
+class PrivBayes(PureMethod):
     """A differentially private Bayesian network, learnt greedily and measured with noise (Zhang et al., TODS 2017).
 
     The promise is pure epsilon, by default for tables that differ in one replaced record, with a declared number of rows. Proof:
@@ -128,21 +127,6 @@ class PrivBayes:
                 raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
         Unit(self.neighbours, self.rows_per_person)
 
-    @property
-    def sensitive(self) -> Sequence[str]:
-        """No column is protected from others by this method: see BayesNet."""
-        return ()
-
-    @property
-    def budget(self) -> Budget:
-        """What there is to spend: pure epsilon."""
-        return Budget(self.epsilon, self.delta, accounting="pure")
-
-    @property
-    def unit(self) -> Unit:
-        """Whose data are protected."""
-        return Unit(self.neighbours, self.rows_per_person)
-
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
         return planned(self._resolved(), schema)
@@ -155,7 +139,7 @@ class PrivBayes:
         Noise comes from the operating system through OpenDP. A seed is for tests and attacks: the model is then marked `test_only`.
         """
         settings = self._resolved()
-        rng = generator(None if seed is None else seed)
+        rng = generator(seed)
         with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
             rows, how = public_rows(counter)
             split = split_of(settings, counter.schema, counter.ledger.left, rows)
