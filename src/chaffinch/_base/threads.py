@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 from typing import TypeVar
 
 from .errors import InputError
 
-__all__ = ["thread_count", "thread_map"]
+__all__ = ["one_thread", "thread_count", "thread_map"]
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+_ALONE: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Have everything in the block that does not ask for a number of threads use one: for work that is itself one of many."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
+
 
 def thread_count(threads: int | None = None) -> int:
     """Return the number of threads to use: what was asked, or every core this process may run on."""
+    if threads is None and _ALONE.get():
+        return 1
     if threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if threads < 1:
