@@ -46,10 +46,16 @@ class Shadows:
     seconds: float
     """Time that the fits took in this run; shadows found finished cost nothing."""
 
-    def gather(self, look: Callable[[NDArray[Any]], NDArray[Any]], *, only: NDArray[np.int64] | None = None) -> NDArray[Any]:  # fmt: skip
+    def gather(
+        self,
+        look: Callable[[NDArray[Any]], NDArray[Any]],
+        *,
+        only: NDArray[np.int64] | None = None,
+        tables: int | None = None,
+    ) -> NDArray[Any]:
         """Return what `look` sees in each table, (shadows, tables, ...); `look` is given (tables, rows, columns).
 
-        `only` names the shadows to look at, in the order in which they are returned; without it all.
+        `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
         """
         wanted = np.arange(self.n_shadows) if only is None else only
         place = np.full(self.n_shadows, -1, dtype=np.int64)
@@ -59,7 +65,7 @@ class Shadows:
             mine = place[part.ids]
             if not (mine >= 0).any():
                 continue
-            codes = part.codes[mine >= 0]
+            codes = np.asarray(part.codes)[mine >= 0, :tables]
             seen = look(codes.reshape(-1, *codes.shape[2:]))
             seen = seen.reshape(len(codes), codes.shape[1], *seen.shape[1:])
             if out is None:

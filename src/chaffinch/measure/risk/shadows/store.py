@@ -12,6 +12,7 @@ import secrets
 import shutil
 import tempfile
 import weakref
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -69,11 +70,15 @@ class Store:
     def add(self, part: Part) -> None:
         """Write a part; it is there when its second file is."""
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
-        with replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path, open(path, "wb") as handle:
+        with self._new(f"codes-{name}.npy") as path, open(path, "wb") as handle:
             np.save(handle, part.codes, allow_pickle=False)
         seen = {key: value for key in ("nodes", "cells") if (value := getattr(part, key)) is not None}
-        with replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path, open(path, "wb") as handle:
+        with self._new(f"shadows-{name}.npz") as path, open(path, "wb") as handle:
             np.savez(handle, ids=part.ids, **seen)
+
+    def _new(self, name: str) -> AbstractContextManager[Path]:
+        # Waiting for the disk takes longer than some fits: a folder that nobody will open again need not outlive a power cut.
+        return nullcontext(self.folder / name) if self.temporary else replacing(self.folder / name, mode=0o600)
 
     def parts(self) -> list[Part]:
         """Return what is there; codes stay on disk until they are looked at."""
@@ -93,14 +98,15 @@ class Store:
 
 def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     """Return the seed of the shadows in a folder where none is given, so that a run without a seed can be resumed too."""
-    if folder is None or seed is not None:
+    if folder is None:
         return seed
     made = _made(folder)
     about = _about(made)
     if "seed" not in about:
-        about["seed"] = int(seed_sequence(None).generate_state(1, np.uint64)[0])
+        given = seed if isinstance(seed, int) else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+        about["seed"] = given
         write_text(made / ABOUT, json.dumps(about), mode=0o600)
-    return int(about["seed"])
+    return int(about["seed"]) if seed is None else seed
 
 
 def _made(folder: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import signal
 import threading
 from collections.abc import Iterator
@@ -64,7 +65,7 @@ def work(job: Job) -> Done:
     """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
     codes, nodes, cells = [], [], []
     failed, reason = None, ""
-    with one_thread(), _one_blas_thread():
+    with one_thread(), _pools().limit(limits=1):
         for number, rows in zip(job.ids, job.rows, strict=True):
             stream = np.random.SeedSequence(job.entropy, spawn_key=(*job.spawn_key, int(number)))
             try:
@@ -112,9 +113,9 @@ def _within(limit: float | None) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@contextlib.contextmanager
-def _one_blas_thread() -> Iterator[None]:
-    from threadpoolctl import threadpool_limits
+@functools.cache
+def _pools() -> Any:
+    """The libraries with threads of their own: found once, as looking for them takes longer than a fit."""
+    from threadpoolctl import ThreadpoolController
 
-    with threadpool_limits(limits=1):
-        yield
+    return ThreadpoolController()

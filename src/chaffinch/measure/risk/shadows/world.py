@@ -106,7 +106,10 @@ def world_of(
         kept = np.flatnonzero(~twins)
     if chosen is None:
         check_sizes(len(kept), size, int(targets))
-        chosen = _vulnerable(both.take(kept), kept < table.n_rows, int(targets), distance, threads)
+        own = (kept < table.n_rows) & (
+            kept == first[place[kept]]
+        )  # of copies the first, so that no two targets are alike
+        chosen = _vulnerable(both.take(kept), own, int(targets), distance, threads)
         if duplicates == "keep":
             return world_of(table, population, targets=kept[chosen], rows=rows, duplicates="keep")
     else:

@@ -1,0 +1,1 @@
+"""Was this person in the data? Membership attacks on what a synthesiser releases."""
