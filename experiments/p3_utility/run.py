@@ -21,6 +21,7 @@ from sklearn.ensemble import RandomForestClassifier
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from p3_population import declared, population  # noqa: E402
 from training import save  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes  # noqa: E402
@@ -32,11 +33,7 @@ from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.report.plots import Dot, dots  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.alike import alike  # noqa: E402
-from chaffinch.table.schema import Column, Schema  # noqa: E402
-
-sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
-
-from data import bundled  # noqa: E402
+from chaffinch.table.schema import Schema  # noqa: E402
 
 EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 SUBSETS, ROWS, OUTSIDE = 10, 1_000, 5_000
@@ -61,27 +58,6 @@ COMPARED = ("AUC", "AUC as P3", "AUC as P3 outside")
 """Those of which the original's is taken off, subset by subset."""
 ORIGINAL, FRESH = "original", "other records"
 Row = tuple[str, str, float | None, int, dict[str, float]]
-
-
-def population(dataset: str) -> pd.DataFrame:
-    """Return the records of a dataset as words, each combination once."""
-    if dataset == "cardio":
-        return bundled("cardio_binned").to_pandas().drop_duplicates().astype(str)
-    frame = bundled("adult").to_pandas().dropna()
-    frame = frame.drop(columns=["fnlwgt", "education_num", "capital_gain", "capital_loss"])
-    for name in ("age", "hours_per_week"):
-        frame[name] = (np.rint(frame[name] / 10) * 10).astype(int)
-    return frame.drop_duplicates().astype(str)
-
-
-def declared(frame: pd.DataFrame) -> Schema:
-    """Return a schema with the levels of a frame; that of the whole population stands for a public code book."""
-
-    def order(level: Any) -> tuple[float, str]:
-        return (float(level) if level.lstrip("-").isdigit() else 0.0, level)
-
-    columns = (Column(c, "categorical", levels=tuple(sorted(frame[c].unique(), key=order))) for c in frame)
-    return Schema(tuple(columns), public=True, rows=ROWS)
 
 
 def areas(dataset: str, train: Table, tests: Sequence[Table], seed: int) -> list[tuple[float, float, bool]]:
@@ -129,7 +105,7 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
         (ORIGINAL, "", None, seed, {"distance": 0.0, **measured(dataset, original, original, outside, seed)}),
         (FRESH, "", None, seed, {"distance": float(jensen_shannon(original, fresh).value or 0.0)}),
     ]
-    for domain, table in (("declared", original), ("subset", prepare(held, declared(held)))):
+    for domain, table in (("declared", original), ("subset", prepare(held, declared(held, ROWS)))):
         for name, made in SYNTHESISERS.items():
             if domain == "subset" and name not in FROM_SAMPLE:
                 continue
@@ -146,7 +122,7 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
 def main(dataset: str) -> None:
     """Write a row for each synthesis, their means, and the figures."""
     frame = population(dataset)
-    schema = declared(frame)
+    schema = declared(frame, ROWS)
     print(dataset, f"{len(frame)} records", flush=True)
     # Processes, since forests of this size hold on to the interpreter, and scikit-learn's handling of warnings is not for threads.
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:

@@ -204,6 +204,18 @@ def test_pooled_targets_share_their_shadow():
     assert low < 0.5 < high
 
 
+def test_shadows_may_have_any_numbers_and_any_order():
+    trials = scored(np.random.default_rng(8), 60, 3, shift=1, shared=0.5)
+    order = np.random.default_rng(9).permutation(180)
+    other = Trials(trials.scores[order], trials.member[order], (1000 - 7 * trials.shadow)[order])
+    a, b = rates(trials, trials), rates(other, other)
+    assert a.shadows == b.shadows == 60
+    assert a.auc_interval == pytest.approx(b.auc_interval)
+    assert a.advantage_interval == pytest.approx(b.advantage_interval)
+    with pytest.raises(InputError, match="one length"):
+        Trials(trials.scores, trials.member[1:], trials.shadow)
+
+
 def test_a_result_is_plain_data():
     trials = scored(np.random.default_rng(7), 300, 4, shift=2, shared=0.3)
     told = rates(trials, trials).to_dict()

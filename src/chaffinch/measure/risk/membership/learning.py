@@ -18,7 +18,8 @@ from ..shadows.generator import Generator
 from ..shadows.run import Shadows, run_shadows
 from ..shadows.store import stored_seed
 from ..shadows.world import World
-from .classifiers import Attacker, learner
+from .attackers import Attacker
+from .classifiers import learner
 from .features import BlackBox, black_box
 from .matches import closest_matches
 from .plan import ShadowPlan

@@ -40,6 +40,16 @@ class Trials:
     member: Bools
     shadow: Ints
 
+    def __post_init__(self) -> None:
+        if not self.scores.shape == self.member.shape == self.shadow.shape or self.scores.ndim != 1:
+            raise InputError("Scores, member and shadow must be lists of one length.")
+        if not np.isfinite(self.scores).all():
+            raise InputError("Scores must be finite numbers. Some are not.")
+        if not self.member.any() or self.member.all():
+            raise InputError("Trials must be of members and of others: one kind is absent. Draw more shadows.")
+        # Any numbers tell shadows apart; sums by shadow want them without gaps.
+        object.__setattr__(self, "shadow", np.unique(self.shadow, return_inverse=True)[1])
+
     @classmethod
     def of(cls, scores: ArrayLike, member: ArrayLike) -> Trials:
         """Return trials from scores whose first axis is the shadow; `member` may lack the last axis, that of tables.
@@ -52,19 +62,15 @@ class Trials:
                 f"member must be yes or no for scores of shape {values.shape}, or for all but the last axis. "
                 f"Got shape {inside.shape}."
             )
-        if not np.isfinite(values).all():
-            raise InputError("Scores must be finite numbers. Some are not.")
         if inside.ndim < values.ndim:
             inside = np.broadcast_to(inside[..., None], values.shape)
-        if not inside.any() or inside.all():
-            raise InputError("Trials must be of members and of others: one kind is absent. Draw more shadows.")
-        shadow = np.repeat(np.arange(len(values)), values[0].size)
+        shadow = np.repeat(np.arange(len(values)), values[0].size if len(values) else 0)
         return cls(values.ravel(), inside.ravel(), shadow)
 
     @property
     def shadows(self) -> int:
         """How many shadows there are."""
-        return int(self.shadow[-1]) + 1
+        return int(self.shadow.max()) + 1
 
     def side(self, member: bool, threshold: float) -> tuple[Bools, Ints]:
         """Return for members, or others, whether each scores above a threshold, and its shadow."""
@@ -253,7 +259,7 @@ def auc_interval(trials: Trials, *, confidence: float = 0.95) -> tuple[float, In
     def model(area: float) -> float:
         return area * (1 - area) * (1 + equal * ((1 - area) / (2 - area) + area / (1 + area))) / (m * n)
 
-    raised = len(inside) / len(np.unique(trials.shadow))  # separation leaves no variance: shadows count, not trials
+    raised = len(inside) / trials.shadows  # separation leaves no variance: shadows count, not trials
     if 0 < value < 1:
         raised = max(1.0, variance / model(value))
     z = float(ndtri(0.5 + confidence / 2))

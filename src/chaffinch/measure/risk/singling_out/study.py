@@ -26,7 +26,7 @@ from ...._base.masking import about
 from ...._base.progress import Progress, silent
 from ...._base.seeds import Seed
 from ....table.table import Table
-from ..membership.classifiers import chosen, exclude_weak, weights_by_auc
+from ..membership.choosing import chosen, exclude_weak, weights_by_auc
 from ..membership.learning import Learnt, Seen, prepare_campaign
 from ..membership.plan import ShadowPlan
 from ..shadows.draws import fresh_draws
