@@ -27,10 +27,10 @@ from .generator import Generator, coded
 from .store import Part, Store
 from .work import Done, Job, work
 
-__all__ = ["Shadows", "run_shadows"]
+__all__ = ["Shadows", "results", "run_shadows", "stage_words"]
 
-PARTS, LARGEST = 100, 50
-"""Jobs to cut a run into, and the most shadows of one: a kill loses what is being worked on."""
+PARTS, SMALLEST, LARGEST = 100, 4, 50
+"""Jobs to cut a run into, and the fewest and the most shadows of one: a kill loses what is being worked on."""
 GRACE = 30.0
 """Seconds beyond the time limits of a job's shadows after which a worker that cannot be interrupted is given up."""
 
@@ -141,24 +141,24 @@ def run_shadows(
     store = Store(keep, _fingerprint(generator, draws, root, tables, rows, white))
     done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
     left = np.setdiff1d(np.arange(len(draws)), done)
-    size = max(1, min(LARGEST, ceil(len(draws) / PARTS)))
+    size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
     jobs = [
         Job(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root.entropy, tuple(root.spawn_key), white, time_limit)
         for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
     ] if len(left) else []  # fmt: skip
     began = time.monotonic()
     finished = len(done)
-    for result in _results(jobs, workers, executor):
+    for result in results(jobs, workers, executor):
         if result.part is not None:
             store.add(result.part)
             finished += len(result.part.ids)
         if result.failed is not None:
             raise _failure(result, store, finished, len(draws))
-        progress(_stage(finished, len(draws), len(left), time.monotonic() - began), finished / len(draws))
+        progress(stage_words(finished, len(draws), len(left), time.monotonic() - began), finished / len(draws))
     return Shadows(store, tuple(store.parts()), len(draws), tables, time.monotonic() - began)
 
 
-def _stage(finished: int, total: int, new: int, seconds: float) -> str:
+def stage_words(finished: int, total: int, new: int, seconds: float) -> str:
     """What is being done, and about how long it will take."""
     fitted = finished - (total - new)
     remaining = seconds / max(fitted, 1) * (total - finished)
@@ -175,7 +175,7 @@ def _failure(result: Done, store: Store, finished: int, total: int) -> InputErro
     )
 
 
-def _results(jobs: list[Job], workers: int | None, executor: Executor | None) -> Iterator[Done]:
+def results(jobs: list[Job], workers: int | None, executor: Executor | None) -> Iterator[Done]:
     """The results of jobs as they come."""
     if executor is None and (thread_count(workers) == 1 or len(jobs) == 1):
         yield from map(work, jobs)

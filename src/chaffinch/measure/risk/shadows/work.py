@@ -18,7 +18,7 @@ from ...._base.threads import one_thread
 from .generator import Generator
 from .store import Part
 
-__all__ = ["Done", "Job", "Observer", "work"]
+__all__ = ["Done", "Job", "Observer", "OutOfTime", "within", "work"]
 
 
 class Observer:
@@ -57,7 +57,7 @@ class Done:
     reason: str = ""
 
 
-class _OutOfTime(BaseException):
+class OutOfTime(BaseException):
     """Raised in a fit that takes too long. Not an Exception: a generator that catches those does not catch this."""
 
 
@@ -69,7 +69,7 @@ def work(job: Job) -> Done:
         for number, rows in zip(job.ids, job.rows, strict=True):
             stream = np.random.SeedSequence(job.entropy, spawn_key=(*job.spawn_key, int(number)))
             try:
-                with _within(job.time_limit):
+                with within(job.time_limit):
                     table = job.generator.base.take(rows)
                     found = job.generator.release(
                         table, tables=job.tables, rows=len(rows) if job.n_rows is None else job.n_rows, seed=stream
@@ -78,7 +78,7 @@ def work(job: Job) -> Done:
                         nodes.append(job.white.nodes(found.model))
                         cells.append(job.white.cells(found.model))
                 codes.append(found.codes)
-            except _OutOfTime:
+            except OutOfTime:
                 failed, reason = int(number), f"it took longer than the limit of {job.time_limit:g} s"
             except ChaffinchError as error:
                 failed, reason = int(number), str(error)
@@ -94,7 +94,7 @@ def work(job: Job) -> Done:
 
 
 @contextlib.contextmanager
-def _within(limit: float | None) -> Iterator[None]:
+def within(limit: float | None) -> Iterator[None]:
     """Interrupt the block after `limit` seconds, where the system can: in the main thread of a process, on Unix."""
     able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
     if limit is None or not able:
@@ -102,7 +102,7 @@ def _within(limit: float | None) -> Iterator[None]:
         return
 
     def stop(_signal: int, _frame: Any) -> None:
-        raise _OutOfTime
+        raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, limit)

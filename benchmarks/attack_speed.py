@@ -1,0 +1,151 @@
+"""Attacks by shadow modelling: one setting of P3's figure 12 and one of figure 15 from end to end, the cost of a shadow beside
+DataSynthesizer's, and the default meta-classifier beside P3's.
+
+python benchmarks/attack_speed.py [figure12] [figure15] [fits] [classifiers]
+
+Figure 12: 50 targets, evidence of 1,000 shadow pairs (2,000 fits shared by all targets), 10 synthetic tables each, 1,000 attacked releases.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from common import SCRATCH, save
+from peers import datasynthesizer
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
+
+from p3_population import declared, population
+
+from chaffinch import BayesNet, PrivBayes, Table
+from chaffinch.measure.risk.membership.classifiers import learner
+from chaffinch.measure.risk.membership.features import black_box
+from chaffinch.measure.risk.membership.plan import ShadowPlan
+from chaffinch.measure.risk.membership.rates import Trials, auc_interval
+from chaffinch.measure.risk.shadows import Generator, run_shadows, shared_draws, world_of
+from chaffinch.measure.risk.singling_out.study import study_singling_out
+from chaffinch.privacy.prepare import prepare
+
+FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
+
+
+def drawn(dataset: str, rows: int, size: int) -> Table:
+    """Return a population drawn from a dataset."""
+    frame = population(dataset)
+    return prepare(frame.iloc[np.random.default_rng(1).permutation(len(frame))[:size]], declared(frame, rows))
+
+
+def whole(name: str) -> None:
+    """One setting from end to end, as printed in the paper."""
+    dataset, rows, size = FIGURES[name]
+    table = drawn(dataset, rows, size)
+    stages: list[tuple[str, float]] = []
+
+    def watch(words: str, _share: float) -> None:
+        stage = words.split(":")[0]
+        if not stages or stages[-1][0] != stage:
+            stages.append((stage, time.monotonic()))
+
+    began = time.monotonic(), time.process_time()
+    plan = ShadowPlan(shadows=1000, tables=10)
+    found = study_singling_out(
+        table, PrivBayes(10.0, variant="sdg"), plan=plan, rows=rows, releases=1000, seed=1, progress=watch
+    )
+    wall = time.monotonic() - began[0]
+    setting = f"{dataset}, {rows:,} of {size:,}, PrivBayes sdg, epsilon 10"
+    row = [
+        setting,
+        2000,
+        10,
+        1000,
+        50,
+        f"{found.seconds:.0f}",
+        f"{wall:.0f}",
+        f"{wall / 60:.1f}",
+        f"{found.success:.3f}",
+    ]
+    head = [
+        "setting",
+        "fits to learn from",
+        "tables each",
+        "attacked releases",
+        "targets",
+        "their fits, s",
+        "in all, s",
+        "minutes",
+        "success",
+    ]
+    save(f"attack_{name}", head, [row], "scikit-learn")
+
+
+def fits() -> None:
+    """The cost of one shadow of 1,000 x 11, one process: a fit and one table of 1,000 rows."""
+    table = drawn("adult", 1_000, 5_000)
+    rng = np.random.default_rng(2)
+    draws = np.stack([np.sort(rng.choice(table.n_rows, 1000, replace=False)) for _ in range(60)])
+    peer = SCRATCH / "shadow.csv"
+    SCRATCH.mkdir(exist_ok=True)
+    table.take(draws[0]).to_pandas().to_csv(peer, index=False)
+    theirs = datasynthesizer.run(peer, parents=2, n_rows=1000, limit=600)
+    assert theirs is not None
+    slow = 1000 * (theirs["describe"] + theirs["generate"])
+    rows: list[list[object]] = [
+        ["DataSynthesizer {DataSynthesizer}, k = 2, no privacy".format(**theirs["versions"]), f"{slow:.0f}", 1]
+    ]
+    for name, settings in {
+        "BayesNet, k = 2, no privacy": BayesNet(parents=2),
+        "PrivBayes sdg, epsilon 10": PrivBayes(10.0, variant="sdg"),
+        "PrivBayes dpart, epsilon 10": PrivBayes(10.0, variant="dpart"),
+        "PrivBayes, epsilon 10": PrivBayes(10.0),
+        "BayesNet, epsilon 10, delta 1e-6": BayesNet(epsilon=10.0, delta=1e-6),
+    }.items():
+        run_shadows(Generator(settings, table), draws[:10], seed=1, workers=1)  # compiles
+        cost = 1000 * run_shadows(Generator(settings, table), draws, seed=1, workers=1).seconds / len(draws)
+        rows.append([name, f"{cost:.1f}", f"{slow / cost:.0f}"])
+    save(
+        "attack_fits", ["one shadow: fit 1,000 x 11, draw 1,000 rows", "ms", "times quicker than DataSynthesizer"], rows
+    )
+
+
+def classifiers() -> None:
+    """The default meta-classifier beside P3's extra trees with 50 draws of settings: five targets at one setting."""
+    world = world_of(drawn("adult", 1_000, 5_000), targets=5, rows=1000)
+    rng = np.random.default_rng(3)
+    train, test = 400, 400
+    draws = shared_draws(world.n_population, world.targets, rows=1000, shadows=train, rng=rng)
+    draws = draws.together(shared_draws(world.n_population, world.targets, rows=1000, shadows=test, rng=rng))
+    shadows = run_shadows(Generator(BayesNet(), world.table), draws.rows, tables=2, seed=4)
+    sight = black_box("queries", world.table.schema.sizes)
+    areas: dict[str, list[float]] = {"linear": [], "extra-trees": []}
+    seconds: dict[str, list[float]] = {"linear": [], "extra-trees": []}
+    for k, target in enumerate(world.target_codes):
+        features = shadows.gather(lambda tables, target=target: sight.of(tables, target))  # type: ignore[misc]
+        member = draws.member[:, k]
+        for name in areas:
+            began = time.process_time()
+            attacker = learner(name).fit(features[:train], member[:train], seed=5)
+            seconds[name].append(time.process_time() - began)
+            trials = Trials.of(attacker.log_odds(features[train:]), member[train:])
+            areas[name].append(auc_interval(trials)[0])
+            print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
+    apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])
+    rows = [
+        [name, *(f"{a:.3f}" for a in areas[name]), f"{np.mean(areas[name]):.4f}", f"{np.mean(seconds[name]):.1f}"]
+        for name in areas
+    ]
+    rows.append(["linear less extra trees", *(f"{a:+.3f}" for a in apart), f"{apart.mean():+.4f}", ""])
+    save(
+        "attack_classifiers",
+        ["AUC on shadows apart", *(f"target {k + 1}" for k in range(5)), "mean", "CPU s for one"],
+        rows,
+        "scikit-learn",
+    )
+
+
+if __name__ == "__main__":
+    asked = sys.argv[1:] or ["fits", "classifiers", "figure12", "figure15"]
+    for part in asked:
+        {"fits": fits, "classifiers": classifiers}.get(part, lambda part=part: whole(part))()  # type: ignore[misc]

@@ -1,0 +1,163 @@
+"""Attackers on one pair of tables: several learn on training runs, validation runs choose one and its threshold, test runs judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .bounds import Threshold, choose_threshold, epsilon_lower
+
+__all__ = ["ATTACKERS", "Parts", "Verdicts", "attack", "parts_of"]
+
+Scores = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+TREES = 100
+WIDE = 300
+"""Features beyond which the linear attacker is the one of membership attacks, made for thousands of counts."""
+SHORTLIST = 20
+"""Single features that are tried one by one: those whose means differ most."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Numbers of the runs to learn on, to choose on, and to test on: a quarter, a quarter and a half, as many on each table."""
+
+    train: NDArray[np.int64]
+    validation: NDArray[np.int64]
+    test: NDArray[np.int64]
+
+
+def parts_of(runs: int) -> Parts:
+    """Return the parts of runs that alternate between the two tables: runs 2i and 2i + 1 stay together.
+
+    Runs have independent seeds, so it does not matter which they are.
+
+    Examples
+    --------
+    >>> [len(part) for part in vars(parts_of(200)).values()]
+    [50, 50, 100]
+    """
+    every, quarter = np.arange(runs), runs // 2 // 4 * 2
+    return Parts(every[:quarter], every[quarter : 2 * quarter], every[2 * quarter :])
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What the chosen attacker said in test runs: counts of runs, and the bound on epsilon that follows."""
+
+    attacker: str
+    true_positives: int
+    positives: int
+    false_positives: int
+    negatives: int
+    bound: float
+
+
+def attack(
+    features: NDArray[np.floating[Any]], member: NDArray[np.bool_], *, delta: float, level: float, seed: np.random.SeedSequence
+) -> Verdicts:  # fmt: skip
+    """Return what the best of several attackers proves about epsilon on its test runs.
+
+    Parameters
+    ----------
+    features
+        (runs, features), NaN for what was not seen.
+    member
+        For each run whether it was on D', the table with the target.
+    """
+    parts = parts_of(len(member))
+    seen = _usable(np.asarray(features, dtype=np.float64), parts.train)
+    train, held = seen[parts.train], member[parts.train]
+    tests = member[parts.test]
+    positives, negatives = int(tests.sum()), int((~tests).sum())
+    if not seen.shape[1]:
+        return Verdicts("none: all training runs look the same", 0, positives, 0, negatives, 0.0)
+    best: tuple[float, float] | None = None
+    chosen: tuple[str, Scores, Threshold] | None = None
+    for stream, (name, learn) in enumerate(ATTACKERS.items()):
+        state = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, stream))
+        scores = learn(train, held, state)
+        found = scores(seen[parts.validation])
+        line = choose_threshold(found, member[parts.validation], delta=delta, level=level)
+        said = line.says_with(found)
+        gap = float(said[member[parts.validation]].mean() - said[~member[parts.validation]].mean())
+        if best is None or (line.bound, gap) > best:
+            best, chosen = (line.bound, gap), (name, scores, line)
+    assert chosen is not None
+    name, scores, line = chosen
+    said = line.says_with(scores(seen[parts.test]))
+    hits, alarms = int(said[tests].sum()), int(said[~tests].sum())
+    return Verdicts(
+        name, hits, positives, alarms, negatives,
+        epsilon_lower(hits, positives, alarms, negatives, delta=delta, level=level),
+    )  # fmt: skip
+
+
+def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Features without gaps: the mean of the training runs where there is none, and a column that says so. Constant ones are dropped.
+
+    Judged on training runs alone, so that a run's features do not depend on other runs that are judged.
+    """
+    gaps = ~np.isfinite(features)
+    some = gaps[train].any(axis=0) & ~gaps[train].all(axis=0)
+    filled = np.where(gaps, 0.0, features)
+    means = filled[train].sum(axis=0) / np.maximum((~gaps[train]).sum(axis=0), 1)
+    filled = np.where(gaps, means, filled)
+    every = np.concatenate([filled, gaps[:, some].astype(np.float64)], axis=1)
+    return every[:, np.ptp(every[train], axis=0) > 0]
+
+
+def _linear(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+    """Logistic regression on standardised features; partial least squares where there are many."""
+    from sklearn.linear_model import LogisticRegression
+
+    if train.shape[1] > WIDE:
+        from ..membership.classifiers import learner
+
+        counts = bool((train >= 0).all() and (train == np.rint(train)).all())
+        found = learner("linear", kind="counts" if counts else "real").fit(
+            train[:, None, :].astype(np.float32), member, seed=np.random.default_rng(seed), threads=1
+        )
+        return lambda features: np.asarray(found.log_odds(features.astype(np.float32)), dtype=np.float64)
+
+    mean, spread = train.mean(axis=0), train.std(axis=0)
+
+    def scaled(features: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.clip((features - mean) / spread, -10, 10)
+
+    model = LogisticRegression(C=0.1, max_iter=500).fit(scaled(train), member)
+    return lambda features: np.asarray(model.decision_function(scaled(features)))
+
+
+def _forest(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+    """Extremely randomised trees: for answers that tell by being equal to something, and not by being larger."""
+    from sklearn.ensemble import ExtraTreesClassifier
+
+    wide = train.shape[1] > 100
+    model = ExtraTreesClassifier(
+        TREES, min_samples_leaf=5, max_features="sqrt" if wide else 0.5, random_state=int(seed.generate_state(1)[0]), n_jobs=1
+    ).fit(train, member)  # fmt: skip
+    return lambda features: np.asarray(model.predict_proba(features)[:, 1])
+
+
+def _single(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.random.SeedSequence) -> Scores:
+    """The one feature that tells most: for tables that differ in a single count."""
+    inside, outside = train[member], train[~member]
+    error = np.sqrt(inside.var(axis=0) / len(inside) + outside.var(axis=0) / len(outside)) + 1e-12
+    order = np.argsort(-np.abs(inside.mean(axis=0) - outside.mean(axis=0)) / error, kind="stable")[:SHORTLIST]
+    lines = [choose_threshold(train[:, j], member) for j in order]
+    best = max(range(len(order)), key=lambda i: (lines[i].bound, -i))
+    sign, at = (1.0 if lines[best].above else -1.0), int(order[best])
+    return lambda features: sign * features[:, at]
+
+
+ATTACKERS: dict[str, Callable[..., Scores]] = {
+    "linear": _linear,
+    "extra trees": _forest,
+    "single feature": _single,
+}
+"""Who tries. More attackers cost training time and no confidence: one of them is chosen before the test runs are looked at."""

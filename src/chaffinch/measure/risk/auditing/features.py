@@ -1,0 +1,57 @@
+"""What an attacker reads off a released table: counts around the target, counts of every level, and whole records of small domains."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..membership.matches import match_counts, sampled_counts, subset_sample
+
+__all__ = ["table_features"]
+
+MOST_COLUMNS = 11
+"""Columns up to which every subset is counted: 2,048 subsets. Above, as many are drawn."""
+MOST_CELLS = 64
+"""Cells of a domain up to which every record is counted."""
+
+
+def table_features(
+    tables: NDArray[Any], target: NDArray[Any], sizes: tuple[int, ...], *, threads: int | None = None
+) -> NDArray[np.float32]:
+    """Return (tables, features) counts: rows that match the target on subsets of columns, rows with each level, and each record.
+
+    Parameters
+    ----------
+    tables
+        (tables, rows, columns) codes; the largest code of the type is a value unknown to the domain, or a row that is not there.
+    target, sizes
+        The target's codes, and how many codes each column has. Records are counted one by one where there are up to 64 of them.
+
+    Examples
+    --------
+    >>> table_features(np.array([[[0, 1], [0, 0], [1, 1]]], dtype=np.uint8), np.array([0, 1]), (2, 2)).astype(int).tolist()
+    [[3, 2, 2, 1, 2, 1, 1, 2, 1, 1, 0, 1]]
+    """
+    columns = len(sizes)
+    if columns <= MOST_COLUMNS:
+        around = match_counts(tables, target, dtype=np.float32, threads=threads)
+    else:
+        subsets = subset_sample(columns, most=1 << MOST_COLUMNS, seed=0)  # public, and the same for all tables
+        around = sampled_counts(tables, target, subsets, dtype=np.float32, threads=threads)
+    parts = [around, *(_histogram(tables[:, :, j].astype(np.int64), sizes[j]) for j in range(columns))]
+    cells = int(np.prod(sizes, dtype=np.float64))
+    if columns > 1 and cells <= MOST_CELLS:
+        known = (tables < np.array(sizes)).all(axis=2)
+        place = np.ravel_multi_index(tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes)
+        parts.append(_histogram(np.where(known, place, cells), cells))
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _histogram(codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """How many rows of each table have each code; codes beyond the size are not counted."""
+    n_tables = len(codes)
+    known = np.minimum(codes, size) + (size + 1) * np.arange(n_tables)[:, None]
+    counts = np.bincount(known.ravel(), minlength=n_tables * (size + 1))
+    return counts.reshape(n_tables, size + 1)[:, :size]
