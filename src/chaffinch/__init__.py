@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
     from .measure.risk import RiskStudy, study_risk
+    from .measure.risk.auditing import Audit, audit_claim
+    from .measure.risk.membership import MembershipStudy, ShadowPlan, study_membership
+    from .measure.risk.singling_out import SinglingOut, study_singling_out
     from .measure.utility import UtilityStudy, study_utility
     from .privacy.opening import prepare
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
@@ -44,6 +47,9 @@ _HOMES = {
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
     "measure.risk": ("RiskStudy", "study_risk"),
+    "measure.risk.auditing": ("Audit", "audit_claim"),
+    "measure.risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
+    "measure.risk.singling_out": ("SinglingOut", "study_singling_out"),
     "measure.utility": ("UtilityStudy", "study_utility"),
     "privacy.opening": ("prepare",),
     "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
@@ -51,6 +57,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Audit",
     "BayesNet",
     "BudgetError",
     "ChaffinchError",
@@ -64,6 +71,7 @@ __all__ = [
     "Independent",
     "InputError",
     "Marginal",
+    "MembershipStudy",
     "MemoryCounter",
     "MissingExtraError",
     "Network",
@@ -74,19 +82,24 @@ __all__ = [
     "Scan",
     "Schema",
     "SchemaError",
+    "ShadowPlan",
+    "SinglingOut",
     "StreamCounter",
     "Table",
     "TooLargeError",
     "UnknownNameError",
     "UtilityStudy",
     "__version__",
+    "audit_claim",
     "describe",
     "load",
     "prepare",
     "read",
     "read_schema",
     "scan",
+    "study_membership",
     "study_risk",
+    "study_singling_out",
     "study_utility",
     "write_schema",
 ]

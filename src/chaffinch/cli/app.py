@@ -14,6 +14,8 @@ import typer
 
 from .. import __version__
 from .._base.errors import ChaffinchError
+from .attack import attack
+from .audit import audit
 from .compare import compare
 from .describe import describe
 from .fit import fit
@@ -36,9 +38,10 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, plan, ledger):
+for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, plan, ledger, audit):
     app.command()(command)
 app.add_typer(tree)
+app.add_typer(attack)
 
 
 def _version(wanted: bool) -> None:

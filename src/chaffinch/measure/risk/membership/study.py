@@ -86,7 +86,7 @@ class MembershipStudy:
             "auc_of_targets": sorted((one.auc for one in self.each), reverse=True),
             "targets": len(self.world.targets),
             "rows": self.world.rows,
-            "population": self.world.n_population,
+            "population": about(self.world.n_population),
             "duplicates_left_out": about(self.world.duplicates),
             "settings": self.settings,
             "run": {"seconds_of_fits": self.seconds},

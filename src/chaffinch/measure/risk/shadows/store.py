@@ -71,7 +71,7 @@ class Store:
         """Write a part; it is there when its second file is."""
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
         with self._new(f"codes-{name}.npy") as path, open(path, "wb") as handle:
-            np.save(handle, part.codes, allow_pickle=False)
+            np.save(handle, part.codes)
         seen = {key: value for key in ("nodes", "cells") if (value := getattr(part, key)) is not None}
         with self._new(f"shadows-{name}.npz") as path, open(path, "wb") as handle:
             np.savez(handle, ids=part.ids, **seen)
@@ -81,14 +81,14 @@ class Store:
         return nullcontext(self.folder / name) if self.temporary else replacing(self.folder / name, mode=0o600)
 
     def parts(self) -> list[Part]:
-        """Return what is there; codes stay on disk until they are looked at."""
+        """Return what is there; codes stay on disk until they are looked at. Files are arrays of numbers: numpy loads no objects unless told to."""
         out = []
         for path in sorted(self.folder.glob("shadows-*.npz")):
             codes = path.with_name("codes-" + path.stem.removeprefix("shadows-") + ".npy")
             try:
-                with np.load(path, allow_pickle=False) as held:
+                with np.load(path) as held:
                     seen = {key: held[key] for key in held.files}
-                out.append(Part(seen.pop("ids"), np.load(codes, mmap_mode="r", allow_pickle=False), **seen))
+                out.append(Part(seen.pop("ids"), np.load(codes, mmap_mode="r"), **seen))
             except (OSError, ValueError, KeyError, EOFError) as error:
                 raise FileError(
                     f"The file '{path.name}' in '{self.folder}' is damaged. Delete it: its shadows are fitted again."

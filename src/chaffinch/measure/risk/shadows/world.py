@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...._base.errors import InputError
+from ...._base.errors import InputError, unknown_name
 from ....table.codes import Codes
 from ....table.table import Table
 from .draws import check_sizes
@@ -87,6 +87,8 @@ def world_of(
     duplicates
         "drop": each combination of values once, as P3 assumes. "keep": only the other copies of targets are left out.
     """
+    if duplicates not in ("drop", "keep"):
+        raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))
     both = table if population is None else _joined(table, population)
     size = rows if rows is not None else table.n_rows if population is not None else max(1, table.n_rows // 5)
     codes = coded(both)

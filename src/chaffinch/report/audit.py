@@ -1,0 +1,118 @@
+"""A page on an audit: what runs on neighbouring tables prove about epsilon, beside the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .page import page
+from .plots import Dot, dots
+from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, Table
+from .words import number, percent, shown
+
+__all__ = ["audit_page"]
+
+PAIRS = {
+    "narrow": "Three rows that disagree with the target, without and with it.",
+    "repeated": "As narrow, with the target there once already: no cell of its own appears or goes.",
+    "empty": "No row at all, and the target alone.",
+    "lone level": "The target alone has a level of the first column.",
+    "crowded": "As narrow, each of the others fifty times.",
+    "average": "Records of the user's table, without and with its most vulnerable one.",
+}
+LIMITS = (
+    "Not refuted is no proof. Other tables, more runs or better attackers may show more; a proof is made on paper, mechanism by mechanism.",
+    "A claim is broken only where the lower bound exceeds it: with the stated confidence that is no accident.",
+    "What could have been shown is the most that a perfect attacker could prove with so many runs. Where that is below the claim, the audit could not have refuted it.",
+    "The audit is of the code with these settings, seeds drawn independently: not of one release, and not of what was measured on the data beside it.",
+)
+
+
+def audit_page(audit: Mapping[str, Any], title: str = "Is the promise kept?") -> str:
+    """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say.
+
+    Parameters
+    ----------
+    audit
+        Plain data as `Audit.to_dict` returns, or `chaffinch audit --json` writes.
+    """
+    broken = audit["verdict"] == "claim broken"
+    sections = [
+        Section("finding", "What was found", _finding(audit, broken)),
+        Section("bounds", "Bounds beside the claim", (_figure(audit),)),
+        Section("pairs", "The tables", _pairs(audit)),
+        Section("limits", "What this does not say", (Listing(LIMITS),)),
+    ]
+    facts = [
+        ("Synthesiser", shown((audit.get("about") or {}).get("synth") or audit["synthesiser"], 200)),
+        ("Claim", _claim(audit)),
+        ("Confidence", percent(audit["level"])),
+    ]
+    if date := (audit.get("run") or {}).get("date"):
+        facts.append(("Date", shown(date)))
+    return page(
+        title, sections, facts=facts, alarm="The claim is broken: do not rely on this promise." if broken else ""
+    )
+
+
+def _claim(audit: Mapping[str, Any]) -> str:
+    delta = f", delta {audit['delta']:g}" if audit["delta"] else ""
+    return f"epsilon {number(audit['epsilon'])}{delta} ({shown(audit['neighbours'], 120)})"
+
+
+def _finding(audit: Mapping[str, Any], broken: bool) -> tuple[Block, ...]:
+    if broken:
+        lead = f"Claim broken: {_claim(audit)} is claimed, and epsilon is at least {number(audit['bound'])}."
+    else:
+        lead = (
+            f"Not refuted: {_claim(audit)} is claimed, and the attacks show {number(audit['bound'])}. That is no proof."
+        )
+    head = ("Pair", "Box", "Epsilon at least", "Claimed", "Could have shown", "Runs", "Attacker", "Verdict")
+    rows: tuple[Row, ...] = tuple(
+        (
+            shown(f["pair"]), shown(f["box"]), number(f["bound"]), number(f["epsilon"]), number(f["detectable"]), f"{f['runs']:,}",
+            shown(f["attacker"]), Cell(shown(f["verdict"])),
+        )
+        for f in audit["findings"]
+    )  # fmt: skip
+    tests = len(audit["findings"])
+    how = (
+        f"All bounds together hold with a confidence of {percent(audit['level'])}: each of the {tests} tests has {audit['level_each']:.6g}. Attackers and their thresholds "
+        "were chosen on other runs than those that are counted."
+    )
+    return (
+        Paragraph(lead, "alarm" if broken else "lead"),
+        Table(
+            "What was proved, by pair of tables and by what is looked at", head, rows, numbers=frozenset({2, 3, 4, 5})
+        ),
+        Paragraph(how, "note"),
+    )
+
+
+def _figure(audit: Mapping[str, Any]) -> Figure:
+    rows = [
+        (f"{f['pair']}, {f['box']} box", (Dot("Proved", f["bound"]), Dot("Could have shown", f["detectable"])))
+        for f in audit["findings"]
+    ]
+    drawn = dots(
+        "bounds-plot", "Bounds on epsilon beside the claim", f"{len(rows)} tests; the largest bound is {number(audit['bound'])}, claimed {number(audit['epsilon'])}.",
+        rows, ("Proved", "Could have shown"), label=f"epsilon; the upright line is the claim, {number(audit['epsilon'])}", low=0.0,
+        line=audit["epsilon"], lanes=(0, 0), marks=(1, 2),
+    )  # fmt: skip
+    told = tuple((name, number(a.value), number(b.value)) for name, (a, b) in rows)
+    table = Table("Bounds on epsilon", ("Test", "Proved", "Could have shown"), told, numbers=frozenset({1, 2}))
+    return Figure("bounds-figure", "What was proved, what could have been, and the claim", (drawn,), table)
+
+
+def _pairs(audit: Mapping[str, Any]) -> tuple[Block, ...]:
+    names = list(dict.fromkeys(f["pair"] for f in audit["findings"]))
+    rows: tuple[Row, ...] = tuple((shown(name), PAIRS.get(name, "A pair of the user's own.")) for name in names)
+    blocks: list[Block] = [
+        Table("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
+    ]
+    if skipped := audit.get("skipped"):
+        words = tuple(
+            f"{shown(s['pair'])}{', ' + shown(s['box']) + ' box' if s['box'] else ''}: {shown(s['reason'], 300)}." for s in skipped
+        )  # fmt: skip
+        blocks += [Paragraph("Not tried:", "strong"), Listing(words)]
+    return tuple(blocks)

@@ -1,0 +1,141 @@
+"""A page on predicate singling out: how often somebody is named rightly, beside guessing. No constant of a predicate is on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .._base.errors import InputError
+from ..measure.risk.singling_out.chances import nobody_in
+from .curves import Curve, Point, curves, frame
+from .figures import Axis
+from .membership import attack_facts, attack_settings
+from .page import page
+from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
+from .words import fixed, number, percent
+
+__all__ = ["singling_out_page"]
+
+SIZE = (560.0, 400.0)
+
+
+def singling_out_page(study: Mapping[str, Any], title: str = "Can somebody be singled out?") -> str:
+    """Return one HTML file on an attack by predicate singling out: success beside guessing, by number of attributes, and P3's figure 5.
+
+    Parameters
+    ----------
+    study
+        Plain data as `SinglingOut.to_dict` returns, or `chaffinch attack singling-out --json` writes.
+    """
+    if not study.get("by_attributes"):
+        raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
+    sections = [
+        Section("finding", "What was found", _finding(study)),
+        Section("attributes", "By number of attributes", (_attributes(study),)),
+        Section("chance", "Is anybody there to be named?", (_nobody(study),)),
+        Section("how", "How it was done", attack_settings(study)),
+        Section("limits", "What this does not say", (Listing(_limits(study)),)),
+    ]
+    alarm = "People can be singled out from what is released." if study["above_baseline"] else ""
+    return page(title, sections, facts=(*attack_facts(study), ("Releases", f"{study['releases']:,}")), alarm=alarm)
+
+
+def _finding(study: Mapping[str, Any]) -> tuple[Block, ...]:
+    low, high = study["interval"]
+    said = (
+        "the releases tell who is in the data." if study["above_baseline"] else "no more was found than guessing gives."
+    )
+    lead = (
+        f"Somebody was singled out from {percent(study['success'])} of {study['releases']:,} releases (95 % interval {percent(low)} to {percent(high)}); a "
+        f"guess without any release is right in {percent(study['baseline'])}: {said}"
+    )
+    near = study["closest_distance"]
+    rows: tuple[Row, ...] = (
+        ("Attackers: the target that is surest to be in", percent(study["success"]), _ends(study["interval"])),
+        ("The target with the closest row", percent(near["success"]), _ends(near["interval"])),
+        ("A guess: |X| / |D| (P3, equation 1)", percent(study["baseline"]), ""),
+        ("A blind attacker at the same weight (Cohen and Nissim)", percent(study["by_attributes"][-1]["blind_attacker"]), ""),
+    )  # fmt: skip
+    table = Table(
+        "Share of releases in which one record of the data was isolated",
+        ("Who", "Success", "95 % interval"),
+        rows,
+        numbers=frozenset({1, 2}),
+    )
+    aucs = study["auc_of_attackers"]
+    skill = f"Attackers reached AUCs of {fixed(aucs['least'])} to {fixed(aucs['most'])}, in the mean {fixed(aucs['mean'])}, on fits that they did not learn from."
+    return Paragraph(lead, "lead"), table, Paragraph(skill)
+
+
+def _ends(ends: Any) -> str:
+    return f"{percent(ends[0])} to {percent(ends[1])}"
+
+
+def _attributes(study: Mapping[str, Any]) -> Figure:
+    found = study["by_attributes"]
+    (left, right), (bottom, top) = frame(SIZE)
+    across = Axis(0, max(len(found), 2), left, right)
+    across.ticks = [tick for tick in across.ticks if tick == int(tick)]
+    most = max(v for one in found for v in (one["interval"][1], one["blind_attacker"], one["without_release"]))
+    up = Axis(0.0, max(most, study["baseline"]), bottom, top)
+    lines = [
+        Curve("Attack", tuple(Point(one["attributes"], one["success"], *one["interval"]) for one in found)),
+        Curve("Blind attacker", tuple(Point(one["attributes"], one["blind_attacker"]) for one in found)),
+        Curve("Without release", tuple(Point(one["attributes"], one["without_release"]) for one in found)),
+    ]
+    desc = f"Success with 1 to {len(found)} attributes; with all {percent(study['success'])}, a guess {percent(study['baseline'])}."
+    drawn = curves(
+        "attributes-plot", "Success by number of attributes", desc, lines, across=across, up=up,
+        labels=("attributes in the predicate", "share of releases"), level=("A guess: |X| / |D|", study["baseline"]), size=SIZE,
+    )  # fmt: skip
+    rows: tuple[Row, ...] = tuple(
+        (
+            f"{one['attributes']}", percent(one["success"]), _ends(one["interval"]), number(one["weight"]), percent(one["blind_attacker"]),
+            percent(one["without_release"]),
+        )
+        for one in found
+    )  # fmt: skip
+    head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
+    table = Table("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
+    note = (
+        "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
+        "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
+        "(37 % at a weight of one over the number of records); without release, the same predicates are tried on data drawn afresh. "
+        f"{number(study['attributes_that_suffice'])} attributes are enough, in the mean, to tell a target from everybody in the population."
+    )
+    return Figure("attributes-figure", "Success by number of attributes", (drawn,), table, note=note, open=True)
+
+
+def _nobody(study: Mapping[str, Any]) -> Figure:
+    rows, population, targets = study["rows"], study["population"], study["targets"]
+    size = (560.0, 330.0)
+    (left, right), (bottom, top) = frame(size)
+    most = min(max(targets, 10), population)
+    across, up = Axis(0, most, left, right), Axis(0.0, 1.0, bottom, top)
+    points = tuple(Point(k, nobody_in(rows, population, k)) for k in range(most + 1))
+    here = (Point(targets, nobody_in(rows, population, targets)),)
+    desc = f"The chance falls with the number of targets; with {targets:,} it is {number(here[0].y)}."
+    drawn = curves(
+        "nobody-plot", "The chance that no target is in the data", desc,
+        [Curve("By number of targets", points, marks=False), Curve("This attack", here, joined=False)], across=across, up=up,
+        labels=("targets", "chance that none is in the data"), size=size,
+    )  # fmt: skip
+    told = tuple(
+        (f"{k}", number(nobody_in(rows, population, k)))
+        for k in sorted({1, 2, 5, 10, 20, 30, 50, targets})
+        if k <= most
+    )
+    table = Table("The chance that no target is in the data", ("Targets", "Chance"), told, numbers=frozenset({0, 1}))
+    note = (
+        "With many targets some of them are nearly always in the data, and the attacker has only to find which (P3, equation 2 and figure 5). "
+        "Where none is, the attack fails whatever it does."
+    )
+    return Figure("nobody-figure", "The chance that no target is in the data", (drawn,), table, note=note)
+
+
+def _limits(study: Mapping[str, Any]) -> tuple[str, ...]:
+    return (
+        "To isolate by all attributes the attacker must know them all: what is learnt is that the person is in the data.",
+        "Success is compared with a guess at one over the share of the population in the data. Heavy predicates isolate by luck: look at the weight and at the blind attacker.",
+        f"Targets are the {study['targets']:,} most vulnerable records. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
+    )

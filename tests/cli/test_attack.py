@@ -1,0 +1,239 @@
+"""attack membership and attack singling-out, as a person uses them: what they write, what they refuse, and what never leaves."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+import sys
+
+import numpy as np
+import pytest
+
+import chaffinch
+from chaffinch.cli import app as cli
+
+SMALL = ("--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1, "--seed", 1)
+
+
+class Done:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run `chaffinch ...` in this process, through the same door as a shell's."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return Done(ended.value.code or 0, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """Sixty people with six columns; the name of a level is a word that shows wherever it leaks."""
+    path = tmp_path_factory.mktemp("attack") / "people.csv"
+    with open(path, "w", newline="") as handle:
+        out = csv.writer(handle)
+        out.writerow("abcdef")
+        rng = np.random.default_rng(1)
+        for row in dict.fromkeys(tuple(rng.integers(0, j + 3) for j in range(6)) for _ in range(61)):
+            out.writerow([f"SECRET{v}" for v in row])
+    return path
+
+
+DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join(
+    f'[columns.{name}]\nkind = "categorical"\nlevels = [{", ".join(repr(f"SECRET{v}") for v in range(j + 3))}]\n'
+    for j, name in enumerate("abcdef")
+)
+
+
+@pytest.mark.parametrize("kind", ["membership", "singling-out"])
+def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, tmp_path, kind):
+    told, page, inside = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "inside.json"
+    more = () if kind == "membership" else ("--releases", 20)
+    done = run(
+        "attack", kind, table, "--synth", "bayesnet:parents=1", *SMALL, *more, "--json", told, "--html", page, "--inside", inside
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
+    kept, left = json.loads(inside.read_text()), json.loads(told.read_text())
+    assert kept["confidential"] is True
+    assert len(kept["targets" if kind == "membership" else "predicates"]) == 2
+    assert "SECRET" in inside.read_text()
+    for text in (told.read_text(), page.read_text(), done.out, done.err):
+        assert "SECRET" not in text
+    assert left["format"] == f"chaffinch-{kind}"
+    assert left["about"]["data"] == "people.csv"
+    assert left["run"]["versions"]["chaffinch"] == chaffinch.__version__
+    assert left["policy"]["passed"] is True
+    assert "<script" not in page.read_text()
+    # The same numbers as Python gives: the second opinion on every option's way to its place.
+    plan = chaffinch.ShadowPlan(shadows=10, tests=10, tables=1)
+    settings = chaffinch.BayesNet(parents=1)
+    options = {"plan": plan, "targets": 2, "seed": 1, "workers": 1}
+    read = chaffinch.read(table)
+    if kind == "membership":
+        study = chaffinch.study_membership(read, settings, **options)
+        assert left["auc"] == study.auc
+        assert left["pooled"] == study.to_dict()["pooled"]
+    else:
+        study = chaffinch.study_singling_out(read, settings, releases=20, **options)
+        assert left["by_attributes"] == study.to_dict()["by_attributes"]
+    assert study.sentence.split(";")[0][:60] in done.out
+
+
+def test_options_reach_the_plan(run, table, tmp_path):
+    told = tmp_path / "a.json"
+    done = run(
+        "attack", "singling-out", table, "--synth", "independent", *SMALL, "--releases", 10, "--rows", 15, "--design", "neighbours",
+        "--share", "natural", "--look", "histogram", "--learner", "linear", "--combine", "weighted", "--distance", "cosine", "--duplicates",
+        "keep", "--json", told, "--quiet",
+    )  # fmt: skip
+    assert (done.code, done.out, done.err) == (0, "", "")
+    left = json.loads(told.read_text())
+    expected = {
+        "shadows": 10, "tests": 10, "tables": 1, "design": "neighbours", "share": "natural", "box": "blackbox", "features": "histogram",
+        "learner": "linear", "combine": "weighted", "releases": 10,
+    }  # fmt: skip
+    assert {key: left["settings"][key] for key in expected} == expected
+    assert left["rows"] == 15
+    done = run(
+        "attack", "membership", table, "--synth", "independent", *SMALL, "--features", "whitebox", "--json", told
+    )
+    assert done.code == 0, done.err
+    assert json.loads(told.read_text())["settings"]["box"] == "whitebox"
+
+
+def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
+    told = tmp_path / "a.json"
+    spec = ("--synth", "bayesnet:parents=1", *SMALL, "--json", told)
+    run("attack", "membership", table, *spec)
+    low = json.loads(told.read_text())["interval"][0]
+    done = run("attack", "membership", table, *spec, "--max-auc", max(low - 0.01, 0.0))
+    assert done.code == 1
+    assert "the policy allows" in done.err
+    assert json.loads(told.read_text())["policy"]["passed"] is False
+    assert run("attack", "membership", table, *spec, "--max-auc", low + 0.01).code == 0
+    assert run("attack", "membership", table, *spec, "--max-auc", 2).code == 2
+
+
+def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path):
+    pytest.importorskip("opendp", reason="private fits need the extra")
+    told, schema = tmp_path / "a.json", tmp_path / "s.toml"
+    done = run("attack", "membership", table, "--synth", "bayesnet:epsilon=1", *SMALL, "--json", told)
+    assert done.code == 2
+    assert "schema" in done.err
+    assert not told.exists()
+    schema.write_text(DECLARED)
+    done = run(
+        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,parents=1", *SMALL, "--schema", schema, "--json", told
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "SECRET" not in told.read_text() + done.out + done.err
+    schema.write_text(DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true"))
+    done = run(
+        "attack", "membership", table, "--synth", "bayesnet:epsilon=1,delta=1e-6", *SMALL, "--schema", schema, "--json", told
+    )  # fmt: skip
+    assert done.code == 2
+    assert "discover = true" in done.err
+
+
+def test_a_population_is_read_with_the_schema_of_the_table(run, table, tmp_path):
+    people = table.read_text().splitlines()
+    first, rest, told = tmp_path / "first.csv", tmp_path / "rest.csv", tmp_path / "a.json"
+    first.write_text("\n".join(people[:31]) + "\n")
+    rest.write_text("\n".join([people[0], *people[31:]]) + "\n")
+    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told)
+    assert done.code == 0, done.err
+    left = json.loads(told.read_text())
+    assert left["rows"] == 30
+    assert left["about"]["population"] == "rest.csv"
+    rest.write_text("\n".join([people[0], *people[31:], "SECRETX,SECRETX,SECRETX,SECRETX,SECRETX,SECRETX"]) + "\n")
+    done = run("attack", "membership", first, "--population", rest, "--synth", "independent", *SMALL, "--json", told)
+    assert done.code == 2
+    assert "rest.csv" in done.err
+    assert "--schema" in done.err
+    assert "SECRET" not in done.err
+
+
+def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
+    told, folder = tmp_path / "a.json", tmp_path / "kept"
+    spec = ("--synth", "independent", *SMALL, "--keep", folder, "--json", told)
+    assert run("attack", "membership", table, *spec).code == 0
+    first = json.loads(told.read_text())
+    assert (folder / "learn").is_dir()
+    assert stat.S_IMODE(folder.stat().st_mode) & 0o077 == 0
+    assert run("attack", "membership", table, *spec).code == 0
+    again = json.loads(told.read_text())
+    for one in (first, again):
+        one.pop("run")
+    assert first == again
+    done = run("attack", "membership", table, "--synth", "bayesnet", *SMALL, "--keep", folder, "--json", told)
+    assert done.code == 2
+    assert "other data or other settings" in done.err
+
+
+def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
+    import chaffinch.measure.risk.membership.study as study
+
+    def stop(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(study, "study_membership", stop)
+    done = run("attack", "membership", table, "--synth", "independent", *SMALL, "--keep", tmp_path / "kept")
+    assert done.code == 130
+    assert "goes on from there" in done.err
+    done = run("attack", "membership", table, "--synth", "independent", *SMALL)
+    assert done.code == 130
+    assert "goes on" not in done.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--synth", "bayesnt"), "Did you mean 'bayesnet'?"),
+        (("--synth", "bayesnet", "--design", "share"), "Unknown --design choice 'share'. Did you mean 'shared'?"),
+        (("--synth", "bayesnet", "--features", "queries"), "Unknown --features choice 'queries'"),
+        (("--synth", "bayesnet", "--look", "blackbox"), "Unknown --look choice"),
+        (("--synth", "bayesnet", "--learner", "forest"), "Unknown --learner choice"),
+        (("--synth", "bayesnet", "--distance", "euclid"), "Unknown --distance choice"),
+        (("--synth", "bayesnet", "--duplicates", "double"), "Unknown --duplicates choice"),
+        (("--synth", "bayesnet", "--rare", "drop"), "Unknown --rare mode"),
+        (("--synth", "bayesnet", "--shadows", "2"), "shadows must be at least 10"),
+        (("--synth", "independent", "--rows", "100"), "Got 100 rows of"),
+        (("--synth", "independent", "--targets", "100"), "Got 100"),
+        (("--synth", "independent", "--time-limit", "0"), "time limit"),
+    ],
+)
+def test_bad_use_is_named_and_nothing_is_written(run, table, tmp_path, options, message):
+    told = tmp_path / "a.json"
+    done = run("attack", "membership", table, *SMALL, *options, "--json", told)
+    assert done.code == 2, done.out + done.err
+    assert message in done.err
+    assert "SECRET" not in done.err
+    assert not told.exists()
+
+
+def test_outputs_are_checked_before_any_work(run, table, tmp_path, monkeypatch):
+    def never(*_args, **_options):
+        raise AssertionError("the data were read")
+
+    monkeypatch.setattr("chaffinch.cli.attack.read_for", never)
+    for option in ("--json", "--html", "--inside"):
+        done = run("attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a")
+        assert done.code == 2, done.err
+        done = run("attack", "membership", table, "--synth", "bayesnet", option, table)
+        assert done.code == 2
+        assert "it is the input" in done.err
+    other = tmp_path / "p.csv"
+    other.write_text("a\n")
+    done = run("attack", "membership", table, "--population", other, "--synth", "bayesnet", "--json", other)
+    assert "it is the input" in done.err
