@@ -67,10 +67,9 @@ def settings() -> list[tuple[int, str, float | None, str, str]]:
     for figure in (13, 12, 14, 15):
         out.append((figure, "bayesnet", None, "blackbox", "independent"))
         out += [(figure, name, e, "blackbox", "independent") for e in EPSILONS for name in ("dpart", "sdg", "bayesnet")]
-        if figure != 15:
-            out += [(figure, "dpart", e, "blackbox", "same") for e in EPSILONS[:3]]
-        if figure in (12, 13):
-            out += [(figure, name, e, "whitebox", "independent") for e in EPSILONS for name in ("dpart", "sdg")]
+    out += [(13, "dpart", e, "blackbox", "same") for e in EPSILONS[:3]]
+    out += [(13, name, e, "whitebox", "independent") for e in EPSILONS for name in ("dpart", "sdg")]
+    out += [(14, "dpart", e, "blackbox", "same") for e in EPSILONS[:2]]
     return out
 
 

@@ -151,7 +151,8 @@ class Charge:
             if not isinstance(text := getattr(self, name), str):
                 raise InputError(f"'{name}' of a charge must be text.")
             # Names of columns reach terminals from here: no control characters.
-            object.__setattr__(self, name, "".join(c if c.isprintable() else "\ufffd" for c in text))
+            if not text.isprintable():
+                object.__setattr__(self, name, "".join(c if c.isprintable() else "\ufffd" for c in text))
 
     def cost(self, kind: Accounting) -> float:
         """Return what the charge costs in epsilon ("pure") or rho ("zcdp")."""

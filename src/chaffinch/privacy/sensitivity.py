@@ -40,6 +40,7 @@ LIMIT = 2.0**52
 """Integer scores are held within this: up to here a float holds every half step."""
 
 
+@lru_cache(maxsize=4096)
 def sensitivity(score: str, unit: Unit, *, rows: int, child_size: int, parent_cells: int) -> float:
     """Return the most that one person can change the score of a family, rounded up a hair.
 
