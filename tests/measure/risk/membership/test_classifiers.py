@@ -251,3 +251,15 @@ def test_bad_input_is_refused():
     ]:
         with pytest.raises(InputError, match=said):
             learner().fit(wrong, inside, seed=1)
+
+
+def test_a_narrowed_learner_chooses_among_what_was_chosen():
+    features, member = shadows(3, effect=2.0)
+    learning = learner()
+    first = learning.fit(features, member, seed=1)
+    again = learning.narrowed([first])
+    assert len(again.ridges) == 1
+    second = again.fit(features, member, seed=1)
+    assert second.settings == first.settings
+    np.testing.assert_allclose(second.checked, first.checked, rtol=0.01, atol=0.01)  # single precision
+    assert learner("extra-trees").narrowed([first]) == learner("extra-trees")

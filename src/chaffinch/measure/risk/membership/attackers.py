@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -47,6 +47,11 @@ class Attacker(Protocol):
     @property
     def auc(self) -> float: ...
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was chosen out of fold."""
+        ...
+
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand, (...), of features (..., d)."""
         ...
@@ -62,6 +67,10 @@ class Learner(Protocol):
     def fit(
         self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None
     ) -> Attacker: ...
+
+    def narrowed(self, attackers: Sequence[Attacker]) -> Learner:
+        """Return a learner that has less to choose, from what attackers of other targets chose on the same shadows."""
+        ...
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,10 @@ class ExtraTrees:
     def __post_init__(self) -> None:
         if self.draws < 1:
             raise InputError(f"draws must be at least 1. Got {self.draws}.")
+
+    def narrowed(self, attackers: Sequence[Attacker]) -> ExtraTrees:
+        """Return the same: P3 searches for every target anew."""
+        return self
 
     def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> Attacker:
         """Return the attacker learnt from shadows."""

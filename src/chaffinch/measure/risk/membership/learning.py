@@ -31,6 +31,10 @@ MEMORY = 1 << 30
 """Bytes that the features of one target may take; beyond, only those that vary most are learnt from."""
 
 
+SEARCHED = 8
+"""Targets for which everything that can be chosen is tried; the others choose among what these chose."""
+
+
 @dataclass(frozen=True, eq=False)
 class Seen:
     """What attackers think of some shadows: log-odds at even odds, and how close the nearest row comes, both (shadows, targets)."""
@@ -107,6 +111,8 @@ class Campaign:
             closest[mine, k] = _closest(shadows, self.world, k, mine)
             attackers.append(attacker)
             chosen.append(used)
+            if len(attackers) == SEARCHED:
+                learning = learning.narrowed(attackers)
             self.progress("learning", (k + 1) / len(self.world.targets))
         return Learnt(self, Seen(draws, odds, closest), shadows.seconds, sight, white, tuple(attackers), tuple(chosen))
 

@@ -9,7 +9,7 @@ random search take minutes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,10 +36,17 @@ class Linear:
 
     kind: Kind = "counts"
     steps: int = 12
+    ridges: tuple[tuple[bool, float], ...] | None = None
+    """Those to choose among; None for all of `RIDGES`."""
 
     def __post_init__(self) -> None:
         if self.steps < 1:
             raise InputError(f"steps must be at least 1. Got {self.steps}.")
+
+    def narrowed(self, attackers: Sequence[Attacker]) -> Linear:
+        """Return the learner with no ridges but those that some attackers chose: for more targets of the same shadows, at less cost."""
+        found = {(bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers}
+        return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in found))
 
     def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> Attacker:
         """Return the attacker learnt from shadows."""
@@ -58,7 +65,8 @@ class Linear:
         if not told.all():
             matrix = matrix[:, told]
         standard = 1 / np.maximum(spread[told], FLOOR if self.kind == "counts" else 0.0)
-        ridges = [(standard if scaled else np.ones_like(standard), variance) for scaled, variance in RIDGES[self.kind]]
+        choices = RIDGES[self.kind] if self.ridges is None else self.ridges
+        ridges = [(standard if scaled else np.ones_like(standard), variance) for scaled, variance in choices]
         # Products that spawn threads of their own may add in another order: blocks are the threads here.
         with threadpool_limits(1, user_api="blas"):
             unseen, fitted = _ridge_logistic(matrix, label, fold, ridges, steps=self.steps, threads=threads)
@@ -73,7 +81,7 @@ class Linear:
             # No matrix product: BLAS may add in another order with other threads.
             return np.asarray(np.einsum("nd,d->n", block, weights), dtype=np.float64) + constant
 
-        standardised, variance = RIDGES[self.kind][best]
+        standardised, variance = choices[best]
         settings = {"learner": "linear", "standardised": standardised, "variance": variance}
         return Fitted(width, prepared, score, calibration, calibration.log_odds(outside), inside, settings)
 
