@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
@@ -17,6 +19,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ALONE: ContextVar[bool] = ContextVar("alone", default=False)
+_HERE = threading.local()
+"""Whether this thread is one of a map's: there, a further map must not wait for threads that wait for it."""
 
 
 @contextlib.contextmanager
@@ -43,10 +47,21 @@ def thread_count(threads: int | None = None) -> int:
 def thread_map(function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None) -> list[R]:
     """Return `[function(item) for item in items]`, in order, worked by threads.
 
-    Use it for work that releases the GIL (compiled kernels, Arrow). One thread or one item runs in place.
+    Use it for work that releases the GIL (compiled kernels, Arrow). One thread or one item runs in place, and so does a map
+    inside another one.
     """
     workers = min(thread_count(threads), len(items))
-    if workers <= 1:
+    if workers <= 1 or getattr(_HERE, "working", False):
         return [function(item) for item in items]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, items))
+
+    def work(item: T) -> R:
+        _HERE.working = True
+        return function(item)
+
+    return list(_pool(os.getpid(), workers).map(work, items))
+
+
+@functools.lru_cache(maxsize=8)
+def _pool(process: int, workers: int) -> ThreadPoolExecutor:
+    """The threads of a process, kept: starting them anew costs more than many a piece of work, above all on a busy machine."""
+    return ThreadPoolExecutor(workers)
