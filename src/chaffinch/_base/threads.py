@@ -8,12 +8,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from .errors import InputError
 
-__all__ = ["one_thread", "thread_count", "thread_map"]
+__all__ = ["one_blas_thread", "one_thread", "thread_count", "thread_map"]
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -31,6 +32,19 @@ def one_thread() -> Iterator[None]:
         yield
     finally:
         _ALONE.reset(token)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Have linear algebra in the block use one thread: several add in another order, and on busy cores wait more than they work."""
+    return _libraries().limit(limits=1, user_api="blas")
+
+
+@functools.cache
+def _libraries() -> Any:
+    """The libraries with threads of their own: found once, since looking for them takes longer than many a fit."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
 
 
 def thread_count(threads: int | None = None) -> int:

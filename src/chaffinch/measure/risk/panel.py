@@ -210,10 +210,10 @@ def _in_blocks(
     work = [(size, child(root, number)) for number, size in enumerate(block_sizes(draws, people))]
     if len(work) == 1:
         return block(draws, np.random.default_rng(work[0][1]))
-    from threadpoolctl import threadpool_limits
+    from ..._base.threads import one_blas_thread
 
     # Blocks are the threads: products that spawn threads of their own wait for each other on a busy machine.
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         rows = thread_map(lambda item: block(item[0], np.random.default_rng(item[1])), work, threads=threads)
     return np.concatenate(rows)
 

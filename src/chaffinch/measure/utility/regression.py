@@ -121,11 +121,11 @@ def regression(original: Table, synthetic: Any, formula: str | Formula, *, level
         second = design(wanted, pair.synthetic, references=_references(plain))
     except InputError as error:  # a logarithm of what is not above 0
         return Regression(value=None, why_not=f"in the synthetic table {error}", settings=settings)
-    from threadpoolctl import threadpool_limits
+    from ..._base.threads import one_blas_thread
 
     try:
         # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             return _compared(first, second, level, settings)
     except CannotFitError as error:
         return Regression(value=None, why_not=str(error), settings=settings)

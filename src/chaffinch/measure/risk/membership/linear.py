@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from ...._base.errors import InputError
 from ...._base.seeds import Seed, generator
-from ...._base.threads import thread_map
+from ...._base.threads import one_blas_thread, thread_map
 from .attackers import Attacker, Bools, Cleaner, Fitted, Floats, Ints, Kind, Singles, blocks, calibrated, checked, folds
 
 __all__ = ["Linear"]
@@ -50,8 +50,6 @@ class Linear:
 
     def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> Attacker:
         """Return the attacker learnt from shadows."""
-        from threadpoolctl import threadpool_limits
-
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
         fold = np.repeat(folds(inside, generator(seed)), tables)
@@ -68,7 +66,7 @@ class Linear:
         choices = RIDGES[self.kind] if self.ridges is None else self.ridges
         ridges = [(standard if scaled else np.ones_like(standard), variance) for scaled, variance in choices]
         # Products that spawn threads of their own may add in another order: blocks are the threads here.
-        with threadpool_limits(1, user_api="blas"):
+        with one_blas_thread():
             unseen, fitted = _ridge_logistic(matrix, label, fold, ridges, steps=self.steps, threads=threads)
         best = int((np.logaddexp(0.0, unseen) - label * unseen).mean(axis=1, dtype=np.float64).argmin())
         weights = np.zeros(width, dtype=np.float32)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._base.errors import ChaffinchError
-from ...._base.threads import one_thread
+from ...._base.threads import one_blas_thread, one_thread
 from .generator import Generator
 from .store import Part
 
@@ -65,7 +64,7 @@ def work(job: Job) -> Done:
     """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
     codes, nodes, cells = [], [], []
     failed, reason = None, ""
-    with one_thread(), _pools().limit(limits=1):
+    with one_thread(), one_blas_thread():
         for number, rows in zip(job.ids, job.rows, strict=True):
             stream = np.random.SeedSequence(job.entropy, spawn_key=(*job.spawn_key, int(number)))
             try:
@@ -111,11 +110,3 @@ def within(limit: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-@functools.cache
-def _pools() -> Any:
-    """The libraries with threads of their own: found once, as looking for them takes longer than a fit."""
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
