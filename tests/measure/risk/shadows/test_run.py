@@ -152,6 +152,18 @@ def test_foreign_tables_are_coded_on_the_populations_levels(base):
     assert found.dtype == np.uint8
 
 
+def test_a_model_with_levels_of_its_own_is_coded_by_their_names(base):
+    """A fit that reads its levels from the subset numbers them otherwise: codes must not be taken for the population's."""
+
+    class OwnLevels:
+        def fit(self, data, *, seed=None):
+            return BayesNet(parents=1, smoothing=0.0).fit(read(data.to_pandas(), rare="keep"), seed=seed)
+
+    rows = np.flatnonzero(base.code("a") != 0)[:25]
+    found = tables_of(run_shadows(Generator(OwnLevels(), base), [rows], seed=1, workers=1))[0, 0]
+    assert set(found[:, 0]) <= set(base.code("a")[rows])
+
+
 def test_numbers_are_coded_by_the_bins_of_the_population():
     rng = np.random.default_rng(2)
     base = read(pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)}))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...._base.errors import InputError
 from ....table.alike import alike
+from ....table.schema import Schema
 from ....table.table import Table
 
 __all__ = ["Generator", "Released", "coded", "unknown_code"]
@@ -99,7 +100,7 @@ class Generator:
         return Released(np.stack(parts), model)
 
     def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence) -> NDArray[Any]:
-        if model is not None and hasattr(model, "draw_codes") and model.schema.names == self.base.schema.names:
+        if model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
             drawn = model.draw_codes(rows, np.random.default_rng(stream), {})
             out = np.empty((rows, len(self.base.schema.names)), dtype=self._dtype)
             for j, name in enumerate(self.base.schema.names):
@@ -117,9 +118,7 @@ class Generator:
     def codes_of(self, made: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
         names = self.base.schema.names
-        if isinstance(made, Table) and all(
-            name in made.schema.names and made.schema[name].codec is self.base.schema[name].codec for name in names
-        ):
+        if isinstance(made, Table) and self._same_grid(made.schema):
             return np.stack([made.code(name).astype(self._dtype) for name in names], axis=1)
         grid, same = alike(self._grid, made, names=("generated",))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
@@ -129,6 +128,13 @@ class Generator:
             back[grid.code(name)] = self._grid.code(name)
             out[:, j] = back[same.code(name)]
         return out
+
+    def _same_grid(self, schema: Schema) -> bool:
+        """Whether codes under a schema mean the same as the population's: a fit may have read levels of its own from its subset."""
+        return all(
+            name in schema.names and schema[name].codec is self.base.schema[name].codec
+            for name in self.base.schema.names
+        )
 
     @cached_property
     def _dtype(self) -> Any:
