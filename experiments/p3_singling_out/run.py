@@ -27,6 +27,7 @@ from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
 from chaffinch.measure.risk.membership.plan import ShadowPlan  # noqa: E402
 from chaffinch.measure.risk.singling_out.study import study_singling_out  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
+from chaffinch.report.curves import success_figure  # noqa: E402
 
 FIGURES = {
     12: ("adult", 1_000, 5_000),
@@ -151,5 +152,28 @@ def main() -> None:
         print(*row, flush=True)
 
 
+def draw() -> None:
+    """Write figures 12 to 15 from results.csv: success against epsilon, black box, independent noise."""
+    with open(HERE / "results.csv", newline="") as handle:
+        held = [r for r in csv.DictReader(handle) if r["box"] == "blackbox" and r["noise"] == "independent"]
+    for figure, (dataset, rows, size) in FIGURES.items():
+        points = [
+            {
+                "synthesiser": r["synthesiser"],
+                "epsilon": float(r["epsilon"]) if r["epsilon"] else None,
+                "success": float(r["success"]),
+                "interval": (float(r["low"]), float(r["high"])),
+                "baseline": float(r["baseline"]),
+            }
+            for r in held
+            if int(r["figure"]) == figure
+        ]
+        if points:
+            points.sort(key=lambda p: (p["synthesiser"], p["epsilon"] or 1e9))
+            drawn = success_figure(points, key=f"p3_{figure}", title=f"{dataset}, {rows:,} of {size:,} records")
+            (HERE / f"figure{figure}.svg").write_text(str(drawn), encoding="utf-8")
+
+
 if __name__ == "__main__":
     main()
+    draw()
