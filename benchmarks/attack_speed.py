@@ -114,10 +114,10 @@ def classifiers() -> None:
     """The default meta-classifier beside P3's extra trees with 50 draws of settings: five targets at one setting."""
     world = world_of(drawn("adult", 1_000, 5_000), targets=5, rows=1000)
     rng = np.random.default_rng(3)
-    train, test = 400, 400
+    train, test = 300, 400
     draws = shared_draws(world.n_population, world.targets, rows=1000, shadows=train, rng=rng)
     draws = draws.together(shared_draws(world.n_population, world.targets, rows=1000, shadows=test, rng=rng))
-    shadows = run_shadows(Generator(BayesNet(), world.table), draws.rows, tables=2, seed=4)
+    shadows = run_shadows(Generator(BayesNet(), world.table), draws.rows, tables=1, seed=4)
     sight = black_box("queries", world.table.schema.sizes)
     areas: dict[str, list[float]] = {"linear": [], "extra-trees": []}
     seconds: dict[str, list[float]] = {"linear": [], "extra-trees": []}

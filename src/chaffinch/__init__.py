@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from .measure.risk.membership import MembershipStudy, ShadowPlan, study_membership
     from .measure.risk.singling_out import SinglingOut, study_singling_out
     from .measure.utility import UtilityStudy, study_utility
+    from .outputs.evolve import Evolved, evolve
+    from .outputs.spec import Spec, read_spec
     from .privacy.opening import prepare
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
@@ -51,6 +53,8 @@ _HOMES = {
     "measure.risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "measure.risk.singling_out": ("SinglingOut", "study_singling_out"),
     "measure.utility": ("UtilityStudy", "study_utility"),
+    "outputs.evolve": ("Evolved", "evolve"),
+    "outputs.spec": ("Spec", "read_spec"),
     "privacy.opening": ("prepare",),
     "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
@@ -66,6 +70,7 @@ __all__ = [
     "Counter",
     "Description",
     "Evolution",
+    "Evolved",
     "FieldGroups",
     "FileError",
     "Independent",
@@ -84,6 +89,7 @@ __all__ = [
     "SchemaError",
     "ShadowPlan",
     "SinglingOut",
+    "Spec",
     "StreamCounter",
     "Table",
     "TooLargeError",
@@ -92,10 +98,12 @@ __all__ = [
     "__version__",
     "audit_claim",
     "describe",
+    "evolve",
     "load",
     "prepare",
     "read",
     "read_schema",
+    "read_spec",
     "scan",
     "study_membership",
     "study_risk",

@@ -18,6 +18,7 @@ from .attack import attack
 from .audit import audit
 from .compare import compare
 from .describe import describe
+from .evolve import evolve
 from .fit import fit
 from .inspect import inspect
 from .ledger import ledger
@@ -38,7 +39,22 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
-for command in (schema, describe, synth, fit, sample, inspect, utility, risk, release, compare, plan, ledger, audit):
+for command in (
+    schema,
+    describe,
+    synth,
+    fit,
+    sample,
+    inspect,
+    utility,
+    risk,
+    release,
+    compare,
+    plan,
+    ledger,
+    audit,
+    evolve,
+):
     app.command()(command)
 app.add_typer(tree)
 app.add_typer(attack)

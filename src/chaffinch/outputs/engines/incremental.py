@@ -1,0 +1,274 @@
+"""The incremental engine: one dataset that evolves by small moves, each scored by what it changes.
+
+The paper (Elliot, Little and Allmendinger) refits its regression for each of 64,000 candidates. Here nothing is refitted: every output
+is a set of counts and sums over records (`equations.py`), a move of one or two records updates those it touches, and the metric of
+the sums is renewed between blocks of moves (`linear.py`). The search is greedy while that helps. When it stalls it
+
+1. aims anywhere inside the published intervals instead of at their middle;
+2. looks for several moves at once that cancel what is left (`combine.py`);
+3. is warmed to a small share of the error, so that the temperature falls with it, and lets numbers that are still outside of their
+   intervals weigh more;
+4. is heated more and more, and cooled down each time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ..._base.seeds import Seed, generator
+from ..columns import Codes
+from ..equations import Problem
+from .combine import combine
+from .moves import KINDS, Kind, Moves
+from .state import OutputError, State
+
+__all__ = ["Checkpoint", "Solved", "solve"]
+
+BLOCKS = (2_000, 10_000)
+"""Proposals between two looks at the clock and the gains of the arms: few at first, when the gains change quickly."""
+FALL = 10.0
+"""The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
+SAMPLE = 8_192
+"""Records from which the information is estimated while the search gets on."""
+WINDOW = 20_000
+"""Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved."""
+WARM = 0.02
+"""Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
+PATIENCE = 25
+"""after so many windows in which it gained nothing, or at once while a table is wrong, it is given up for"""
+HEATS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+"""temperatures as multiples of the smallest error so far, each for a window, with one of temperature 0 after it. First: warm."""
+HOTTEST = 1.0
+"""Highest temperature: a search that takes moves of chi-square 1 undoes what it has."""
+FOCUS = 2.0
+"""How much more a number weighs, after each further stall, whose interval is not yet reached, and"""
+MOST_FOCUS = 64.0
+"""the most that it may come to weigh;"""
+EASE = 0.7
+"""what that weight is multiplied with after each stall once its interval is reached."""
+THIN = 1.05
+"""The trace keeps a checkpoint when this many times the proposals of the last one have been made."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Where a search stood: proposals made, seconds since the start, the objective, the error of each output."""
+
+    proposals: int
+    seconds: float
+    objective: float
+    errors: tuple[OutputError, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Solved:
+    """A dataset that was evolved, and how well it does.
+
+    Parameters
+    ----------
+    codes
+        The dataset.
+    reached
+        Whether every number lies in its interval.
+    errors
+        The error of each output, in the problem's order. Coefficients to first order: refit them for a second opinion.
+    proposals, accepted
+        How many moves were tried and kept.
+    seconds
+        How long it took, compilation (once for each installation) included.
+    trace
+        Errors on the way.
+    """
+
+    codes: Codes = field(repr=False)
+    reached: bool
+    errors: tuple[OutputError, ...]
+    proposals: int
+    accepted: int
+    seconds: float
+    trace: tuple[Checkpoint, ...] = field(repr=False)
+
+
+def solve(
+    problem: Problem,
+    codes: NDArray[np.integer],
+    *,
+    seconds: float = 60.0,
+    tolerance: float = 1e-3,
+    seed: Seed = None,
+    most_proposals: int | None = None,
+    kinds: Collection[Kind] = KINDS,
+    watch: Callable[[Checkpoint], None] | None = None,
+) -> Solved:
+    """Return a dataset that reproduces the published outputs, or the best one found in the time given.
+
+    The same seed gives the same dataset, unless time ran out.
+
+    Parameters
+    ----------
+    problem
+        The columns and what was published.
+    codes
+        Where to start, for example `problem.columns.start(n_rows)`; its number of records stays.
+    seconds
+        When to give up.
+    tolerance
+        How close numbers that are known in full must come, in their standard errors; numbers with an interval must lie inside.
+    seed
+        For the moves.
+    most_proposals
+        When to give up, in proposals: unlike time, the same on every machine.
+    kinds
+        The kinds of moves that may be made.
+    watch
+        Called with each checkpoint of the trace.
+
+    Examples
+    --------
+    Five of eight records are ones:
+
+    >>> from chaffinch.outputs.columns import Column, Columns
+    >>> from chaffinch.outputs.equations import CountTable, Problem
+    >>> five = CountTable("ones", ((0, np.array([-1, 0])),), np.array([5]), np.array([5]))
+    >>> problem = Problem(Columns((Column("x", 2),)), (five,))
+    >>> solved = solve(problem, np.zeros((8, 1), dtype=np.int32), seed=1)
+    >>> solved.reached, int(solved.codes.sum())
+    (True, 5)
+    """
+    from .kernels import search
+
+    if not seconds > 0.0 or not tolerance >= 0.0:
+        raise InputError(f"seconds must be above 0 and tolerance at least 0. Got {seconds} and {tolerance}.")
+    if most_proposals is not None and most_proposals < 1:
+        raise InputError(f"most_proposals must be at least 1. Got {most_proposals}.")
+    started = time.perf_counter()
+    state = State(problem, codes, tolerance=tolerance)
+    rng = generator(seed)
+    moves = Moves(state, rng, kinds=kinds)
+    state.fill_levels(rng)
+    schedule = _Schedule(state, moves, rng)
+    trace: list[Checkpoint] = []
+    made = accepted = 0
+    while True:
+        errors = state.errors()
+        reached = not any(error.outside for error in errors)
+        if reached and made:  # the metric may be old: look again with a new one
+            state.refresh()
+            errors = state.errors()
+            reached = not any(error.outside for error in errors)
+        elapsed = time.perf_counter() - started
+        done = reached or not moves.arms or elapsed >= seconds or made >= (most_proposals or np.inf)
+        if done or not trace or made >= THIN * trace[-1].proposals:
+            trace.append(Checkpoint(made, elapsed, state.error, errors))
+            if watch:
+                watch(trace[-1])
+        if done:
+            break
+        schedule.look(made)
+        block = min(max(BLOCKS[0], made // 20), BLOCKS[1], (most_proposals or made + BLOCKS[1]) - made)
+        wrong, n_over, n_under = moves.wrong(state)
+        state.table_error, state.system_error, kept = search(
+            state.program, state.codes, state.counts, state.multipliers, state.sums, state.gradient, state.weights,
+            state.table_error, state.system_error, moves.sizes, moves.cdf, moves.cdf_first, moves.free, moves.movable,
+            moves.order, moves.places, wrong, n_over, n_under, moves.kinds, moves.columns, moves.chances(),
+            moves.tries, moves.gains, moves.bits, block, schedule.temperature,
+        )  # fmt: skip
+        moves.learn()
+        made += block
+        accepted += kept
+    if not reached:
+        errors = schedule.best_errors()
+    return Solved(state.codes, reached, errors, made, accepted, time.perf_counter() - started, tuple(trace))
+
+
+class _Schedule:
+    """When the metric is renewed, when a search has stalled, and what is done about it."""
+
+    def __init__(self, state: State, moves: Moves, rng: np.random.Generator) -> None:
+        self._state, self._moves, self._rng = state, moves, rng
+        self._window = max(WINDOW, 4 * len(state.codes))
+        self._next_look = self._next_refresh = self._window
+        self._next_sort = self._window // 2
+        self._at_refresh = state.error
+        self._last = self._best = np.inf
+        self._best_codes = state.codes.copy()
+        self._stalls, self._next_combine = 0, 1
+        self._rung, self._patience, self._heat = -1, PATIENCE, 0.0
+
+    @property
+    def temperature(self) -> float:
+        """The temperature of the next block."""
+        return WARM * self._state.error if self._rung == 0 else self._heat
+
+    def look(self, made: int) -> None:
+        """Look at what the proposals so far came to, and renew what is due."""
+        state = self._state
+        due = made >= self._next_refresh
+        if made >= self._next_look:
+            self._next_look = made + self._window
+            due |= self._judge()
+        if due or state.error < self._at_refresh / FALL:
+            # A rough metric will do, unless the search has stalled: what is reached is looked at with all records.
+            state.refresh(every=max(1, len(state.codes) // SAMPLE) if self._stalls == 0 else 1)
+            self._at_refresh = state.error
+            self._next_refresh = made + self._window
+            if made >= self._next_sort:
+                self._moves.sort(state.codes)
+                self._next_sort = made + self._window // 2
+
+    def _judge(self) -> bool:
+        """Decide how to go on after a window; return whether the quadratics must be made anew."""
+        state, before = self._state, self._best
+        if state.fill_levels(self._rng):  # a search may empty a level, since then its score is zero
+            return True
+        error = self._remember()
+        stalled, self._last = error > 0.5 * self._last, error
+        if self._rung < 0 and not stalled:
+            return False
+        if not state.loose:
+            state.loose = True
+            return True
+        self._stalls += 1
+        if self._stalls >= self._next_combine:
+            if combine(state, self._moves, rng=self._rng):
+                self._last = self._remember()
+                return False
+            self._next_combine = 2 * self._stalls  # it takes longer than a window
+        if self._heat > 0.0:
+            self._heat = 0.0  # what heat is worth shows after it has cooled down
+            return True
+        self._climb(helped=self._best < 0.9 * before)
+        for k, system in enumerate(state.systems):
+            late = (system.hi > system.lo) & state.outside(k)
+            state.focus[k] = np.clip(state.focus[k] * np.where(late, FOCUS, EASE), 1.0, MOST_FOCUS)
+        return True
+
+    def _climb(self, *, helped: bool) -> None:
+        """Choose the next temperature: warm again if the last one helped, else a higher one."""
+        self._patience = PATIENCE if helped else self._patience - 1
+        if helped:
+            self._rung = 0
+        elif self._rung != 0 or self._patience <= 0 or self._state.table_error > 1e-9:
+            self._rung, self._patience = (self._rung + 1) % len(HEATS), PATIENCE
+        self._heat = min(HEATS[self._rung] * self._best, HOTTEST)
+
+    def _remember(self) -> float:
+        """Keep the codes if they are the best so far, since heat may lose them; return the error without any focus."""
+        error = sum(error.chi_square for error in self._state.errors())
+        undetermined = any(near.undetermined is not None and near.undetermined.any() for near in self._state.linear)
+        if error < self._best and not (undetermined and np.isfinite(self._best)):
+            self._best, self._best_codes = error, self._state.codes.copy()
+        return error
+
+    def best_errors(self) -> tuple[OutputError, ...]:
+        """Go back to the best codes and return their errors."""
+        self._remember()
+        self._state.codes[:] = self._best_codes
+        self._state.refresh()
+        return self._state.errors()

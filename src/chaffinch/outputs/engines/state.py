@@ -1,0 +1,181 @@
+"""Where a search stands: codes, their counts and sums, and the quadratics by which the sums are weighed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Codes, Floats
+from ..equations import CountTable, Problem, SumSystem
+from .compiled import compile_problem
+from .linear import REACHED, Linear, of_coefficients, of_sums
+
+__all__ = ["OutputError", "State"]
+
+
+@dataclass(frozen=True)
+class OutputError:
+    """How far an output is from what was published.
+
+    Parameters
+    ----------
+    name
+        The output.
+    size
+        How many numbers it has.
+    outside
+        How many of them lie outside their intervals; where a number is known in full, further off than the tolerance.
+    worst
+        The largest distance from an interval, in the output's own unit.
+    mean
+        The mean absolute difference to the middle of the intervals (tables: the mean distance from them), in the same unit.
+    chi_square
+        What it adds to the objective.
+    """
+
+    name: str
+    size: int
+    outside: int
+    worst: float
+    mean: float
+    chi_square: float
+
+
+class State:
+    """A dataset under way: codes, and everything that the kernels keep up to date beside them.
+
+    Parameters
+    ----------
+    problem
+        What was published.
+    codes
+        Where to start; copied.
+    tolerance
+        How close a number that is known in full must come, in its standard errors.
+    """
+
+    def __init__(self, problem: Problem, codes: NDArray[np.integer], *, tolerance: float = 1e-3) -> None:
+        self.problem, self.tolerance = problem, tolerance
+        self.codes: Codes = problem.columns.check(codes).copy()
+        self.program = p = compile_problem(problem)
+        self.tables = [output for output in problem.outputs if isinstance(output, CountTable)]
+        self.systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
+        self.cell_lo = np.concatenate([np.zeros(0, dtype=np.int64), *(t.lo for t in self.tables)])
+        self.cell_hi = np.concatenate([np.zeros(0, dtype=np.int64), *(t.hi for t in self.tables)])
+        self.cell_weights = np.concatenate([np.zeros(0), *(t.weights for t in self.tables)])
+        self.counts = np.zeros(p.n_cells, dtype=np.int64)
+        self.multipliers = np.zeros((len(self.codes), p.n_multipliers))
+        self.sums = np.zeros(p.n_sums)
+        self.gradient = np.zeros(p.n_sums)
+        self.cells_of = _slices([len(t.lo) for t in self.tables])
+        self.sums_of = _slices([s.size for s in self.systems])
+        self._weights_of = _slices([s.size if s.diagonal else s.size**2 for s in self.systems])
+        self.weights = np.zeros(self._weights_of[-1].stop if self.systems else 0)
+        self.linear: list[Linear] = []
+        self.aims: list[Floats] = []
+        self.focus = [np.ones(len(s.lo)) for s in self.systems]
+        self.loose = False
+        self.table_error = self.system_error = 0.0
+        self.refresh()
+
+    @property
+    def error(self) -> float:
+        """The objective: what all outputs lack, in chi-square units."""
+        return self.table_error + self.system_error
+
+    def refresh(self, *, every: int = 1) -> None:
+        """Make the quadratics anew around the present records: from all of them, summed afresh, or information from one in `every`."""
+        from .kernels import sums_from_scratch
+
+        if every == 1:
+            sums_from_scratch(self.program, self.codes, self.counts, self.multipliers, self.sums)
+        self.linear = [self._linear(k, every) for k in range(len(self.systems))]
+        before, self.aims, self.system_error = self.aims, [], 0.0
+        for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True)):
+            aim = linear.aim(s, self.focus[k], loose=self.loose, before=before[k] if before else None)
+            error, pull, matrix = linear.quadratic(linear.sums, aim, self.focus[k])
+            self.aims.append(aim)
+            self.system_error += error
+            self.gradient[self.sums_of[k]] = 2.0 * pull
+            self.weights[self._weights_of[k]] = matrix.ravel()
+        self.table_error = float((self._off() ** 2 * self.cell_weights).sum())
+
+    def _linear(self, k: int, every: int) -> Linear:
+        from .kernels import gram, square_sums
+
+        system, sums = self.systems[k], self.sums[self.sums_of[k]].copy()
+
+        def of_kind(kind: int) -> tuple[Floats, float, float]:
+            out = np.zeros((system.size, system.size))
+            squares, total = gram(self.program, k, self.codes, self.multipliers, kind, every if kind else 1, out)
+            return out * (every if kind else 1), squares, total
+
+        if system.reported == "coefficients":
+            return of_coefficients(system, sums, -(-len(self.codes) // every), of_kind)
+        if system.diagonal:
+            squares = np.zeros(system.size)
+            square_sums(self.program, k, self.codes, self.multipliers, squares)
+        else:
+            squares = of_kind(0)[0]
+        return of_sums(system, sums, len(self.codes), squares)
+
+    def fill_levels(self, rng: np.random.Generator) -> bool:
+        """Give levels that no record has to some, where a published coefficient is not determined without; return whether any."""
+        columns = {
+            c
+            for s, linear in zip(self.systems, self.linear, strict=True)
+            if linear.undetermined is not None and linear.undetermined.any()
+            for c in s.columns
+        }
+        filled = False
+        for c in sorted(columns):
+            column = self.problem.columns.every[c]
+            absent = np.flatnonzero(np.bincount(self.codes[:, c], minlength=column.size) == 0)
+            if not column.fixed and absent.size:
+                share = -(-len(self.codes) // column.size)
+                some = rng.permutation(len(self.codes))[: share * absent.size]
+                self.codes[some, c] = np.resize(absent, some.size)
+                filled = True
+        if filled:
+            self.refresh()
+        return filled
+
+    def _off(self) -> Floats:
+        """How far each count lies outside its interval."""
+        return np.maximum(np.maximum(self.cell_lo - self.counts, self.counts - self.cell_hi), 0).astype(float)
+
+    def outside(self, k: int) -> NDArray[np.bool_]:
+        """Return which numbers of a system have not arrived."""
+        s, linear = self.systems[k], self.linear[k]
+        half = 0.5 * (s.hi - s.lo)
+        # Rounding alone leaves about 1e-12 standard errors.
+        near = np.where(half > 0.0, REACHED * half, max(self.tolerance, 1e-9) * linear.scale)
+        off = np.abs(linear.at(self.sums[self.sums_of[k]]) - 0.5 * (s.lo + s.hi)) > near
+        return off if linear.undetermined is None else off | linear.undetermined
+
+    def errors(self) -> tuple[OutputError, ...]:
+        """Return the error of each output, in the problem's order; what is not linear in sums (coefficients) to first order."""
+        found: dict[str, OutputError] = {}
+        every_off = self._off()
+        for table, cells in zip(self.tables, self.cells_of, strict=True):
+            off = every_off[cells]
+            chi = float((off**2 * self.cell_weights[cells]).sum())
+            found[table.name] = OutputError(
+                table.name, off.size, int((off > 0).sum()), float(off.max()), float(off.mean()), chi
+            )
+        for k, (s, linear, aim) in enumerate(zip(self.systems, self.linear, self.aims, strict=True)):
+            values = linear.at(self.sums[self.sums_of[k]])
+            off = np.maximum(np.maximum(s.lo - values, values - s.hi), 0.0)
+            apart = np.abs(values - 0.5 * (s.lo + s.hi))
+            chi, _, _ = linear.quadratic(self.sums[self.sums_of[k]], aim, np.ones(len(aim)))
+            found[s.name] = OutputError(
+                s.name, off.size, int(self.outside(k).sum()), float(off.max()), float(apart.mean()), chi
+            )
+        return tuple(found[output.name] for output in self.problem.outputs)
+
+
+def _slices(sizes: list[int]) -> list[slice]:
+    ends = np.cumsum(sizes).tolist()
+    return [slice(end - size, end) for size, end in zip(sizes, ends, strict=True)]

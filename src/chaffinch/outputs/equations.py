@@ -1,0 +1,314 @@
+"""What a published output says about the records: cells that are counted, and sums that must lie in an interval.
+
+Two nouns carry every kind of output. A `CountTable` says how many records fall into each cell of a cross of grouped columns.
+A `SumSystem` says what a vector of sums over records must be, or what numbers worked out of such sums must be:
+
+    S = sum over records of  keep(record) * multiplier(record) * terms(record)
+
+where every part is a look-up on codes, made once, so that no design matrix exists. Plain sums have multiplier 1. A regression
+published with coefficients b has the score's multiplier at b (`families.py`); a dataset has b as its estimate exactly if S = 0, and
+misses it by I^-1 S to first order, I being the information of the records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .._base.errors import InputError, unknown_name
+from .columns import Codes, Columns, Floats
+from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
+from .lookups import Ints, Lookup, Terms
+
+__all__ = [
+    "CountTable",
+    "Lookup",
+    "Model",
+    "Output",
+    "Problem",
+    "Reading",
+    "SumSystem",
+    "Terms",
+    "regression",
+]
+
+Reading = Callable[[Floats], tuple[Floats, Floats]]
+"""From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountTable:
+    """A table of counts: how many records fall into each cell of a cross of grouped columns.
+
+    Parameters
+    ----------
+    name
+        What the output is called.
+    groups
+        For each column its position and, for every level, the group it falls into; -1 where such records are filtered out.
+    lo, hi
+        The least and the largest count that each cell may have, in C order of the groups: equal for an exact count, 1 and
+        threshold - 1 for a suppressed one, two numbers around a rounded one.
+
+    Examples
+    --------
+    >>> table = CountTable("sex by child", ((0, np.array([0, 1])), (1, np.array([0, 1, 1]))), np.ones(4, int), np.ones(4, int))
+    >>> table.counts(np.array([[0, 0], [1, 2], [1, 1]], dtype=np.int32)).tolist()
+    [1, 0, 0, 2]
+    """
+
+    name: str
+    groups: tuple[tuple[int, Ints], ...]
+    lo: Ints
+    hi: Ints
+
+    def __post_init__(self) -> None:
+        columns = [column for column, _ in self.groups]
+        if len(set(columns)) < len(columns):
+            raise InputError(f"Table '{self.name}' must name each column once.")
+        if any((group < -1).any() or group.max(initial=-1) < 0 for _, group in self.groups):
+            raise InputError(
+                f"Table '{self.name}': the groups of a column are numbered from 0, -1 for levels left out."
+            )
+        cells = int(np.prod(self.shape, dtype=np.int64))
+        if self.lo.shape != (cells,) or self.hi.shape != (cells,):
+            raise InputError(f"Table '{self.name}' must have bounds for its {cells} cells.")
+        if (self.lo > self.hi).any() or (self.hi < 0).any():
+            raise InputError(
+                f"Table '{self.name}': the largest count of a cell must be at least 0 and at least the smallest."
+            )
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of groups of each column."""
+        return tuple(int(group.max()) + 1 for _, group in self.groups)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The positions of the columns it reads."""
+        return tuple(column for column, _ in self.groups)
+
+    @property
+    def weights(self) -> Floats:
+        """One over (published count + 1): errors of a cell, squared, then add up like chi-square."""
+        return 1.0 / (0.5 * (np.maximum(self.lo, 0) + np.minimum(self.hi, 2 * np.maximum(self.lo, 0) + 100)) + 1.0)
+
+    def counts(self, codes: Codes) -> Ints:
+        """Return the count of each cell."""
+        key = np.zeros(len(codes), dtype=np.int64)
+        inside = np.ones(len(codes), dtype=bool)
+        for (column, group), size in zip(self.groups, self.shape, strict=True):
+            of = group[codes[:, column]]
+            inside &= of >= 0
+            key = key * size + of
+        return np.bincount(key[inside], minlength=len(self.lo))
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The regression part of a system of sums: a family at given coefficients.
+
+    Parameters
+    ----------
+    family, part
+        See `families.py`; `score` for the estimating equations.
+    eta
+        Look-ups that add up to the linear predictor (multinomial: K - 1 of them).
+    label
+        The label's number (multinomial: the class, from 0).
+    parameter
+        alpha of the negative binomial; the dispersion in log-likelihoods.
+    """
+
+    family: FamilyName
+    eta: tuple[Lookup, ...]
+    label: Lookup
+    part: Part = "score"
+    parameter: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.family not in FAMILIES:
+            raise unknown_name("family", self.family, FAMILIES)
+        if self.part not in PARTS or (self.family == "multinomial" and self.part not in ("score", "loglik")):
+            raise InputError(f"Family '{self.family}' has no sums of part '{self.part}'.")
+        widths = {look.values.shape[1] for look in self.eta}
+        if len(widths) != 1 or (widths != {1} and self.family != "multinomial") or self.label.values.shape[1] != 1:
+            raise InputError(
+                f"Family '{self.family}' needs one linear predictor (multinomial: one for each class but the first)."
+            )
+
+    @property
+    def n_predictors(self) -> int:
+        """The number of linear predictors: 1, multinomial K - 1."""
+        return self.eta[0].values.shape[1]
+
+    @property
+    def width(self) -> int:
+        """The number of multipliers of a record: each has its own block of equations."""
+        return self.n_predictors if self.part == "score" else 1
+
+    def multipliers(self, codes: Codes) -> Floats:
+        """Return the multipliers of each record, (n, width)."""
+        eta = np.sum([look.of(codes) for look in self.eta], axis=0)
+        return multipliers(self.family, self.part, eta, self.label.of(codes)[:, 0], parameter=self.parameter)
+
+
+@dataclass(frozen=True, eq=False)
+class SumSystem:
+    """Sums over records, and the intervals that the published numbers made of them must lie in.
+
+    Parameters
+    ----------
+    name
+        What the output is called.
+    size
+        The number of sums p; multinomial scores: K - 1 blocks, equation j of class k being `(k - 1) * p / (K - 1) + j`.
+    terms
+        What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class).
+    lo, hi
+        The interval of each published number, ends included; equal for one known in full, which is then met to the engine's
+        tolerance. A whole number is best given as itself -+ 0.5.
+    model
+        The regression behind the multiplier; None for 1.
+    keep
+        Filters, 0 or 1 (or weights); a record counts with their product.
+    reported
+        What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums.
+    at
+        The coefficients at which the model stands, where coefficients are reported.
+    diagonal
+        Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap.
+    """
+
+    name: str
+    size: int
+    terms: tuple[Terms, ...]
+    lo: Floats
+    hi: Floats
+    model: Model | None = None
+    keep: tuple[Lookup, ...] = ()
+    reported: Literal["sums", "coefficients"] | Reading = "sums"
+    at: Floats | None = None
+    diagonal: bool = False
+
+    def __post_init__(self) -> None:
+        width = self.model.width if self.model else 1
+        if self.size < 1 or self.size % width:
+            raise InputError(
+                f"Output '{self.name}' must have a whole number of sums for each of {width} linear predictors."
+            )
+        if any(
+            t.equations.size and not 0 <= t.equations.min() <= t.equations.max() < self.size // width
+            for t in self.terms
+        ):
+            raise InputError(f"Output '{self.name}' has terms for equations outside 0 to {self.size // width - 1}.")
+        if any(look.values.shape[1] != 1 or (look.values < 0).any() for look in self.keep):
+            raise InputError(f"The filters of output '{self.name}' must be single numbers of at least 0.")
+        if self.lo.shape != self.hi.shape or self.lo.ndim != 1 or not (self.lo <= self.hi).all():
+            raise InputError(f"Output '{self.name}' needs one interval for each number, the lower end first.")
+        if not callable(self.reported) and self.lo.shape != (self.size,):
+            raise InputError(f"Output '{self.name}' has {self.size} numbers, but {self.lo.size} intervals.")
+        if self.reported == "coefficients" and (
+            self.model is None or self.model.part != "score" or self.at is None or self.at.shape != (self.size,)
+        ):
+            raise InputError(
+                f"Output '{self.name}' reports coefficients: it needs a model's score, and the coefficients."
+            )
+        if self.diagonal and self.reported != "sums":
+            raise InputError(f"Output '{self.name}': only sums can be weighed one by one.")
+
+    @property
+    def lookups(self) -> tuple[Lookup | Terms, ...]:
+        """Everything that reads codes."""
+        model = (*self.model.eta, self.model.label) if self.model else ()
+        return (*self.terms, *self.keep, *model)
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The positions of the columns it reads."""
+        return tuple(sorted({column for look in self.lookups for column in look.columns}))
+
+    def contributions(self, codes: Codes) -> Floats:
+        """Return what each record adds to the sums, (n, size); dense, so for small tables and as a second opinion."""
+        width = self.model.width if self.model else 1
+        multiplier = self.model.multipliers(codes) if self.model else np.ones((len(codes), 1))
+        for look in self.keep:
+            multiplier = multiplier * look.of(codes)
+        x = np.zeros((len(codes), self.size // width))
+        for terms in self.terms:
+            x += terms.of(codes, self.size // width)
+        return (multiplier[:, :, None] * x[:, None, :]).reshape(len(codes), self.size)
+
+
+Output = CountTable | SumSystem
+
+
+def regression(
+    name: str,
+    *,
+    family: FamilyName,
+    terms: Sequence[Terms],
+    label: Lookup,
+    coefficients: Floats,
+    half_widths: Floats | float = 0.0,
+    keep: Sequence[Lookup] = (),
+    offset: Sequence[Lookup] = (),
+    parameter: float = 1.0,
+) -> SumSystem:
+    """Return a regression as estimating equations at its published coefficients.
+
+    Parameters
+    ----------
+    name
+        What the output is called.
+    family
+        See `families.py`.
+    terms
+        The design: what each combination of levels puts into which column.
+    label
+        The label's number for each of its levels (multinomial: class 0 is the base).
+    coefficients
+        As published, in the order of the design's columns; multinomial: (columns, K - 1), as statsmodels prints them.
+    half_widths
+        Half of the last printed digit: 0.00005 for four decimals; 0 for full precision.
+    keep, offset
+        Filters, and fixed parts of the linear predictor.
+    parameter
+        alpha of the negative binomial.
+    """
+    matrix = np.asarray(coefficients, dtype=float)
+    matrix = matrix[:, None] if matrix.ndim == 1 else matrix
+    flat = matrix.T.ravel()
+    half = np.broadcast_to(np.asarray(half_widths, dtype=float), coefficients.shape)
+    half = half.T.ravel() if half.ndim == 2 else half
+    model = Model(family, (*(t.times(matrix) for t in terms), *offset), label, parameter=parameter)
+    return SumSystem(
+        name, flat.size, tuple(terms), flat - half, flat + half, model, tuple(keep), reported="coefficients", at=flat
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A dataset's columns and everything that was published about it."""
+
+    columns: Columns
+    outputs: tuple[Output, ...]
+
+    def __post_init__(self) -> None:
+        names = [output.name for output in self.outputs]
+        if not names or len(set(names)) < len(names):
+            raise InputError("A problem needs at least one output, all with different names.")
+        sizes = self.columns.sizes
+        for output in self.outputs:
+            if any(not 0 <= column < len(sizes) for column in output.columns):
+                raise InputError(f"Output '{output.name}' reads a column beyond the {len(sizes)} of the dataset.")
+            given = (
+                [((column,), (len(group),)) for column, group in output.groups]
+                if isinstance(output, CountTable)
+                else [(look.columns, look.sizes) for look in output.lookups]
+            )
+            if any(tuple(sizes[c] for c in columns) != levels for columns, levels in given):
+                raise InputError(f"Output '{output.name}' does not have the columns' numbers of levels.")

@@ -1,0 +1,267 @@
+"""One interface for all engines: from a specification to datasets that reproduce its outputs, many at once if asked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .._base.errors import InputError
+from .._base.progress import Progress, silent
+from .._base.seeds import Seed, seed_sequence
+from .._base.threads import thread_count
+from .columns import Codes
+from .contradictions import check_contradictions
+from .engines.incremental import Checkpoint
+from .engines.process import Job, Made, run
+from .engines.state import OutputError
+from .refit import Compared, compared
+from .spec import Spec
+
+if TYPE_CHECKING:
+    from ..table import Table
+
+__all__ = ["EngineName", "Evolved", "EvolvedCopy", "StartName", "evolve"]
+
+EngineName = Literal["incremental", "maxent", "ea"]
+StartName = Literal["uniform", "margins"]
+
+TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class EvolvedCopy:
+    """One evolved dataset.
+
+    Parameters
+    ----------
+    spec
+        What it was evolved from.
+    codes
+        The dataset, one column of codes for each of the specification's columns.
+    reached
+        Whether every published number is reproduced within its precision: the engine says so, and no refit denies it.
+    outputs
+        Each output computed again by other code, beside what was published.
+    errors
+        Each equation set's error as the engine counts it.
+    trace
+        Errors on the way: by proposals and seconds (`ea`: by generations).
+    proposals, seconds
+        What it took.
+    moved
+        The share of records, 0 to 1, that null moves changed after the outputs were reached.
+    """
+
+    spec: Spec = field(repr=False)
+    codes: Codes = field(repr=False)
+    reached: bool
+    outputs: tuple[Compared, ...] = field(repr=False)
+    errors: tuple[OutputError, ...] = field(repr=False)
+    trace: tuple[Checkpoint, ...] = field(repr=False)
+    proposals: int
+    seconds: float
+    moved: float = 0.0
+
+    @cached_property
+    def table(self) -> Table:
+        """The dataset as a table, with the words and numbers of the specification's columns."""
+        from .tables import table_of_codes
+
+        return table_of_codes(self.spec.fields, self.codes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: how it went, and no record."""
+        return {
+            "reached": self.reached,
+            "seconds": self.seconds,
+            "proposals": self.proposals,
+            "moved": self.moved,
+            "outputs": [_plain(output) for output in self.outputs],
+            "trace": [
+                {"proposals": p.proposals, "seconds": p.seconds, "objective": _number(p.objective),
+                 "outside": sum(e.outside for e in p.errors), "mean": {e.name: _number(e.mean) for e in p.errors}}
+                for p in self.trace
+            ],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Evolved:
+    """Datasets evolved from one specification.
+
+    Parameters
+    ----------
+    copies
+        The datasets, each from a random stream of its own.
+    engine, start, rows, seconds, tolerance, spread
+        What was asked for.
+    elapsed
+        Seconds in all, starting the processes and refitting included.
+    """
+
+    spec: Spec = field(repr=False)
+    copies: tuple[EvolvedCopy, ...]
+    engine: str
+    start: str
+    rows: int
+    seconds: float
+    tolerance: float
+    spread: int
+    elapsed: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether every copy reproduces every output."""
+        return all(copy.reached for copy in self.copies)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The copies as tables."""
+        return tuple(copy.table for copy in self.copies)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: settings, and how each copy went."""
+        asked = {name: getattr(self, name) for name in ("engine", "start", "rows", "seconds", "tolerance", "spread")}
+        return {
+            **asked,
+            "reached": self.reached,
+            "elapsed": self.elapsed,
+            "copies": [copy.to_dict() for copy in self.copies],
+        }
+
+
+def evolve(
+    spec: Spec,
+    *,
+    rows: int | None = None,
+    engine: EngineName = "incremental",
+    copies: int = 1,
+    start: StartName = "uniform",
+    seconds: float = 60.0,
+    tolerance: float | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    spread: int = 0,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress = silent,
+) -> Evolved:
+    """Return datasets that reproduce the published outputs, made from the specification alone.
+
+    Engines run in processes of their own, which get the specification and no file. A copy that did not get there in time is returned
+    too, with `reached` False. Copies depend on the seed and their number, not on `workers`; nor on speed, unless time ran out.
+
+    Parameters
+    ----------
+    spec
+        Columns, and what was published about them.
+    rows
+        The number of records; the specification's own if absent.
+    engine
+        `incremental`, `maxent` (drawn from what the outputs imply, then polished) or `ea` (the paper's algorithm).
+    copies
+        How many datasets.
+    start
+        `uniform` over levels, or from the published `margins` (the columns' weights).
+    seconds
+        When an engine gives up, for each copy.
+    tolerance
+        How close numbers that are known in full must come, in their standard errors: 0.001 if absent.
+    seed
+        For all that is random.
+    workers
+        How many processes work at once; as many as there are cores if absent.
+    spread
+        Rounds of null moves, which change records and keep every output as it is, after the outputs are reached.
+    options
+        Settings of the engine: for `ea` those of `engines.ea.Evolution`; else `most_proposals`.
+    progress
+        Called with what is being done and the share done.
+
+    Examples
+    --------
+    >>> spec = Spec.from_dict({
+    ...     "format": "chaffinch-outputs", "version": 1, "rows": 30,
+    ...     "columns": [{"name": "sex", "levels": ["f", "m"]}],
+    ...     "outputs": [{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [10, 20]}],
+    ... })
+    >>> evolved = evolve(spec, seed=1)
+    >>> evolved.reached, evolved.copies[0].table.columns, np.bincount(evolved.copies[0].codes[:, 0]).tolist()
+    (True, ('sex',), [10, 20])
+    """
+    began = time.perf_counter()
+    tolerance = TOLERANCE if tolerance is None else tolerance
+    if copies < 1:
+        raise InputError(f"copies must be at least 1. Got {copies}.")
+    n_rows = spec.n_rows(rows)
+    spec.problem(n_rows)  # says here and at once what is wrong with the specification
+    check_contradictions(spec, n_rows)
+    streams = seed_sequence(seed).spawn(copies)
+    seeds = [(stream.entropy, stream.spawn_key) for stream in streams]
+    plain = spec.to_dict()
+    n_workers = min(thread_count(workers), copies)
+    arrived = [0]
+
+    def batch(numbers: list[int]) -> list[tuple[int, EvolvedCopy]]:
+        job = Job(
+            plain,
+            [seeds[k] for k in numbers],  # type: ignore[misc]
+            engine=engine,
+            start=start,
+            rows=n_rows,
+            seconds=seconds,
+            tolerance=tolerance,
+            spread=spread,
+            options=dict(options or {}),
+        )
+
+        def each(_number: int, _made: Made) -> None:
+            arrived[0] += 1
+            progress("evolving", arrived[0] / copies)
+
+        return [(k, _copy(spec, made, tolerance)) for k, made in zip(numbers, run(job, each=each), strict=True)]
+
+    progress("evolving", 0.0)
+    batches = [list(range(k, copies, n_workers)) for k in range(n_workers)]
+    if n_workers == 1:
+        found = batch(batches[0])
+    else:
+        with ThreadPoolExecutor(n_workers) as pool:
+            found = [one for some in pool.map(batch, batches) for one in some]
+    ordered = tuple(copy for _, copy in sorted(found, key=lambda one: one[0]))
+    elapsed = time.perf_counter() - began
+    return Evolved(spec, ordered, engine, start, n_rows, seconds, tolerance, spread, elapsed)
+
+
+def _copy(spec: Spec, made: Made, tolerance: float) -> EvolvedCopy:
+    solved = made.solved
+    codes = spec.columns.check(solved.codes.astype(np.int32))
+    outputs = compared(spec, codes, tolerance=max(tolerance, 1e-9))
+    reached = solved.reached and not any(output.within is False for output in outputs)
+    return EvolvedCopy(
+        spec, codes, reached, outputs, solved.errors, solved.trace, solved.proposals, solved.seconds, made.moved
+    )
+
+
+def _number(number: float) -> float | None:
+    return float(number) if np.isfinite(number) else None
+
+
+def _plain(output: Compared) -> dict[str, Any]:
+    """An output computed again, as JSON can hold it; small counts are published ones and the records are of no one."""
+    return {
+        "name": output.name,
+        "kind": output.kind,
+        "numbers": output.size,
+        "outside": output.outside,
+        "within": output.within,
+        "worst": _number(output.worst),
+        "worst_in_precision": _number(output.worst_in_precision),
+        "mean": _number(output.mean),
+        "refitted": output.refitted,
+    }

@@ -1,0 +1,335 @@
+"""The grammar of formulas: from text to terms, each a tuple of factors; never evaluated as Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, unknown_name
+from .columns import Floats
+from .fields import Field, Fields, Scalar
+from .tokens import Reader, Token
+from .where import Filter
+
+__all__ = ["HELP", "MOST_COLUMNS", "Expression", "Factor", "Grid", "Parser", "Term", "same", "unique"]
+
+MOST_COLUMNS = 2_000
+FUNCTIONS = {
+    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp, "square": np.square,
+}  # fmt: skip
+HELP = (
+    "A formula may have: names, Q('a name'), 1, 0, -1, +, :, *, (a + b)**2, C(name), C(name, Treatment('level')), "
+    f"I(arithmetic) and np. with {', '.join(FUNCTIONS)}."
+)
+
+_Node = tuple[object, ...]  # arithmetic: ("number", 2.0), ("column", 3), ("-", a), ("+", a, b), ("log", a)
+Grid = dict[int, NDArray[np.intp]]
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """One factor of a term: a number worked out of columns, or the levels of one column.
+
+    Parameters
+    ----------
+    text
+        Its name, spaced as patsy spaces it.
+    columns
+        Positions of the columns it reads.
+    levels
+        The codes of a categorical factor's levels in order, the ones that the output's filter leaves out not among them; None for
+        a number.
+    reference
+        The code of the reference level.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+    levels: tuple[int, ...] | None = None
+    reference: int = 0
+    node: _Node = ()
+
+    @property
+    def categorical(self) -> bool:
+        """Whether it has levels."""
+        return self.levels is not None
+
+    def numbers(self, fields: Fields, grid: Grid) -> Floats:
+        """Return the number for each combination of levels in a grid; not finite where the arithmetic is not."""
+        with np.errstate(all="ignore"):
+            size = len(next(iter(grid.values()))) if grid else 1
+            return np.broadcast_to(_arithmetic(self.node, fields, grid), (size,)).astype(float)
+
+
+Term = tuple[Factor, ...]
+
+
+@dataclass(frozen=True)
+class Expression:
+    """Terms so far, and what was said of the intercept."""
+
+    terms: list[Term]
+    intercept: bool = False
+    removed: bool = False
+    number: str = ""
+
+
+def same(term: Term) -> frozenset[str]:
+    """Return what two terms that are the same have in common."""
+    return frozenset(factor.text for factor in term)
+
+
+def unique(terms: list[Term]) -> list[Term]:
+    """Return terms in order, each once."""
+    found: dict[frozenset[str], Term] = {}
+    for term in terms:
+        found.setdefault(same(term), term)
+    return list(found.values())
+
+
+class Parser:
+    """Recursive descent, one method for each rule of the grammar."""
+
+    def __init__(self, reader: Reader, fields: Fields, kept: Filter) -> None:
+        self.reader, self.fields, self.kept = reader, fields, kept
+
+    def sum(self) -> Expression:
+        sign = self.reader.accept("+", "-")
+        left = self.product()
+        if sign == "-":
+            if left.number not in ("0", "1"):
+                raise self._refused("a minus before its first term")
+            left = Expression([], left.number == "0", left.number == "1")
+        while sign := self.reader.accept("+", "-"):
+            right = self.product()
+            terms = left.terms + right.terms
+            if sign == "-":
+                gone = {same(term) for term in right.terms}
+                terms = [term for term in left.terms if same(term) not in gone]
+            if right.number == "0":
+                left = Expression(terms, sign == "-", sign == "+")
+            elif right.intercept:
+                left = Expression(terms, sign == "+", sign == "-")
+            else:
+                left = Expression(terms, left.intercept, left.removed)
+        return left
+
+    def product(self) -> Expression:
+        left = self.interaction()
+        while self.reader.accept("*"):
+            right = self.interaction()
+            left = Expression(left.terms + right.terms + self._crossed(left, right).terms)
+        if self.reader.ahead("/"):
+            raise self._refused("a / between terms")
+        return left
+
+    def interaction(self) -> Expression:
+        left = self.power()
+        while self.reader.accept(":"):
+            left = self._crossed(left, self.power())
+        return left
+
+    def power(self) -> Expression:
+        left = self.atom()
+        while self.reader.accept("**"):
+            token = self.reader.take()
+            if token.kind != "number" or not token.value.isdigit() or int(token.value) < 1:
+                raise self._refused("a power that is no whole number of at least 1")
+            terms, big = list(left.terms), left
+            self._crossed(left, left)
+            for _ in range(1, min(len(left.terms), int(token.value))):
+                big = self._crossed(left, big)
+                terms = unique(terms + big.terms)
+                if len(terms) > MOST_COLUMNS:
+                    raise InputError(f"{self.reader.what} has over {MOST_COLUMNS} terms.")
+            left = Expression(terms)
+        return left
+
+    def atom(self) -> Expression:
+        if self.reader.accept("("):
+            self.reader.deeper()
+            inner = self.sum()
+            self.reader.expect(")")
+            self.reader.shallower()
+            return Expression(inner.terms, inner.intercept, inner.removed)
+        if self.reader.next.kind == "number":
+            number = self.reader.take().value
+            if number not in ("0", "1"):
+                raise self._refused("a number other than 0 and 1 as a term")
+            return Expression([], number == "1", number == "0", number)
+        return Expression([(self.factor(),)])
+
+    def _crossed(self, left: Expression, right: Expression) -> Expression:
+        if left.intercept or right.intercept:
+            raise self._refused("an interaction with the intercept")
+        pairs = [(*a, *(f for f in b if f.text not in same(a))) for a in left.terms for b in right.terms]
+        return Expression(unique(pairs))
+
+    def _refused(self, what: str) -> InputError:
+        return InputError(f"{self.reader.what} has {what}, which is not supported. {HELP}")
+
+    def factor(self) -> Factor:
+        """A name, C(...), Q(...), I(...) or np.function(...)."""
+        reader, place = self.reader, self.reader.place
+        token = reader.take()
+        if token.kind != "name":
+            raise self._refused(token.text)
+        if reader.ahead("(") and token.value == "C":
+            return self._categorical(place)
+        if reader.ahead("(") and token.value == "I":
+            reader.take()
+            return self._number(place)
+        if reader.ahead(".") and token.value in ("np", "numpy"):
+            reader.take()
+            function = reader.take().value
+            if function not in FUNCTIONS or not reader.ahead("("):
+                raise InputError(f"{reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
+            reader.take()
+            return self._number(place, function)
+        field = self._column(token)
+        position = self.fields.position(field.name)
+        text = _spaced(reader.since(place))
+        if not field.numeric:
+            return self._levels(text, field, None)
+        return Factor(text, (position,), node=("column", position))
+
+    def _column(self, token: Token) -> Field:
+        reader = self.reader
+        name = token.value
+        if reader.ahead("("):
+            if name != "Q":
+                raise self._refused(f"'{name}(...)'")
+            reader.take()
+            word = reader.take()
+            if word.kind != "word":
+                raise self._refused("Q() without a name in quotes")
+            name = word.value
+            reader.expect(")")
+        elif reader.ahead(".") or token.kind != "name":
+            raise self._refused(f"'{token.text}'")
+        if name not in self.fields.names:
+            raise InputError(f"{reader.what}: {unknown_name('column', name, self.fields.names)}")
+        return self.fields[name]
+
+    def _categorical(self, place: int) -> Factor:
+        reader = self.reader
+        reader.take()
+        field = self._column(reader.take())
+        reference: Scalar | None = None
+        if reader.accept(","):
+            name = reader.take().value
+            if name == "contr":
+                reader.expect(".")
+                name = reader.take().value
+            if name.lower() != "treatment":
+                raise self._refused(f"the coding '{name}'")
+            if reader.accept("("):
+                if not reader.ahead(")"):
+                    if reader.accept("reference", "base"):
+                        reader.expect("=")
+                    token = reader.take()
+                    negative = token.value == "-" and reader.next.kind == "number"
+                    token = reader.take() if negative else token
+                    if token.kind not in ("word", "number"):
+                        raise self._refused(f"{token.text} as a reference level")
+                    reference = ("-" if negative else "") + token.value
+                reader.expect(")")
+        reader.expect(")")
+        return self._levels(_spaced(reader.since(place)), field, reference)
+
+    def _levels(self, text: str, field: Field, reference: Scalar | None) -> Factor:
+        position = self.fields.position(field.name)
+        levels = tuple(np.flatnonzero(self.kept.levels(position)).tolist())
+        code = levels[0] if reference is None else field.code(reference)
+        if code not in levels:
+            raise InputError(f"{self.reader.what} has a reference level of '{field.name}' that its filter leaves out.")
+        return Factor(text, (position,), levels, code)
+
+    def _number(self, place: int, function: str = "") -> Factor:
+        node = self._plus()
+        self.reader.expect(")")
+        node = (function, node) if function else node
+        return Factor(_spaced(self.reader.since(place)), tuple(sorted(_columns(node))), node=node)
+
+    def _plus(self) -> _Node:
+        node = self._times()
+        while sign := self.reader.accept("+", "-"):
+            node = (sign, node, self._times())
+        return node
+
+    def _times(self) -> _Node:
+        node = self._unary()
+        while sign := self.reader.accept("*", "/"):
+            node = (sign, node, self._unary())
+        return node
+
+    def _unary(self) -> _Node:
+        self.reader.deeper()
+        try:
+            if self.reader.accept("-"):
+                return ("-", self._unary())
+            node = self._operand()
+            return ("**", node, self._unary()) if self.reader.accept("**") else node
+        finally:
+            self.reader.shallower()
+
+    def _operand(self) -> _Node:
+        reader = self.reader
+        token = reader.take()
+        if token.kind == "number":
+            return ("number", float(token.value))
+        if token.value == "(" and token.kind == "sign":
+            node = self._plus()
+            reader.expect(")")
+            return node
+        if token.kind != "name":
+            raise self._refused(f"{token.text} inside arithmetic")
+        if reader.ahead(".") and token.value in ("np", "numpy"):
+            reader.take()
+            function = reader.take().value
+            if function not in FUNCTIONS or not reader.accept("("):
+                raise InputError(f"{reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
+            node = self._plus()
+            reader.expect(")")
+            return (function, node)
+        field = self._column(token)
+        if not field.numeric:
+            raise InputError(f"{reader.what} works out a number from column '{field.name}', which has words.")
+        return ("column", self.fields.position(field.name))
+
+
+def _columns(node: _Node) -> set[int]:
+    if node[0] == "column":
+        return {node[1]}  # type: ignore[arg-type]
+    return set().union(*(_columns(part) for part in node[1:] if isinstance(part, tuple)))
+
+
+def _arithmetic(node: _Node, fields: Fields, grid: Grid) -> Floats:
+    if node[0] == "number":
+        return np.array([node[1]], dtype=float)
+    if node[0] == "column":
+        position: int = node[1]  # type: ignore[assignment]
+        return fields.every[position].values[grid[position]]
+    parts = [_arithmetic(part, fields, grid) for part in node[1:]]  # type: ignore[arg-type]
+    if len(parts) == 1:
+        return -parts[0] if node[0] == "-" else FUNCTIONS[str(node[0])](parts[0])
+    left, right = parts
+    if node[0] == "+":
+        return left + right
+    if node[0] == "-":
+        return left - right
+    return left * right if node[0] == "*" else left / right if node[0] == "/" else left**right
+
+
+def _spaced(tokens: list[Token]) -> str:
+    """Tokens as patsy writes them: spaces around signs of arithmetic and after commas."""
+    text, after_object, wants_space = "", False, False
+    for token in tokens:
+        is_object = token.kind in ("name", "number", "word")
+        binary = token.text in ("+", "-", "*", "/", "**") and (after_object or token.text not in ("+", "-"))
+        text += (" " if wants_space or binary else "") + token.text
+        wants_space = binary or token.text == ","
+        after_object = is_object or token.text == ")"
+    return text

@@ -1,0 +1,345 @@
+"""What all kinds of outputs share: name, filter, n and precision; columns crossed into cells; counts as equations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
+from pydantic import Field as Key
+
+from ..._base.errors import InputError, unknown_name
+from ..equations import CountTable, Output, SumSystem, Terms
+from ..fields import Field, Fields, Scalar, same_column_checked
+from ..precision import Interval, printed
+from ..where import Filter, read_filter
+
+__all__ = [
+    "Cells",
+    "Frame",
+    "OutputSpec",
+    "Step",
+    "Whole",
+    "crossed",
+    "scalar_code",
+    "shaped",
+    "sums_by_cell",
+    "table_of_counts",
+]
+
+Ints = NDArray[np.int64]
+Step = tuple[int, Ints]
+"""A column's position, and the group that each of its levels falls into; -1 for none."""
+
+Whole = Annotated[int, Key(ge=0, strict=True)]
+
+SEPARATOR = "|"
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an output is compiled for: the columns, and the number of records."""
+
+    fields: Fields
+    rows: int
+
+
+class OutputSpec(BaseModel):
+    """One published output, as the file has it.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    kind
+        What it is; each class has its own kinds.
+    where
+        The filter it was run with (`where.py`).
+    n
+        The number of records it was made of, after the filter.
+    decimals
+        How many decimals its numbers were printed with; absent: they are exact, except those in quotes, which keep their digits.
+    comment
+        Anything; not used.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Annotated[str, Key(min_length=1)]
+    kind: str
+    where: str | None = None
+    n: Whole | None = None
+    decimals: Annotated[int, Key(ge=-12, le=15)] | None = None
+    comment: str | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r}, kind={self.kind!r})"
+
+    __str__ = __repr__
+
+    @abstractmethod
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return what the output says of the records. Their names begin with the output's."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that it is about, those of filters and formulas apart."""
+        return ()
+
+    def filter(self, frame: Frame) -> Filter:
+        """Return the filter, compiled."""
+        return read_filter(self.where, frame.fields, output=self.name)
+
+    def known_n(self, frame: Frame) -> int | None:
+        """Return the number of records it was made of, where that is known: given, or all rows without a filter."""
+        return self.n if self.n is not None else (frame.rows if not self.filter(frame).masks else None)
+
+    def n_equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the filter's n as a table of one cell; none without a filter or without n."""
+        kept = self.filter(frame)
+        if self.n is None or not kept.masks:
+            return ()
+        bound = np.array([self.n])
+        return (table_of_counts(f"{self.name}: n", frame, [], kept, bound, bound),)
+
+    def printed(self, number: object, what: str) -> Interval:
+        """Return the interval of a printed number."""
+        return printed(number, decimals=self.decimals, what=f"Output '{self.name}': {what}")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Columns crossed into cells: for each column its groups, and what the groups are called."""
+
+    steps: tuple[Step, ...]
+    names: tuple[tuple[str, ...], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of groups of each column."""
+        return tuple(len(names) for names in self.names)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of the columns."""
+        return tuple(position for position, _ in self.steps)
+
+    def of(self, grid: Mapping[int, NDArray[np.intp]], size: int) -> Ints:
+        """Return the cell of each combination of levels in a grid of some size; -1 where it is in none."""
+        cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
+        for (position, group), width in zip(self.steps, self.shape, strict=True):
+            of = group[grid[position]]
+            inside &= of >= 0
+            cell = cell * width + of
+        return np.where(inside, cell, -1)
+
+
+def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str) -> Cells:
+    """Return columns crossed into cells: each level a group of its own, or the groups that are given.
+
+    Parameters
+    ----------
+    by
+        Names of columns.
+    groups
+        For some of them the groups: a list, or a mapping from names to groups, of `[from, to]` (ends included) for numbers and of lists
+        of levels for words. Levels in no group are not counted.
+    fields
+        All columns.
+    output
+        The output's name, for messages.
+
+    Examples
+    --------
+    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
+    [0, 0, 1, 1]
+    """
+    same_column_checked(by, output=output)
+    for name in groups:
+        if name not in by:
+            raise InputError(
+                f"Output '{output}' has groups for a column that it does not use. {unknown_name('column', name, by)}"
+            )
+    steps, names = [], []
+    for name in by:
+        if name not in fields.names:
+            raise InputError(f"Output '{output}': {unknown_name('column', name, fields.names)}")
+        field = fields[name]
+        if name in groups:
+            group, called = _grouped(field, groups[name], output)
+        else:
+            group, called = np.arange(len(field.levels)), field.labels
+        steps.append((fields.position(name), group.astype(np.int64)))
+        names.append(called)
+    return Cells(tuple(steps), tuple(names))
+
+
+def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...]]:
+    what = f"Output '{output}': the groups of column '{field.name}'"
+    if isinstance(groups, Mapping):
+        named = [(str(name), members) for name, members in groups.items()]
+    elif isinstance(groups, list):
+        named = [("", members) for members in groups]
+    else:
+        raise InputError(f"{what} must be a list of groups, or groups by name.")
+    group, called = np.full(len(field.levels), -1, dtype=np.int64), []
+    for number, (name, members) in enumerate(named):
+        if (
+            not isinstance(members, list)
+            or not members
+            or not all(isinstance(m, bool | int | float | str) for m in members)
+        ):
+            raise InputError(f"{what} must each be [from, to] for numbers, or a list of levels for words.")
+        if field.numeric:
+            if len(members) > 2 or any(isinstance(m, str | bool) for m in members):
+                raise InputError(f"{what} must each be [from, to], two numbers, both included.")
+            mask = (field.values >= members[0]) & (field.values <= members[-1])
+            usual = f"{members[0]}-{members[-1]}"
+        else:
+            mask = np.isin(np.arange(len(field.levels)), [field.code(m) for m in members])
+            usual = "+".join(str(m) for m in members)
+        if (group[mask] >= 0).any():
+            raise InputError(f"{what} overlap: a level stands in two.")
+        if not mask.any():
+            raise InputError(f"{what}: group {number + 1} has no level of the column.")
+        group[mask] = number
+        called.append(name or usual)
+    return group, tuple(called)
+
+
+def shaped(
+    given: Any, cells: Cells, *, what: str, absent: Any = None, names: tuple[tuple[str, ...], ...] | None = None
+) -> NDArray[np.object_]:
+    """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
+
+    `absent` stands for cells that a mapping does not name; where it is None they must all be named.
+    """
+    names = cells.names if names is None else names
+    shape = tuple(len(some) for some in names)
+    out = np.full(shape, absent, dtype=object)
+    if isinstance(given, Mapping):
+        known = {SEPARATOR.join(words): place for words, place in zip(product(*names), np.ndindex(shape), strict=True)}
+        plain = {_plain(word): place for word, place in known.items()}
+        for key, number in given.items():
+            if _plain(str(key)) not in plain:
+                raise InputError(f"{what}: {unknown_name('cell', key, known)}")
+            out[plain[_plain(str(key))]] = number
+        if absent is None and len(given) < len(known):
+            missing = next(word for word in known if _plain(word) not in {_plain(str(key)) for key in given})
+            raise InputError(f"{what} must give a number for each of its {len(known)} cells. '{missing}' is missing.")
+        return out
+    _fill(out, given, (), shape, what)
+    return out
+
+
+def _plain(key: str) -> str:
+    return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
+
+
+def _fill(out: NDArray[np.object_], given: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
+    depth = len(place)
+    if depth == len(shape):
+        if isinstance(given, list | Mapping):
+            raise InputError(f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists.")
+        out[place] = given
+        return
+    if not isinstance(given, list) or len(given) != shape[depth]:
+        got = f"a list of {len(given)}" if isinstance(given, list) else "no list"
+        raise InputError(
+            f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
+        )
+    for number, part in enumerate(given):
+        _fill(out, part, (*place, number), shape, what)
+
+
+def table_of_counts(
+    name: str, frame: Frame, steps: Sequence[Step], kept: Filter, lo: NDArray[Any], hi: NDArray[Any]
+) -> CountTable | SumSystem:
+    """Return counts of cells, in C order of the steps' groups, within a filter.
+
+    A `CountTable`, the filter folded into its columns; where the filter ties columns together (`A == 1 or B == 2`) sums of indicators
+    instead. Cells that the filter empties must allow 0.
+    """
+    shape = tuple(int(group.max(initial=-1)) + 1 for _, group in steps)
+    lo, hi = (np.asarray(bound, dtype=np.int64).reshape(shape) for bound in (lo, hi))
+    folded = []
+    for axis, (position, group) in enumerate(steps):
+        group = np.where(kept.levels(position), group, -1)
+        present = np.unique(group[group >= 0])
+        absent = np.setdiff1d(np.arange(shape[axis]), present)
+        if absent.size:
+            if (np.take(lo, absent, axis) > 0).any():
+                raise InputError(f"Output '{name}' counts records in cells that its filter leaves out.")
+            lo, hi = np.take(lo, present, axis), np.take(hi, present, axis)
+        if not present.size:
+            raise InputError(f"Output '{name}': its filter leaves no cell of the table.")
+        number = np.full(shape[axis] + 1, -1, dtype=np.int64)
+        number[present] = np.arange(present.size)
+        folded.append((position, number[group]))
+    lo, hi = lo.ravel(), hi.ravel()
+    if kept.simple:
+        used = {position for position, _ in folded}
+        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in kept.masks if c[0] not in used]
+        groups = (*folded, *others)
+        if not groups:  # all records: any column will do
+            groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
+        return CountTable(name, tuple(groups), lo, hi)
+    cells = Cells(tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded))
+    terms = sums_by_cell(frame, cells, ())
+    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=kept.keep(), diagonal=True)
+
+
+def sums_by_cell(
+    frame: Frame, cells: Cells, numbers: Sequence[tuple[tuple[int, ...], Any]], *, count: bool = True
+) -> Terms:
+    """Return the terms of sums in each cell: equation `cell * m + j` for the j-th of m sums.
+
+    Parameters
+    ----------
+    frame, cells
+        The columns, and the cells.
+    numbers
+        For each sum the columns it reads and a function from a grid of codes to numbers.
+    count
+        Whether the first sum of each cell is the number of records.
+    """
+    positions = tuple(sorted({*cells.positions, *(p for columns, _ in numbers for p in columns)}))
+    grid = frame.fields.grid(positions)
+    sizes = frame.fields.sizes(positions)
+    size = int(np.prod(sizes, dtype=np.int64))
+    cell = cells.of(grid, size)
+    parts = [np.ones(size)] if count else []
+    parts += [np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers]
+    matrix = np.stack(parts, axis=1)
+    m = matrix.shape[1]
+    inside = np.flatnonzero(cell >= 0)
+    per_row = np.zeros(size, dtype=np.int64)
+    per_row[inside] = m
+    starts = np.concatenate([[0], np.cumsum(per_row)])
+    equations = (cell[inside, None] * m + np.arange(m)).ravel()
+    return Terms(positions, sizes, starts, equations, matrix[inside].ravel().astype(float))
+
+
+def scalar_code(field: Field, level: Scalar | None, *, output: str, key: str) -> int:
+    """Return the code of a level that an output names; where none is named the last of two."""
+    if level is None:
+        if len(field.levels) != 2:
+            raise InputError(
+                f"Output '{output}' must say which level of column '{field.name}' is meant, with {key} = ..."
+            )
+        return 1
+    try:
+        return field.code(level)
+    except InputError as error:
+        raise InputError(f"Output '{output}': {error}") from None

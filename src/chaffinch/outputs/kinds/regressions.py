@@ -1,0 +1,337 @@
+"""Regressions: coefficients as estimating equations at the published values; standard errors and log-likelihoods beside them.
+
+Standard errors are read off the information sum of w x x' at the published coefficients (`information = "expected"`, as statsmodels' GLM
+and every family with its own link print them); with the dispersion of linear regression worked out from the same sums, RSS / (n - p).
+Gamma and inverse Gaussian standard errors need the published `dispersion` (statsmodels: Scale, the Pearson estimate), which becomes an
+output of its own. The log-likelihood of linear regression is -n/2 (log(2 pi RSS / n) + 1). All are taken at the coefficients as
+printed: what the digits that were cut off change in them is of second order for log-likelihoods, of first for standard errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field as Key
+
+from ..._base.errors import InputError, unknown_name
+from ..columns import Floats
+from ..equations import Lookup, Model, Output, SumSystem, Terms, regression
+from ..families import FAMILIES, FamilyName
+from ..fields import Scalar
+from ..formula import Formula, plain_name, read_formula
+from ..precision import Interval
+from .base import Frame, OutputSpec, Whole, scalar_code
+from .information import Information, LeastSquares, products, squares
+
+__all__ = ["RegressionKind", "RegressionSpec"]
+
+RegressionKind = Literal[
+    "ols",
+    "logit",
+    "probit",
+    "cloglog",
+    "poisson",
+    "negative-binomial",
+    "gamma",
+    "inverse-gaussian",
+    "glm",
+    "multinomial",
+]
+
+_FAMILIES: dict[str, FamilyName] = {
+    "ols": "gaussian", "logit": "logit", "probit": "probit", "cloglog": "cloglog", "poisson": "poisson",
+    "negative-binomial": "negative_binomial", "multinomial": "multinomial",
+}  # fmt: skip
+_LINKS: dict[tuple[str, str], FamilyName] = {
+    ("gaussian", "identity"): "gaussian", ("binomial", "logit"): "logit", ("binomial", "probit"): "probit",
+    ("binomial", "cloglog"): "cloglog", ("poisson", "log"): "poisson", ("negative-binomial", "log"): "negative_binomial",
+    ("gamma", "inverse"): "gamma_inverse", ("gamma", "log"): "gamma_log",
+    ("inverse-gaussian", "inverse-squared"): "inverse_gaussian", ("inverse-gaussian", "log"): "inverse_gaussian_log",
+}  # fmt: skip
+BINARY = ("logit", "probit", "cloglog")
+
+
+class RegressionSpec(OutputSpec):
+    """A regression.
+
+    Parameters
+    ----------
+    formula
+        See `formula.py`.
+    coefficients
+        By the names that patsy prints. `multinomial`: by class, then by name, for every class but the base.
+    success
+        The level of the label that counts as 1 in binary regressions; not needed where the label is 0 and 1.
+    base
+        The base class of `multinomial`; the first level otherwise.
+    family, link
+        For `glm` the family; for `glm`, `gamma` and `inverse-gaussian` the link, the family's own if absent.
+    alpha
+        Of the negative binomial; a coefficient named alpha does as well.
+    standard_errors, loglik, dispersion
+        What else was published.
+    information
+        Which information standard errors come from. Linear, logit, Poisson and other regressions with their family's own link have one;
+        `smf.probit` and `smf.negativebinomial` use the observed one, which is not supported, GLMs the expected one.
+    offset
+        A numeric column that is added to the linear predictor as it is.
+    """
+
+    KINDS: ClassVar[tuple[str, ...]] = (*_FAMILIES, "gamma", "inverse-gaussian", "glm")
+
+    kind: RegressionKind
+    formula: str
+    coefficients: dict[str, Any]
+    success: Scalar | None = None
+    base: Scalar | None = None
+    family: Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"] | None = None
+    link: Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"] | None = None
+    alpha: Annotated[float, Key(gt=0)] | None = None
+    standard_errors: dict[str, Any] | None = None
+    loglik: Any = None
+    dispersion: Any = None
+    information: Literal["expected", "observed"] | None = None
+    offset: str | None = None
+    n: Whole | None = None
+
+    @property
+    def family_name(self) -> FamilyName:
+        """The family by its name in `families.py`."""
+        if self.kind in _FAMILIES:
+            if self.family is not None or self.link is not None:
+                raise InputError(f"Output '{self.name}' has a family or link, which belong to kind = \"glm\".")
+            return _FAMILIES[self.kind]
+        family = self.family if self.kind == "glm" else self.kind
+        if family is None:
+            raise InputError(
+                f"Output '{self.name}' is a glm, so it needs a family: {', '.join(sorted({f for f, _ in _LINKS}))}."
+            )
+        links = [link for name, link in _LINKS if name == family]
+        link = self.link or links[0]
+        if (family, link) not in _LINKS:
+            raise InputError(f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}")
+        return _LINKS[family, link]
+
+    def compiled(self, frame: Frame) -> Formula:
+        """Return the formula, compiled within the filter."""
+        return read_formula(self.formula, frame.fields, kept=self.filter(frame), output=self.name)
+
+    def classes(self, frame: Frame, formula: Formula) -> list[int]:
+        """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
+        field = frame.fields.every[formula.label.columns[0]]
+        base = 0 if self.base is None else scalar_code(field, self.base, output=self.name, key="base")
+        kept = np.flatnonzero(self.filter(frame).levels(formula.label.columns[0])).tolist()
+        base = kept[0] if self.base is None else base
+        return [base, *(code for code in kept if code != base)]
+
+    def label(self, frame: Frame, formula: Formula) -> Lookup:
+        """Return the label's number for each of its levels."""
+        fields, columns = frame.fields, formula.label.columns
+        family, what = self.family_name, f"Output '{self.name}': the label"
+        if family == "multinomial":
+            if len(columns) != 1:
+                raise InputError(f"{what} of a multinomial regression must be a column.")
+            numbers = np.zeros(fields.columns.sizes[columns[0]])
+            for number, code in enumerate(self.classes(frame, formula)):
+                numbers[code] = number
+            return Lookup(columns, fields.sizes(columns), numbers[:, None])
+        kept = self.filter(frame)
+        grid = fields.grid(columns)
+        inside = np.ones(int(np.prod(fields.sizes(columns), dtype=np.int64)), dtype=bool)
+        for column in columns:
+            inside &= kept.levels(column)[grid[column]]
+        if family in BINARY and (formula.label.categorical or self.success is not None):
+            field = fields.every[columns[0]]
+            if self.success is None and not all(isinstance(level, bool) for level in field.levels):
+                raise InputError(f"{what} has words: say which of them counts as 1, with success = ...")
+            numbers = (
+                np.arange(len(field.levels)) == scalar_code(field, self.success, output=self.name, key="success")
+            ).astype(float)
+        elif formula.label.categorical:
+            raise InputError(
+                f"{what} must be a number for kind = \"{self.kind}\". Column '{fields.names[columns[0]]}' has words."
+            )
+        else:
+            numbers = formula.label.numbers(fields, grid).copy()
+            if not np.isfinite(numbers[inside]).all():
+                raise InputError(f"{what} is no finite number for some levels. Leave them out by a filter.")
+            numbers[~inside] = 1.0
+        low, high = numbers[inside].min(), numbers[inside].max()
+        if family in BINARY and (low < 0 or high > 1):
+            raise InputError(
+                f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
+            )
+        if family in ("poisson", "negative_binomial") and low < 0:
+            raise InputError(f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.')
+        if family.startswith(("gamma", "inverse")) and low <= 0:
+            raise InputError(
+                f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
+            )
+        return Lookup(columns, fields.sizes(columns), numbers[:, None])
+
+    def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
+        """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
+        if self.family_name != "multinomial":
+            return [self._named(self.coefficients, formula.names, "coefficient")]
+        field = frame.fields.every[formula.label.columns[0]]
+        rest = [field.labels[code] for code in self.classes(frame, formula)[1:]]
+        for key, inner in self.coefficients.items():
+            if key not in rest:
+                raise InputError(
+                    f"Output '{self.name}': {unknown_name('class', key, rest)} The base has no coefficients."
+                )
+            if not isinstance(inner, Mapping):
+                raise InputError(f"Output '{self.name}' must give the coefficients of each class by name.")
+        if missing := [label for label in rest if label not in self.coefficients]:
+            raise InputError(
+                f"Output '{self.name}' has no coefficients for class '{missing[0]}'. It needs: {', '.join(rest)}."
+            )
+        return [self._named(self.coefficients[label], formula.names, "coefficient") for label in rest]
+
+    def _named(self, given: Mapping[str, Any], names: tuple[str, ...], thing: str) -> list[Interval]:
+        by = {plain_name(name): number for name, number in given.items()}
+        known = {plain_name(name) for name in names} | ({"alpha"} if self.family_name == "negative_binomial" else set())
+        for name in given:
+            if plain_name(name) not in known and not (plain_name(name) == "const" and "Intercept" in names):
+                raise InputError(f"Output '{self.name}': {unknown_name(thing, name, names)}")
+        if "const" in by and "Intercept" in names:
+            by.setdefault("Intercept", by["const"])
+        if missing := [name for name in names if plain_name(name) not in by]:
+            raise InputError(
+                f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
+                "out of the column's levels, or by the filter."
+            )
+        return [self.printed(by[plain_name(name)], f"{thing} '{name}'") for name in names]
+
+    def parameter(self) -> float:
+        """Return alpha of the negative binomial, 1 otherwise."""
+        if self.family_name != "negative_binomial":
+            return 1.0
+        alpha = self.alpha if self.alpha is not None else self.coefficients.get("alpha")
+        if alpha is None:
+            raise InputError(f"Output '{self.name}' is a negative binomial regression, so it needs alpha = ...")
+        middle = self.printed(alpha, "alpha").middle
+        if middle <= 0:
+            raise InputError(f"Output '{self.name}': alpha must be above 0.")
+        return middle
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
+        formula, kept = self.compiled(frame), self.filter(frame)
+        label, intervals = self.label(frame, formula), self.intervals(frame, formula)
+        family, parameter = self.family_name, self.parameter()
+        middle = np.array([[each.middle for each in one] for one in intervals]).T
+        half = np.array([[each.half for each in one] for one in intervals]).T
+        if family != "multinomial":
+            middle, half = middle[:, 0], half[:, 0]
+        offset = self._offset(frame)
+        main = regression(
+            self.name,
+            family=family,
+            terms=formula.terms,
+            label=label,
+            coefficients=middle,
+            half_widths=half,
+            keep=kept.keep(),
+            offset=offset,
+            parameter=parameter,
+        )
+        made: list[Output] = [main]
+        if family == "gaussian":
+            made += self._leastsquares(frame, formula, label, middle)
+        else:
+            assert main.model is not None
+            made += self._others(frame, formula, main.model)
+        return (*made, *self.n_equations(frame))
+
+    def _offset(self, frame: Frame) -> tuple[Lookup, ...]:
+        if self.offset is None:
+            return ()
+        position = frame.fields.position(self.offset)
+        return (Lookup((position,), frame.fields.sizes([position]), frame.fields.every[position].values[:, None]),)
+
+    def _errors(self, formula: Formula) -> tuple[list[int], Floats]:
+        """Return which standard errors are published, and their intervals."""
+        assert self.standard_errors is not None
+        keys = [
+            k
+            for k, name in enumerate(formula.names)
+            if plain_name(name) in {plain_name(n) for n in self.standard_errors}
+        ]
+        given = {name: number for name, number in self.standard_errors.items() if name != "alpha"}
+        bounds = np.array(self._named(given, tuple(formula.names[k] for k in keys), "standard error")).reshape(-1, 2)
+        if not keys or (bounds[:, 1] <= 0).any():
+            raise InputError(f"Output '{self.name}': standard errors must be above 0.")
+        return keys, np.maximum(bounds, 0.0)
+
+    def _leastsquares(self, frame: Frame, formula: Formula, label: Lookup, at: Floats) -> list[Output]:
+        if self.standard_errors is None and self.loglik is None and self.dispersion is None:
+            return []
+        if self.offset is not None:
+            raise InputError(
+                f"Output '{self.name}': standard errors and log-likelihood with an offset are not supported."
+            )
+        keys, bounds = self._errors(formula) if self.standard_errors is not None else ([], np.zeros((0, 2)))
+        extra = [("loglik", self.loglik), ("dispersion", self.dispersion)]
+        what = [name for name, number in extra if number is not None]
+        bounds = np.vstack(
+            [bounds, *(np.array([self.printed(number, name)]) for name, number in extra if number is not None)]
+        )
+        terms, size = squares(formula, label, frame.fields, what=self.name)
+        reading = LeastSquares(formula.size, at, keys, what)
+        name = f"{self.name}: {' and '.join([*(['standard errors'] if keys else []), *what])}"
+        keep = self.filter(frame).keep()
+        return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
+
+    def _others(self, frame: Frame, formula: Formula, model: Model) -> list[Output]:
+        family, keep, made = self.family_name, self.filter(frame).keep(), list[Output]()
+        dispersed = FAMILIES[family].dispersed
+        constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
+        dispersion = None if self.dispersion is None else self.printed(self.dispersion, "the dispersion")
+        if dispersion is not None:
+            if not dispersed:
+                raise InputError(f"Output '{self.name}' has a dispersion, which kind = \"{self.kind}\" does not have.")
+            n = self.known_n(frame)
+            if n is None or n <= formula.size:
+                raise InputError(
+                    f"Output '{self.name}' has a dispersion: it needs n, above its {formula.size} coefficients."
+                )
+            bounds = np.array([dispersion]) * (n - formula.size)
+            pearson = Model(family, model.eta, model.label, "pearson", model.parameter)
+            made.append(
+                SumSystem(f"{self.name}: dispersion", 1, (constant,), bounds[:, 0], bounds[:, 1], pearson, keep)
+            )
+        if self.standard_errors is not None:
+            if family == "multinomial":
+                raise InputError(
+                    f"Output '{self.name}': standard errors of multinomial regressions are not supported. Leave them out."
+                )
+            if (
+                self.kind in ("probit", "negative-binomial") and self.information is None
+            ) or self.information == "observed":
+                raise InputError(
+                    f"Output '{self.name}': standard errors from the observed information are not supported. Leave them out; or, if "
+                    'they come from a GLM, say information = "expected".'
+                )
+            if dispersed and dispersion is None:
+                raise InputError(
+                    f"Output '{self.name}' has standard errors: kind = \"{self.kind}\" then needs the dispersion."
+                )
+            keys, errors = self._errors(formula)
+            weight = Model(family, model.eta, model.label, "weight", model.parameter)
+            terms, size = products(formula, frame.fields, what=self.name)
+            reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
+            name = f"{self.name}: standard errors"
+            made.append(SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading))
+        if self.loglik is not None:
+            if dispersed and dispersion is None:
+                raise InputError(
+                    f"Output '{self.name}' has a log-likelihood: kind = \"{self.kind}\" then needs the dispersion."
+                )
+            parameter = model.parameter if dispersion is None else dispersion.middle
+            bounds = np.array([self.printed(self.loglik, "the log-likelihood")])
+            loglik = Model(family, model.eta, model.label, "loglik", parameter)
+            made.append(SumSystem(f"{self.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
+        return made

@@ -1,0 +1,344 @@
+"""A page on datasets evolved from published numbers: coefficients original beside synthetic, tables, and the error on the way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+from typing import Any
+
+from .curves import Curve, Point, curves, frame
+from .figures import Axis
+from .page import page
+from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, Table
+from .words import NONE, fixed, is_number, number, percent, shown, signed
+
+__all__ = ["evolve_page", "sentence"]
+
+GENERATIONS = "generations"
+MOST_LINES = 6
+MOST_POINTS = 12
+FULL = 6
+"""Decimals of numbers that came without a printed precision."""
+
+LIMITS = (
+    "The records are of no one. They were drawn and changed until they gave what was published; a record that equals a real one does so by chance, or "
+    "because what was published leaves little else.",
+    "What was not published is not there: other regressions and tables of this dataset say something about where the search began, and "
+    "nothing about the people behind the numbers.",
+    "Many datasets give the same numbers. One of them is one of many: draw several, from several seeds, before anything is concluded from what they have in common.",
+)
+
+
+def sentence(told: Mapping[str, Any]) -> str:
+    """Return what was reached, in a sentence or two.
+
+    Examples
+    --------
+    >>> one = {"name": "t", "numbers": 4, "outside": 0}
+    >>> sentence({"reached": True, "copies": [{"outputs": [one], "reached": True, "missed": []}], "about": {"seconds_at_most": 60.0}})
+    'The dataset has all 4 published numbers, within the precision they were printed with.'
+    """
+    copies = told["copies"]
+    total = sum(one["numbers"] for one in copies[0]["outputs"])
+    several = len(copies) > 1
+    if told["reached"]:
+        who = f"All {len(copies)} datasets have" if several else "The dataset has"
+        return f"{who} all {total:,} published numbers, within the precision they were printed with."
+    late = [copy for copy in copies if not copy["reached"]]
+    missed = list(dict.fromkeys(name for copy in late for name in copy["missed"]))
+    most = max(sum(one["outside"] for one in copy["outputs"]) for copy in late)
+    who = f"{len(late)} of {len(copies)} datasets do" if several else "The dataset does"
+    up_to = "up to " if several else ""
+    if not missed:
+        return f"{who} not have all outputs for certain: the search was stopped before it said so."
+    names = ", ".join(f"'{shown(name)}'" for name in missed[:5]) + (
+        f" and {len(missed) - 5} more" if len(missed) > 5 else ""
+    )
+    verb = "differ" if most > 1 else "differs"
+    return f"{who} not have all outputs: {up_to}{most:,} of {total:,} published numbers {verb}, in {names}."
+
+
+def evolve_page(told: Mapping[str, Any], title: str = "A dataset from published numbers") -> str:
+    """Return one HTML file on evolved datasets: what was reached, each regression and table beside what was published, the search.
+
+    Parameters
+    ----------
+    told
+        Plain data as `chaffinch evolve --json` writes them.
+    """
+    about, copies = told["about"], told["copies"]
+    outputs = [tuple(same) for same in zip(*(copy["outputs"] for copy in copies), strict=True)]
+    regressions = [same for same in outputs if same[0]["regression"]]
+    others = [same for same in outputs if not same[0]["regression"]]
+    sections = [Section("finding", "What was reached", _finding(told, outputs))]
+    if regressions:
+        blocks = tuple(block for k, same in enumerate(regressions) for block in _coefficients(same, k))
+        sections.append(Section("coefficients", "Coefficients, original beside synthetic", blocks))
+    if others:
+        sections.append(Section("tables", "Tables and summaries", _tables(others)))
+    if figures := _figures(told):
+        sections.append(Section("search", "The search", figures))
+    sections.append(Section("limits", "What this does not say", (Listing(LIMITS),)))
+    facts = [
+        ("File", shown(about.get("spec"))),
+        ("Records", f"{about['rows']:,}"),
+        ("Copies", f"{len(copies)}"),
+        ("Engine", _engine(about)),
+        ("Start", "published margins" if about["start"] == "margins" else "uniform over levels"),
+        ("Seed", shown(about.get("seed"))),
+    ]
+    run = told.get("run") or {}
+    if is_number((run.get("seconds") or {}).get("all")):
+        facts.append(("Seconds", number(run["seconds"]["all"])))
+    if run.get("date"):
+        facts.append(("Date", shown(run["date"])))
+    alarm = "" if told["reached"] else "Not all outputs were reached: the dataset is marked so."
+    return page(title, sections, facts=facts, alarm=alarm)
+
+
+def _engine(about: Mapping[str, Any]) -> str:
+    more = [f"{name} {shown(about[name])}" for name in ("selection", "fitness") if about.get(name)]
+    return shown(about["engine"]) + (f" ({', '.join(more)})" if more else "")
+
+
+def _finding(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Block, ...]:
+    head = ("Output", "Kind", "Numbers", "As published", "Largest difference", "Mean difference", "Verdict")
+    rows: list[Row] = []
+    for same in outputs:
+        worst = max(same, key=lambda one: (one["outside"], one["largest_error"] or 0.0))
+        rows.append(
+            (
+                shown(worst["name"]), shown(worst["kind"]), f"{worst['numbers']:,}", f"{worst['numbers'] - worst['outside']:,}",
+                number(worst["largest_error"]), number(worst["mean_error"]), Cell("not reached" if worst["outside"] else "reached"),
+            )
+        )  # fmt: skip
+    who = "largest over the copies; " if len(told["copies"]) > 1 else ""
+    blocks: list[Block] = [
+        Paragraph(sentence(told), "lead" if told["reached"] else "alarm"),
+        Table(f"Each output, computed again from the records ({who}differences in its own unit)", head, tuple(rows), numbers=frozenset({2, 3, 4, 5})),
+        Paragraph(_by_whom(told, outputs), "note"),
+    ]  # fmt: skip
+    if not told["reached"]:
+        limit = number(told["about"]["seconds_at_most"])
+        blocks.append(
+            Paragraph(
+                f"The search had {limit} seconds for each dataset. More time (--seconds), another seed or another engine may reach what is left; if none "
+                "does, the outputs may contradict each other, or not be of so many records."
+            )
+        )
+    if any(copy["moved"] for copy in told["copies"]):
+        moved = percent(fmean(copy["moved"] for copy in told["copies"]))
+        blocks.append(
+            Paragraph(f"After the outputs were reached, moves that keep every output changed {moved} of the records.")
+        )
+    return tuple(blocks)
+
+
+def _by_whom(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
+    by = told["about"].get("refitted_by")
+    if any(not same[0]["refitted"] for same in outputs):
+        return (
+            "Regressions were not refitted: statsmodels is not installed (pip install 'chaffinch[statsmodels]'). What is said of them is what the "
+            "engine worked out, to first order. Everything else was counted anew."
+        )
+    fitted = f"Regressions were refitted by {shown(by)}; " if any(same[0]["regression"] for same in outputs) else ""
+    rest = "tables and summaries were counted anew, by other code than the engine's."
+    return fitted + (rest if fitted else rest.capitalize())
+
+
+def _decimals(each: Mapping[str, Any]) -> int:
+    """The decimals that a number was printed with, from the width of its interval; a few where it is known in full, none for a count."""
+    low, high = each["low"], each["high"]
+    if not is_number(low) or not is_number(high):
+        return FULL
+    if high <= low:
+        return 0 if low == int(low) else FULL
+    return min(max(round(-math.log10(high - low)), 0), FULL)
+
+
+def _coefficients(same: Sequence[Mapping[str, Any]], place: int) -> tuple[Block, ...]:
+    first = same[0]
+    name = shown(first["name"], 120)
+    if not first["refitted"]:
+        return (
+            Paragraph(name, "strong"),
+            Paragraph(f"Not refitted: statsmodels is not installed. By the engine's count {_kept(first)}."),
+        )
+    several = len(same) > 1
+    head: tuple[str, ...] = ("Coefficient", "Original", "Mean of copies" if several else "Synthetic", "Difference")
+    head += ("Largest of any copy", "As published") if several else ("As published",)
+    rows: list[Row] = []
+    for k, published in enumerate(first["shown"]):
+        found = [one["shown"][k]["synthetic"] for one in same]
+        known = [value for value in found if is_number(value)]
+        original, digits = published["published"], _decimals(published)
+        if len(known) < len(found) or not is_number(original):
+            rows.append((shown(published["name"]), fixed(original, digits), *[NONE] * (len(head) - 3), "no"))
+            continue
+        mean = fmean(known)
+        extra = (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
+        kept = "yes" if all(one["shown"][k]["within"] for one in same) else "no"
+        rows.append(
+            (shown(published["name"]), fixed(original, digits), fixed(mean, digits), _difference(mean - original, digits), *extra, kept)
+        )  # fmt: skip
+    words = f"{name}: {_kept(max(same, key=lambda one: one['outside']))}."
+    if any(each["synthetic"] is None for one in same for each in one["shown"]):
+        words += " Where nothing stands beside the original, statsmodels found no fit."
+    caption = f"{shown(first['kind'])}: {name}"
+    return (Paragraph(words), Table(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))))
+
+
+def _difference(value: float, digits: int) -> str:
+    """A difference with one digit more than its numbers have.
+
+    Examples
+    --------
+    >>> _difference(-0.00012, 4), _difference(1e-9, 4), _difference(0.0, 0)
+    ('−0.00012', 'under 0.00001', '0')
+    """
+    text = signed(value, digits + 1)
+    if value == 0:
+        return "0"
+    return text if any(c in "123456789" for c in text) else f"under {10.0 ** -(digits + 1):.{digits + 1}f}"
+
+
+def _kept(one: Mapping[str, Any]) -> str:
+    if not one["outside"]:
+        return f"all {one['numbers']:,} numbers are as published"
+    verb = "is" if one["outside"] == 1 else "are"
+    return f"{one['outside']:,} of {one['numbers']:,} numbers {verb} not as published"
+
+
+def _tables(others: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Block, ...]:
+    words: list[str] = []
+    rows: list[Row] = []
+    for same in others:
+        worst = max(same, key=lambda one: (one["outside"], one["largest_error"] or 0.0))
+        words.append(f"{shown(worst['name'])} ({shown(worst['kind'])}): {_kept(worst)}.")
+        for k, each in enumerate(n for n in worst["shown"] if not n["within"]):
+            if k >= MOST_POINTS:
+                break
+            rows.append((shown(worst["name"]), shown(each["name"]), _interval(each), number(each["synthetic"])))
+    blocks: list[Block] = [Listing(tuple(words))]
+    if rows:
+        head = ("Output", "Number", "Original", "Synthetic")
+        blocks.append(
+            Table("The largest differences to what was published", head, tuple(rows), numbers=frozenset({2, 3}))
+        )
+    return tuple(blocks)
+
+
+def _interval(each: Mapping[str, Any]) -> str:
+    if is_number(each["published"]):
+        return number(each["published"])
+    return f"{number(each['low'])} to {number(each['high'])}"
+
+
+def _figures(told: Mapping[str, Any]) -> tuple[Block, ...]:
+    copies = [copy for copy in told["copies"] if copy["trace"]]
+    if not copies:
+        return ()
+    steps = GENERATIONS if told["about"]["engine"] == "ea" else "proposed changes"
+    return (*_errors(copies[0], steps, len(told["copies"]) > 1), _outside(copies, steps))
+
+
+def _errors(copy: Mapping[str, Any], steps: str, several: bool) -> tuple[Block, ...]:
+    """The mean error of each output on the way, as in P1's figures 1 and 2."""
+    trace = copy["trace"]
+    names = list(trace[-1]["mean_error"])
+    moving = [name for name in names if any((point["mean_error"].get(name) or 0.0) > 0 for point in trace)]
+    fits = {one["name"] for one in copy["outputs"] if one["regression"]}
+    drawn = sorted(moving, key=lambda name: name not in fits)[:MOST_LINES]
+    if not drawn:
+        return ()
+    lines = {
+        name: [
+            (point["proposals"], point["mean_error"][name])
+            for point in trace
+            if is_number(point["mean_error"].get(name))
+        ]
+        for name in drawn
+    }
+    above = [error for spots in lines.values() for _, error in spots if error > 0]
+    low, high = min(above), max(above)
+    gone = any(error == 0 for spots in lines.values() for _, error in spots)
+    floor = low / 3 if gone else low
+    across, at = _across(trace, steps)
+    (_, _), (bottom, top) = frame()
+    up = Axis(_below(floor), _over(high), bottom, top, log=True)
+    shapes = [
+        Curve(shown(name), tuple(Point(x, max(error, floor)) for x, error in spots), marks=False)
+        for name, spots in lines.items()
+    ]
+    which = " (first copy)" if several else ""
+    axes = "on a logarithmic axis" if steps == GENERATIONS else "both axes logarithmic"
+    desc = f"{len(drawn)} lines, from {number(high)} down to {number(0.0 if gone else low)}."
+    picture = curves(
+        "errors", f"Mean error by {steps}", desc, shapes, across=across, up=up, labels=(steps, "mean absolute error"), at=at,
+    )  # fmt: skip
+    table = Table(
+        f"Mean absolute error by {steps}{which}", (steps.capitalize(), *map(shown, drawn)),
+        tuple((f"{p['proposals']:,}", *(number(p["mean_error"].get(name)) for name in drawn)) for p in _some(trace)),
+        numbers=frozenset(range(len(drawn) + 1)),
+    )  # fmt: skip
+    note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
+    if gone:
+        note += " A line that ends at the bottom arrived at 0."
+    if len(drawn) < len(moving):
+        note += f" {len(moving) - len(drawn)} more outputs are not drawn."
+    return (Figure("errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note),)
+
+
+def _outside(copies: Sequence[Mapping[str, Any]], steps: str) -> Figure:
+    drawn = copies[:MOST_LINES]
+    most = max(max(point["outside"] for point in copy["trace"]) for copy in drawn)
+    across, at = _across([point for copy in drawn for point in copy["trace"]], steps)
+    (_, _), (bottom, top) = frame()
+    up = Axis(0.0, max(most, 1), bottom, top)
+    up.ticks = [tick for tick in up.ticks if tick == int(tick)]
+    names = [f"Copy {k}" for k in range(1, len(drawn) + 1)] if len(copies) > 1 else ["Numbers that are off"]
+    shapes = [
+        Curve(name, tuple(Point(p["proposals"], p["outside"]) for p in copy["trace"]), marks=False)
+        for name, copy in zip(names, drawn, strict=True)
+    ]
+    ends = [copy["trace"][-1]["outside"] for copy in drawn]
+    desc = f"{len(drawn)} lines, from {most:,} down to {max(ends):,}."
+    picture = curves(
+        "outside", f"Numbers not yet as published, by {steps}", desc, shapes, across=across, up=up, labels=(steps, "numbers that are off"), at=at,
+    )  # fmt: skip
+    table = Table(
+        f"Numbers that are off, by {steps}", ("Copy", steps.capitalize(), "Off"),
+        tuple((f"{k}", f"{p['proposals']:,}", f"{p['outside']:,}") for k, copy in enumerate(drawn, 1) for p in _some(copy["trace"])),
+        numbers=frozenset({1, 2}),
+    )  # fmt: skip
+    note = "As the engine counts them: a quantile is two numbers, records below it and up to it."
+    if len(copies) > len(drawn):
+        note += f" {len(copies) - len(drawn)} more copies are not drawn."
+    return Figure("outside-figure", f"Published numbers that are still off, by {steps}", (picture,), table, note=note)
+
+
+def _across(trace: Sequence[Mapping[str, Any]], steps: str) -> tuple[Axis, Any]:
+    """An axis of steps: of generations as P1 draws it, of proposed changes logarithmic, what is before the first at its left end."""
+    counts = [point["proposals"] for point in trace if point["proposals"] > 0] or [1]
+    low, high = min(counts), max(counts)
+    (left, right), _ = frame()
+    if steps == GENERATIONS:
+        return Axis(0.0, high, left, right), None
+    axis = Axis(_below(low), _over(max(high, low + 1)), left, right, log=True)
+    return axis, lambda x: axis(max(x, low))
+
+
+def _below(value: float) -> float:
+    return float(10.0 ** math.floor(math.log10(value)))
+
+
+def _over(value: float) -> float:
+    return float(10.0 ** math.ceil(math.log10(value)))
+
+
+def _some(trace: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A dozen points of a trace, the first and the last among them."""
+    if len(trace) <= MOST_POINTS:
+        return list(trace)
+    return [trace[round(k * (len(trace) - 1) / (MOST_POINTS - 1))] for k in range(MOST_POINTS)]

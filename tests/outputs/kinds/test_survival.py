@@ -1,0 +1,100 @@
+"""Kaplan-Meier tables against statsmodels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+
+from chaffinch._base.errors import InputError
+
+COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
+
+
+def table(frame: Any) -> dict[str, list[float]]:
+    """The table that statsmodels prints: times with events, survival, numbers at risk and events."""
+    summary = sm.SurvfuncRight(frame["wife_age"], (frame["media_exposure"] == "poor").astype(int)).summary()
+    return {
+        "times": [float(t) for t in summary.index],
+        "at_risk": summary["num at risk"].astype(int).tolist(),
+        "events": summary["num events"].astype(int).tolist(),
+        "survival": [f"{s:.4f}" for s in summary["Surv prob"]],
+    }
+
+
+@pytest.mark.parametrize("where", [None, "num_children >= 2", "num_children >= 5 or wife_education == 'none'"])
+def test_kaplan_meier(cmc: Any, check: Any, slopes_hold: Any, where: str | None) -> None:
+    kept = cmc.frame.query(where) if where else cmc.frame
+    filtered = {} if where is None else {"where": where, "n": len(kept)}
+    made = table(kept)
+    for keys in (["at_risk"], ["events"], ["survival"], ["at_risk", "events", "survival"]):
+        spec = cmc.spec({**COLUMNS, **filtered, "times": made["times"], **{key: made[key] for key in keys}})
+        assert check(spec, cmc.codes()) == []
+        other = cmc.shuffled("media_exposure" if keys != ["at_risk"] or where else "wife_age")
+        if keys == ["at_risk"]:
+            older = cmc.frame.copy()
+            older["wife_age"] = np.minimum(older["wife_age"] + 1, 49)
+            other = cmc.codes(older)
+        assert check(spec, other) != []
+    system = next(o for o in spec.problem().outputs if o.name.endswith("survival"))
+    slopes_hold(system.reported, system.contributions(cmc.codes()).sum(axis=0) + 1e-3)
+
+
+def test_survival_at_a_few_times_and_rounded_numbers_at_risk(cmc: Any, check: Any) -> None:
+    full = sm.SurvfuncRight(cmc.frame["wife_age"], (cmc.frame["media_exposure"] == "poor").astype(int))
+    times = [20, 30, 40]
+    survival = [float(full.surv_prob[full.surv_times <= t][-1]) for t in times]
+    at_risk = [int(np.round((cmc.frame["wife_age"] >= t).sum() / 5) * 5) for t in times]
+    spec = cmc.spec({**COLUMNS, "times": times, "survival": survival, "at_risk": at_risk, "base": 5})
+    assert check(spec, cmc.codes()) == []
+    assert len(spec.problem().outputs) == 4
+    assert check(spec, cmc.shuffled("media_exposure")) == ["o0: survival"]
+
+
+def test_groups(cmc: Any, check: Any) -> None:
+    every = [table(part) for _, part in cmc.frame.groupby("wife_now_working", observed=False)]
+    times = sorted({t for one in every for t in one["times"]})
+    rows = [
+        [
+            [int((part["wife_age"] >= t).sum()) for t in times],
+            [int(((part["wife_age"] == t) & (part["media_exposure"] == "poor")).sum()) for t in times],
+        ]
+        for _, part in cmc.frame.groupby("wife_now_working", observed=False)
+    ]
+    output = {
+        **COLUMNS,
+        "times": times,
+        "by": ["wife_now_working"],
+        "at_risk": [r[0] for r in rows],
+        "events": [r[1] for r in rows],
+    }
+    spec = cmc.spec(output)
+    assert check(spec, cmc.codes()) == []
+    assert check(spec, cmc.shuffled("wife_now_working")) != []
+
+
+def test_events_at_other_times(cmc: Any, check: Any) -> None:
+    made = table(cmc.frame)
+    some = {"times": made["times"][::2], "events": made["events"][::2]}
+    assert check(cmc.spec({**COLUMNS, **some}), cmc.codes()) == ["o0: events"]
+    assert check(cmc.spec({**COLUMNS, **some, "complete": False}), cmc.codes()) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"times": [20, 30]}, "must have at_risk, events or survival"),
+        ({"times": [30, 20], "events": [1, 2]}, "times must rise"),
+        ({"times": [20, 30], "events": [1]}, "events must have 2 numbers"),
+        ({"times": [20, 30], "at_risk": [5, 6]}, "must not rise"),
+        ({"times": [20, 60], "events": [5, 6]}, "beyond the values"),
+        ({"times": [20], "survival": [1.5]}, "between 0 and 1"),
+        ({"times": [20], "survival": [0.5], "level": "bad"}, "Unknown level"),
+        ({"times": [20], "survival": [0.5], "event": "wife_education", "level": None}, "must say which level"),
+    ],
+)  # fmt: skip
+def test_bad_tables(cmc: Any, keys: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        cmc.spec({**COLUMNS, **keys}).problem()

@@ -1,0 +1,173 @@
+"""Evolving from a specification: every engine, confirmed by a refit; ensembles; and what is said when it does not get there."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from chaffinch import InputError
+from chaffinch.outputs import evolve as module
+from chaffinch.outputs.evolve import evolve
+from chaffinch.outputs.gather import outputs_of, spec_of, table_of
+from chaffinch.outputs.spec import read_spec
+from chaffinch.outputs.tables import schema_of, table_of_codes
+
+COLUMNS = [
+    {"name": "sex", "levels": ["f", "m"]},
+    {"name": "age", "from": 0, "to": 30},
+    {"name": "rich", "levels": ["no", "yes"], "weights": [0.8, 0.2]},
+    {"name": "height", "from": 1.0, "to": 2.0, "step": 0.1},
+    {"name": "sick", "levels": [False, True]},
+]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(5)
+    n = 500
+    sex, age = rng.choice(["f", "m"], n), rng.integers(0, 31, n)
+    chance = 1 / (1 + np.exp(1.0 - 0.06 * age - 0.5 * (sex == "m")))
+    return pd.DataFrame({"sex": sex, "age": age, "rich": np.where(rng.random(n) < chance, "yes", "no")})
+
+
+@pytest.fixture(scope="module")
+def spec(frame):
+    fit = smf.logit("rich1 ~ age + sex", frame.assign(rich1=(frame["rich"] == "yes") * 1)).fit(disp=0, tol=1e-12)
+    logit = {**outputs_of(fit, name="logit", success="yes"), "formula": "rich ~ age + sex", "decimals": 3}
+    logit["coefficients"] = {name: round(number, 3) for name, number in logit["coefficients"].items()}
+    table = table_of(pd.crosstab(frame["sex"], frame["rich"]), name="table")
+    return spec_of(COLUMNS, [logit, table], rows=len(frame))
+
+
+def refitted(table):
+    data = table.to_pandas()
+    return smf.logit("rich1 ~ age + sex", data.assign(rich1=(data["rich"] == "yes") * 1)).fit(disp=0, tol=1e-12).params
+
+
+@pytest.mark.parametrize("engine", ["incremental", "maxent"])
+def test_engines_reach_and_statsmodels_confirms(spec, frame, engine):
+    evolved = evolve(spec, engine=engine, copies=2, seconds=30, seed=1, workers=1, spread=1)
+    assert evolved.reached
+    wanted = spec.to_dict()["outputs"][0]["coefficients"]
+    for copy in evolved.copies:
+        found = refitted(copy.table)  # patsy's design on the words of the table: none of our code
+        assert {name: round(found[name], 3) for name in wanted} == wanted
+        data = copy.table.to_pandas()
+        pd.testing.assert_frame_equal(
+            pd.crosstab(data["sex"], data["rich"]),
+            pd.crosstab(frame["sex"], frame["rich"]),
+            check_dtype=False,
+            check_index_type=False,
+            check_column_type=False,
+        )
+        assert copy.moved > 0.0
+        assert set(data["height"].round(6)) <= {round(1 + k / 10, 6) for k in range(11)}
+        assert data["sick"].dtype == bool
+        assert data["age"].between(0, 30).all()
+    assert not evolved.copies[0].table.to_arrow().equals(evolved.copies[1].table.to_arrow())
+
+
+def test_the_papers_algorithm_goes_through_the_same_interface(spec):
+    easy = spec_of(
+        COLUMNS, [{"name": "t", "kind": "table", "by": ["sex"], "counts": [[0, 0]][0], "base": 400}], rows=60
+    )
+    evolved = evolve(easy, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4})
+    assert evolved.reached
+    far = evolve(spec, engine="ea", seed=1, seconds=20, options={"generations": 3, "population": 4})
+    assert not far.reached  # and is returned all the same
+    assert far.copies[0].table.n_rows == 500
+    assert [point.proposals for point in far.copies[0].trace] == [0, 3]
+
+
+def test_copies_do_not_depend_on_workers_or_on_how_many_there_are(spec):
+    one = evolve(spec, copies=2, seconds=30, seed=9, workers=2)
+    two = evolve(spec, copies=3, seconds=30, seed=9, workers=1)
+    for a, b in zip(one.copies, two.copies, strict=False):
+        np.testing.assert_array_equal(a.codes, b.codes)
+
+
+def test_no_data_are_opened(tmp_path):
+    """The file of outputs names data that do not exist: nothing looks for them."""
+    file = tmp_path / "outputs.toml"
+    file.write_text(
+        'format = "chaffinch-outputs"\nversion = 1\nrows = 40\ncomment = "made from /no/such/place/data.csv"\n'
+        '[[columns]]\nname = "sex"\nlevels = ["f", "m"]\n'
+        '[[outputs]]\nname = "t"\nkind = "table"\nby = ["sex"]\ncounts = [15, 25]\n'
+    )
+    evolved = evolve(read_spec(file), seed=1)
+    assert np.bincount(evolved.copies[0].codes[:, 0]).tolist() == [15, 25]
+
+
+def test_what_cannot_be_reached_is_returned_and_marked():
+    """A mean that no twenty whole ages can have: their sum would lie between 12.1 and 12.3."""
+    columns = [{"name": "age", "from": 0, "to": 1}, {"name": "sex", "levels": ["f", "m"]}]
+    outputs = [
+        {"name": "t", "kind": "table", "by": ["sex"], "counts": [10, 10]},
+        {"name": "m", "kind": "mean", "of": "age", "value": "0.61"},
+    ]
+    evolved = evolve(spec_of(columns, outputs, rows=20), seed=1, seconds=0.5)
+    assert not evolved.reached
+    copy = evolved.copies[0]
+    assert copy.table.n_rows == 20
+    assert sum(output.outside for output in copy.outputs) >= 1
+    said = json.loads(json.dumps(evolved.to_dict()))
+    assert said["reached"] is False
+    assert {output["name"] for output in said["copies"][0]["outputs"]} == {"t", "m"}
+    assert said["copies"][0]["trace"][-1]["outside"] >= 1
+
+
+def test_outputs_that_contradict_each_other_are_named_before_any_search():
+    columns = [{"name": "age", "from": 0, "to": 1}]
+    outputs = [
+        {"name": "t", "kind": "table", "by": ["age"], "counts": [10, 10]},
+        {"name": "m", "kind": "mean", "of": "age", "value": "0.61"},
+    ]
+    with pytest.raises(InputError, match="Outputs 't' and 'm' cannot both hold"):
+        evolve(spec_of(columns, outputs, rows=20), seed=1, seconds=0.5)
+
+
+def test_a_refit_that_denies_it_wins(spec, monkeypatch):
+    """The engine's coefficients are to first order; if the refit says no, it is no."""
+    real = module.compared
+
+    def denied(*args, **kwargs):
+        from dataclasses import replace
+
+        return tuple(replace(output, outside=1) for output in real(*args, **kwargs))
+
+    monkeypatch.setattr(module, "compared", denied)
+    assert not evolve(spec, seconds=30, seed=1).reached
+
+
+def test_rows_starts_and_settings(spec):
+    small = spec_of(COLUMNS, [{"name": "m", "kind": "mean", "of": "age", "value": "15"}])
+    with pytest.raises(InputError, match="number of rows is missing"):
+        evolve(small)
+    seen = []
+    evolved = evolve(small, rows=800, start="margins", seed=1, progress=lambda what, share: seen.append(share))
+    assert evolved.rows == evolved.copies[0].table.n_rows == 800
+    assert abs((evolved.copies[0].codes[:, 2] == 0).mean() - 0.8) < 5 * np.sqrt(0.16 / 800)
+    assert seen == [0.0, 1.0]
+    for wrong, message in (
+        ({"copies": 0}, "copies must be"),
+        ({"engine": "eaa"}, "Unknown engine 'eaa'"),
+        ({"start": "x"}, "Unknown start"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evolve(spec, **wrong)
+
+
+def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
+    schema = schema_of(spec.fields)
+    assert schema.sizes == spec.columns.sizes
+    codes = spec.columns.start(50, seed=1)
+    table = table_of_codes(spec.fields, codes)
+    back = spec.fields.codes({name: table.to_arrow().column(name).to_pylist() for name in table.columns})
+    np.testing.assert_array_equal(back, codes)
+    np.testing.assert_array_equal(np.stack([table.code(name) for name in schema.names], axis=1), codes)
+    table.write(tmp_path / "t.parquet")
+    import pyarrow.parquet as pq
+
+    assert pq.read_table(tmp_path / "t.parquet").num_rows == 50

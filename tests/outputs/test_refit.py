@@ -1,0 +1,249 @@
+"""Refits: every kind of output on real records, held against pandas, statsmodels formulas and hand-worked numbers."""
+
+import builtins
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from chaffinch.outputs.refit import Number, compared, refit
+from chaffinch.outputs.spec import Spec
+
+CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
+COLUMNS = [
+    {"name": "wife_age", "from": 16, "to": 49},
+    {"name": "wife_education", "levels": ["e1", "e2", "e3", "e4"]},
+    {"name": "num_children", "from": 0, "to": 16},
+    {"name": "wife_religion", "levels": [0, 1]},
+    {"name": "contraceptive_method", "levels": [1, 2, 3]},
+]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    data = pd.read_csv(CMC)[[column["name"] for column in COLUMNS]]
+    return data.assign(wife_education="e" + data["wife_education"].astype(str))
+
+
+def made(frame, *outputs):
+    spec = Spec.from_dict(
+        {"format": "chaffinch-outputs", "version": 1, "rows": len(frame), "columns": COLUMNS, "outputs": list(outputs)}
+    )
+    return spec, spec.fields.codes({name: frame[name].tolist() for name in frame})
+
+
+def values(frame, output):
+    spec, codes = made(frame, output)
+    return refit(spec.outputs[0], spec.fields, codes)
+
+
+def test_tables_are_pandas_crosstabs(frame):
+    wanted = pd.crosstab(frame["wife_education"], frame["wife_religion"])
+    output = {
+        "name": "t",
+        "kind": "table",
+        "by": ["wife_education", "wife_religion"],
+        "counts": wanted.to_numpy().tolist(),
+    }
+    found = values(frame, output)
+    assert found == {f"{a}|{b}": wanted.loc[a, b] for a in wanted.index for b in wanted.columns}
+    margins = pd.crosstab(frame["wife_education"], frame["wife_religion"], margins=True)
+    found = values(frame, {**output, "counts": margins.to_numpy().tolist(), "margins": True})
+    assert found["e1|All"] == margins.loc["e1", "All"]
+    assert found["All|All"] == len(frame)
+
+
+def test_percentages_histograms_and_filters(frame):
+    rows = pd.crosstab(frame["wife_education"], frame["wife_religion"], normalize="index") * 100
+    output = {
+        "name": "t",
+        "kind": "table",
+        "by": ["wife_education", "wife_religion"],
+        "percentages": "rows",
+        "decimals": 1,
+        "values": rows.round(1).to_numpy().tolist(),
+    }
+    spec, codes = made(frame, output)
+    assert refit(spec.outputs[0], spec.fields, codes)["e2|1"] == pytest.approx(rows.loc["e2", 1])
+    assert compared(spec, codes)[0].within
+    old = frame[(frame["wife_age"] >= 30) & (frame["wife_education"] != "e1")]
+    wanted = np.histogram(old["num_children"], bins=[0, 2, 4, 16])[0]
+    output = {
+        "name": "h",
+        "kind": "histogram",
+        "of": "num_children",
+        "edges": [0, 2, 4, 16],
+        "counts": wanted.tolist(),
+        "n": len(old),
+    }
+    found = values(frame, {**output, "where": "wife_age >= 30 and wife_education != 'e1'"})
+    assert list(found.values()) == [*wanted, len(old)]
+
+
+@pytest.mark.parametrize(("kind", "function"), [("mean", "mean"), ("sum", "sum"), ("sd", "std"), ("variance", "var")])
+def test_moments_are_those_of_pandas(frame, kind, function):
+    wanted = frame.groupby("wife_education")["wife_age"].agg(function)
+    output = {"name": "m", "kind": kind, "of": "wife_age", "by": ["wife_education"], "values": wanted.tolist()}
+    assert values(frame, output) == pytest.approx(wanted.to_dict())
+    spec, codes = made(frame, output)
+    assert compared(spec, codes)[0].within
+    codes[:, 0] = np.minimum(codes[:, 0] + (np.arange(len(codes)) % 9 == 0), 33)
+    codes[: len(codes) // 2, 0] = 3
+    assert compared(spec, codes)[0].within is False
+
+
+def test_correlations_medians_and_quantiles(frame):
+    r = frame["wife_age"].corr(frame["num_children"])
+    assert values(
+        frame, {"name": "r", "kind": "correlation", "of": ["wife_age", "num_children"], "value": r}
+    ) == pytest.approx({"wife_age|num_children": r})
+    medians = frame.groupby("wife_religion")["wife_age"].median()
+    found = values(
+        frame, {"name": "q", "kind": "median", "of": "wife_age", "by": ["wife_religion"], "values": medians.tolist()}
+    )
+    assert list(found.values()) == medians.tolist()
+    quartiles = frame["wife_age"].quantile([0.25, 0.75]).tolist()
+    found = values(frame, {"name": "q", "kind": "quantiles", "of": "wife_age", "at": [0.25, 0.75], "values": quartiles})
+    assert found == {"0.25": quartiles[0], "0.75": quartiles[1]}
+
+
+def test_survival_by_hand():
+    """Times 1, 2, 2, 3 with events at 1, 2 and 3, the other 2 censored: 3/4, then 3/4 x 2/3, then 0."""
+    columns = [{"name": "t", "from": 1, "to": 3}, {"name": "died", "levels": ["no", "yes"]}]
+    output = {
+        "name": "km",
+        "kind": "kaplan-meier",
+        "time": "t",
+        "event": "died",
+        "times": [1, 2, 3],
+        "at_risk": [4, 3, 1],
+        "events": [1, 1, 1],
+        "survival": ["0.75", "0.50", "0.00"],
+    }
+    spec = Spec.from_dict(
+        {"format": "chaffinch-outputs", "version": 1, "rows": 4, "columns": columns, "outputs": [output]}
+    )
+    codes = np.array([[0, 1], [1, 1], [1, 0], [2, 1]], dtype=np.int32)
+    found = refit(spec.outputs[0], spec.fields, codes)
+    assert [found[f"survival at {t}"] for t in (1, 2, 3)] == pytest.approx([0.75, 0.5, 0.0])
+    assert [found[f"at risk at {t}"] for t in (1, 2, 3)] == [4, 3, 1]
+    assert compared(spec, codes)[0].within
+    codes[0, 1] = 0
+    assert compared(spec, codes)[0].within is False
+
+
+def test_leaves_of_a_tree(frame):
+    young = frame[frame["wife_age"] < 30]["contraceptive_method"].value_counts()
+    n_old = int((frame["wife_age"] >= 30).sum())
+    output = {
+        "name": "tree", "kind": "tree", "label": "contraceptive_method",
+        "leaves": [{"where": "wife_age < 30", "counts": {str(k): int(v) for k, v in young.items()}}, {"where": "wife_age >= 30", "n": n_old}],
+    }  # fmt: skip
+    found = values(frame, output)
+    assert found == {**{f"leaf 1: {k}": young[k] for k in (1, 2, 3)}, "leaf 2": n_old}
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "fit"),
+    [
+        ("ols", "wife_age ~ num_children + C(wife_education)", smf.ols),
+        ("logit", "wife_religion ~ wife_age + wife_education", smf.logit),
+        ("probit", "wife_religion ~ wife_age + wife_education", smf.probit),
+        ("poisson", "num_children ~ wife_age * C(wife_religion)", smf.poisson),
+    ],
+)
+def test_regressions_are_those_of_formulas(frame, kind, formula, fit):
+    """The design here is our own; patsy's, from the same records and formula, must give the same fit."""
+    result = fit(formula, frame).fit(
+        **({} if kind == "ols" else {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100})
+    )
+    output = {"name": "r", "kind": kind, "formula": formula, "coefficients": result.params.to_dict()}
+    if kind != "probit":
+        output |= {"standard_errors": result.bse.to_dict(), "loglik": float(result.llf)}
+    spec, codes = made(frame, output)
+    found = refit(spec.outputs[0], spec.fields, codes)
+    for name, number in result.params.items():
+        assert found[name] == pytest.approx(number, abs=1e-7, rel=1e-7)
+    if kind != "probit":
+        assert found["loglik"] == pytest.approx(result.llf)
+        assert found["standard error of Intercept"] == pytest.approx(result.bse["Intercept"], rel=1e-6)
+    whole = compared(spec, codes)[0]
+    assert whole.within
+    assert whole.worst_in_precision < 1.0
+    codes[::3, 0] = 0
+    codes[::5, 3] = 0
+    assert compared(spec, codes)[0].within is False
+
+
+def test_multinomial_and_a_filter(frame):
+    kept = frame[frame["wife_age"] < 40]
+    result = smf.mnlogit("contraceptive_method ~ wife_age + num_children", kept).fit(disp=0, method="newton", tol=1e-12)
+    coefficients = {label: result.params.iloc[:, k].to_dict() for k, label in enumerate(["2", "3"])}
+    output = {
+        "name": "m",
+        "kind": "multinomial",
+        "formula": "contraceptive_method ~ wife_age + num_children",
+        "where": "wife_age < 40",
+        "n": len(kept),
+        "coefficients": coefficients,
+    }
+    spec, codes = made(frame, output)
+    found = refit(spec.outputs[0], spec.fields, codes)
+    assert found["3: wife_age"] == pytest.approx(coefficients["3"]["wife_age"], abs=1e-7)
+    assert found["n"] == len(kept)
+    assert compared(spec, codes)[0].within
+
+
+def test_estimates_that_run_off_are_outside(frame):
+    """All labels are 1: the estimates run off to infinity, and their standard errors with them, which must not excuse them."""
+    output = {
+        "name": "r",
+        "kind": "logit",
+        "formula": "wife_religion ~ C(wife_education)",
+        "coefficients": {"Intercept": 0.1, **{f"C(wife_education)[T.e{k}]": 0.1 for k in (2, 3, 4)}},
+    }
+    spec, codes = made(frame, output)
+    codes[:, 3] = 1
+    assert compared(spec, codes)[0].within is False
+
+
+def test_without_statsmodels_regressions_are_not_refitted(frame, monkeypatch):
+    real = builtins.__import__
+
+    def absent(name, *args, **kwargs):
+        if name.startswith("statsmodels"):
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    spec, codes = made(
+        frame,
+        {
+            "name": "r",
+            "kind": "logit",
+            "formula": "wife_religion ~ wife_age",
+            "coefficients": {"Intercept": 0.1, "wife_age": 0.1},
+        },
+        {"name": "m", "kind": "mean", "of": "wife_age", "value": float(frame["wife_age"].mean())},
+    )
+    monkeypatch.setattr(builtins, "__import__", absent)
+    regression, mean = compared(spec, codes)
+    assert regression.within is None
+    assert not regression.refitted
+    assert mean.within
+
+
+def test_a_number_and_its_precision():
+    printed = Number("b", 1.15, 1.25, 1.24, 0.1)
+    assert printed.within()
+    assert printed.in_precision() == pytest.approx(0.8)
+    assert not Number("b", 1.15, 1.25, 1.26, 0.1).within()
+    exact = Number("b", 1.2, 1.2, 1.20005, 0.1)  # half of the tolerance of a thousandth of 0.1
+    assert exact.within()
+    assert exact.in_precision() == pytest.approx(0.5)
+    assert not exact.within(1e-4)
+    suppressed = Number("cell", 1, 9, 8)
+    assert (suppressed.error, suppressed.in_precision()) == (0.0, 0.0)
+    assert not Number("cell", 1, 9, 10).within()
+    assert not Number("b", 0, 1, float("nan")).within()
