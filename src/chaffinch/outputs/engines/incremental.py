@@ -245,7 +245,7 @@ class _Schedule:
             return True
         self._climb(helped=self._best < 0.9 * before)
         for k, system in enumerate(state.systems):
-            late = state.outside(k)
+            late = (system.hi > system.lo) & state.outside(k)
             state.focus[k] = np.clip(state.focus[k] * np.where(late, FOCUS, EASE), 1.0, MOST_FOCUS)
         return True
 
