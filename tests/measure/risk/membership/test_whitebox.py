@@ -190,3 +190,18 @@ def test_bad_input_is_refused(monkeypatch):
     monkeypatch.setattr(whitebox, "MOST_CELLS", 10)
     with pytest.raises(TooLargeError, match="fewer parents"):
         WhiteBox.of(table.schema, codes, reference=DIAMOND)
+
+
+@pytest.mark.parametrize("network", [DIAMOND, SHUFFLED])
+def test_the_places_of_a_target_hold_its_own_chances(network):
+    """The entry at the target's value in each family's row is the chance that `nodes` takes the logarithm of."""
+    table = sealed()
+    targets = codes_of(table)[:6]
+    seen = WhiteBox.of(table.schema, targets, reference=DIAMOND)
+    model = with_network(table, network)
+    cells, nodes = seen.cells(model), seen.nodes(model)
+    for k, target in enumerate(targets):
+        rows = np.split(cells[seen.places(k)], np.cumsum(SIZES)[:-1])
+        own = [row[code] for row, code in zip(rows, target, strict=True)]
+        np.testing.assert_allclose(np.log(np.maximum(own, FLOOR)), nodes[k, 1:], rtol=1e-5)
+        np.testing.assert_allclose([row.sum() for row in rows], 1.0, rtol=1e-5)

@@ -182,7 +182,7 @@ def _features(
 ) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:
     """The features of a target in some shadows, (shadows, tables, features), and which of all features these are."""
     if white is not None:
-        nodes, cells = shadows.nodes[only, k], shadows.cells[only]
+        nodes, cells = shadows.nodes[only, k], shadows.cells[np.ix_(only, white.places(k))]
         return np.concatenate([nodes, cells], axis=1)[:, None, :], None
     target = world.target_codes[k]
     if used is None:

@@ -126,6 +126,20 @@ class WhiteBox:
                 out[family.start : family.stop] = (_chances if self.values == "chances" else _weights)(family, table)
         return out
 
+    def places(self, target: int) -> NDArray[np.int64]:
+        """Return where in `cells` a target's own rows stand: of each family the chances given the target's values of the parents.
+
+        One record moves these rows and no others, so they are what an attack on it learns from.
+        """
+        place = {name: j for j, name in enumerate(self.schema.names)}
+        out = [np.empty(0, dtype=np.int64)]
+        for family in self.families:
+            row = 0
+            for name, size in zip(family.parents, family.sizes, strict=False):
+                row = row * size + int(self.targets[target, place[name]])
+            out.append(family.start + row * family.sizes[-1] + np.arange(family.sizes[-1]))
+        return np.concatenate(out)
+
     def _check(self, model: BayesNetModel) -> None:
         if not isinstance(model, BayesNetModel):
             raise InputError(f"White-box features are of Bayesian networks. Got {type(model).__name__}.")
