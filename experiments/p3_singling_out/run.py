@@ -174,6 +174,39 @@ def draw() -> None:
             (HERE / f"figure{figure}.svg").write_text(str(drawn), encoding="utf-8")
 
 
+def tabulate() -> None:
+    """Write the table of the README from results.csv: success with its interval, a row for each figure and synthesiser."""
+    with open(HERE / "results.csv", newline="") as handle:
+        held = list(csv.DictReader(handle))
+    cells = {
+        (
+            int(r["figure"]),
+            r["synthesiser"],
+            r["box"],
+            r["noise"],
+            r["epsilon"],
+        ): f"{float(r['success']):.2f} ({float(r['low']):.2f} to {float(r['high']):.2f})"
+        for r in held
+    }
+    columns = [f"{e:g}" for e in EPSILONS] + [""]
+    lines = [
+        "| figure | synthesiser | epsilon 0.1 | 1 | 10 | 100 | 1000 | no promise |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for figure, name, box, noise in sorted(
+        {key[:4] for key in cells}, key=lambda k: (k[2], k[3] != "independent", k[0], k[1])
+    ):
+        dataset, rows, size = FIGURES[figure]
+        told = name + ("" if box == "blackbox" else ", white box") + ("" if noise == "independent" else f", {noise}")
+        found = [cells.get((figure, name, box, noise, e), "") for e in columns]
+        lines.append(f"| {figure}: {dataset}, {rows:,} of {size:,} | {told} | " + " | ".join(found) + " |")
+    path = HERE / "README.md"
+    head, _, rest = path.read_text(encoding="utf-8").partition("<!-- table -->\n")
+    _, _, tail = rest.partition("<!-- /table -->\n")
+    path.write_text(head + "<!-- table -->\n" + "\n".join(lines) + "\n<!-- /table -->\n" + tail, encoding="utf-8")
+
+
 if __name__ == "__main__":
     main()
     draw()
+    tabulate()
