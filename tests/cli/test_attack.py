@@ -5,35 +5,19 @@ from __future__ import annotations
 import csv
 import json
 import stat
-import sys
 
 import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch.cli import app as cli
 
 SMALL = ("--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1, "--seed", 1)
 
 
-class Done:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `chaffinch ...` in this process, through the same door as a shell's."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return Done(ended.value.code or 0, said.out, said.err)
-
-    return call
+def run(run_here):
+    """Run `chaffinch ...` in this process."""
+    return run_here
 
 
 @pytest.fixture(scope="module")

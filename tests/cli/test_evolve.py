@@ -11,8 +11,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from chaffinch.cli import app as cli
-
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "outputs").glob("*.toml"))
 
 HEAD = """
@@ -65,24 +63,10 @@ values = [41.37, 38.21]
 """Reachable, but not in the first generation of `ea`."""
 
 
-class Done:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run `chaffinch evolve ...` in this process, through the same door as a shell's."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["chaffinch", "evolve", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return Done(ended.value.code or 0, said.out, said.err)
-
-    return call
+def run(run_here):
+    """Run `chaffinch evolve ...` in this process."""
+    return lambda *arguments: run_here("evolve", *arguments)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import chaffinch
-from chaffinch.cli import app as cli
 from chaffinch.privacy.budget import Budget
 
 SCHEMA = """
@@ -36,24 +34,10 @@ levels = ["no", "yes"]
 """
 
 
-class Done:
-    def __init__(self, code, out, err):
-        self.code, self.out, self.err = code, out, err
-
-
 @pytest.fixture
-def run(monkeypatch, capsys):
-    """Run a command in this process, through the same door as a shell's: much quicker than a new one each time (test_synth starts those)."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        said = capsys.readouterr()
-        return Done(ended.value.code or 0, said.out, said.err)
-
-    return call
+def run(run_here):
+    """Run `chaffinch ...` in this process."""
+    return run_here
 
 
 def rows_of(n=200, seed=0):

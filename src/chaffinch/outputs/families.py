@@ -18,7 +18,7 @@ import numpy as np
 
 from .columns import Floats
 
-__all__ = ["FAMILIES", "PARTS", "Family", "FamilyName", "Part", "multipliers"]
+__all__ = ["FAMILIES", "PARTS", "Family", "FamilyName", "Part", "moments", "multipliers"]
 
 FamilyName = Literal[
     "gaussian",
@@ -71,7 +71,7 @@ LEAST_ETA = 1e-6
 """Where a mean is one over the predictor: records beyond cannot have been in the data, and their huge scores drive them back."""
 
 
-def _moments(family: FamilyName, eta: Floats, parameter: float) -> tuple[Floats, Floats, Floats]:
+def moments(family: FamilyName, eta: Floats, parameter: float) -> tuple[Floats, Floats, Floats]:
     """Return mean, its derivative by eta, and the variance function."""
     from scipy import special
 
@@ -157,7 +157,7 @@ def multipliers(family: FamilyName, part: Part, eta: Floats, y: Floats, *, param
         if part == "score":
             return (is_class - chances)[:, 1:]
         return np.log((chances * is_class).sum(axis=1, keepdims=True))
-    mu, slope, variance = _moments(family, eta[:, 0], parameter)
+    mu, slope, variance = moments(family, eta[:, 0], parameter)
     if part == "score":
         out = (y - mu) * slope / variance
     elif part == "weight":

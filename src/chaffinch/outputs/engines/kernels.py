@@ -60,7 +60,7 @@ def _uniform(rng):  # type: ignore[no-untyped-def]
 
 @_njit
 def _moments(family, eta, parameter):  # type: ignore[no-untyped-def]
-    """Mean, its derivative by eta, and the variance function: the twin of `families._moments`."""
+    """Mean, its derivative by eta, and the variance function: the twin of `families.moments`."""
     if family == 1:
         return eta, 1.0, 1.0
     if family == 2:

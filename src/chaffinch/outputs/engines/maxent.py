@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
 from ..equations import CountTable, Model, Problem, SumSystem
-from ..families import _moments
+from ..families import moments
 from .incremental import Checkpoint, Solved
 from .incremental import solve as polish
 
@@ -224,7 +224,7 @@ def _shares(model: Model, eta: Floats, values: Floats, chances: Floats) -> Float
         classes = values.astype(np.int64)
         inside = chances / np.maximum(np.bincount(classes, weights=chances, minlength=whole.shape[1])[classes], 1e-300)
         return share[:, classes] * inside
-    mean = _moments(model.family, eta[:, 0], model.parameter)[0]
+    mean = moments(model.family, eta[:, 0], model.parameter)[0]
     low, high = float(values.min()), float(values.max())
     if high == low:
         return np.broadcast_to(chances, (len(eta), len(values)))

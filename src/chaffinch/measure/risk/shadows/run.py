@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -74,12 +75,12 @@ class Shadows:
         assert out is not None
         return out
 
-    @property
+    @cached_property
     def nodes(self) -> NDArray[np.float32]:
         """What was seen of each target under each model, (shadows, targets, features)."""
         return self._seen("nodes")
 
-    @property
+    @cached_property
     def cells(self) -> NDArray[np.float32]:
         """What was seen of each model, (shadows, features)."""
         return self._seen("cells")

@@ -17,19 +17,7 @@ from ...._base.threads import one_blas_thread, one_thread
 from .generator import Generator
 from .store import Part
 
-__all__ = ["Done", "Job", "Observer", "OutOfTime", "within", "work"]
-
-
-class Observer:
-    """What looks at the model of each shadow: see `membership.whitebox`."""
-
-    def nodes(self, model: Any) -> NDArray[np.float32]:
-        """Return the features of each target under a model, (targets, features)."""
-        raise NotImplementedError
-
-    def cells(self, model: Any) -> NDArray[np.float32]:
-        """Return the features of a model whoever the target is."""
-        raise NotImplementedError
+__all__ = ["Done", "Job", "OutOfTime", "within", "work"]
 
 
 @dataclass(frozen=True, eq=False)
