@@ -1,7 +1,6 @@
-"""The numbers of an output computed again from records, kind by kind, by other code than the engines'.
+"""The published numbers of an output beside what records give, computed by other code than the engines' (`unrounded.py`).
 
-Regressions are fitted by statsmodels; tables and summaries are counted with numpy from the values themselves; quantiles are numpy's;
-survival is the product-limit formula written out.
+Regressions are fitted by statsmodels.
 """
 
 from __future__ import annotations
@@ -9,26 +8,40 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .columns import Codes, Floats
-from .equations import SumSystem
+from .columns import Codes
 from .formula import plain_name
-from .kinds.base import Cells, Frame, OutputSpec, crossed, scalar_code, shaped
+from .kinds.base import Frame, OutputSpec, crossed, shaped
 from .kinds.quantiles import QuantileSpec
 from .kinds.regressions import RegressionSpec
 from .kinds.summaries import CorrelationSpec, MomentSpec
 from .kinds.survival import KaplanMeierSpec
-from .kinds.tables import TOTAL, HistogramSpec, TableSpec
+from .kinds.tables import HistogramSpec, TableSpec
 from .kinds.trees import TreeSpec
 from .precision import share_interval
 from .statistics import fitted, spread_at
-from .where import read_filter
+from .unrounded import (
+    bin_names,
+    cell_names,
+    correlations,
+    crosstab,
+    histogram,
+    leaves,
+    moment,
+    quantile_names,
+    quantiles,
+    shares,
+    survival,
+    system_of,
+    values_by_group,
+    whole_axis,
+    with_margins,
+)
 
 if TYPE_CHECKING:
     from .fields import Fields
@@ -96,18 +109,12 @@ def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number
     if isinstance(output, TableSpec):
         yield from _table(output, frame, kept)
     elif isinstance(output, HistogramSpec):
-        values = fields[output.of].values[kept[:, fields.position(output.of)]]
-        counts = np.histogram(values, bins=np.array(output.edges, dtype=float))[0]
         lo, hi = output.bounds(_objects(output.counts), frame.rows)
-        names = [f"{a:g} to {b:g}" for a, b in zip(output.edges, output.edges[1:], strict=False)]
-        yield from map(_count, names, lo, hi, counts)
+        yield from map(_count, bin_names(output), lo, hi, histogram(output, frame, kept))
     elif isinstance(output, MomentSpec):
         yield from _moments(output, frame, kept)
     elif isinstance(output, CorrelationSpec):
-        with np.errstate(all="ignore"):
-            matrix = np.asarray(
-                np.corrcoef([fields[name].values[kept[:, fields.position(name)]] for name in output.of])
-            )
+        matrix = correlations(output, frame, kept)
         for (a, b), (low, high) in output.intervals().items():
             r = float(matrix[a, b])
             yield Number(f"{output.of[a]}|{output.of[b]}", low, high, r, (1 - r * r) / math.sqrt(max(len(kept), 1)))
@@ -135,113 +142,73 @@ def _objects(cells: Any) -> NDArray[np.object_]:
     return out
 
 
-def _members(cells: Cells, codes: Codes) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """Each group by name, and which records are in it."""
-    for place in product(*(range(size) for size in cells.shape)):
-        inside = np.ones(len(codes), dtype=bool)
-        for (position, group), k in zip(cells.steps, place, strict=True):
-            inside &= group[codes[:, position]] == k
-        yield "|".join(names[k] for names, k in zip(cells.names, place, strict=True)), inside
-
-
-def _crosstab(cells: Cells, codes: Codes) -> Floats:
-    """Counts of records in a cross of groups, one axis for each column."""
-    groups = np.stack([group[codes[:, position]] for position, group in cells.steps], axis=1)
-    found, counts = np.unique(groups[(groups >= 0).all(axis=1)], axis=0, return_counts=True)
-    out = np.zeros(cells.shape)
-    out[tuple(found.T)] = counts
-    return out
-
-
 def _table(output: TableSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
     cells = output.crossing(frame)
-    counts, given = _crosstab(cells, codes), output.given(frame)
-    names = list(cells.names)
-    if output.percentages is not None:
-        axes = {"all": None, "rows": 0, "columns": counts.ndim - 1}
-        axis = axes[output.percentages]
-        over = tuple(k for k in range(counts.ndim) if k != axis)
-        whole = np.maximum(np.broadcast_to(counts.sum(axis=over, keepdims=True), counts.shape), 1.0)
-        for place in np.ndindex(counts.shape):
-            interval = share_interval(given[place], decimals=output.decimals)
-            if interval is not None:
-                share = float(counts[place] / whole[place])
-                error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / whole[place])
-                name = "|".join(some[k] for some, k in zip(names, place, strict=True))
-                yield Number(name, 100.0 * interval.lo, 100.0 * interval.hi, 100.0 * share, error)
-        if output.totals is not None and axis is not None:
-            lo, hi = output.bounds(_objects(output.totals), frame.rows)
-            for k, total in enumerate(counts.sum(axis=over)):
-                yield _count(f"total {names[axis][k]}", lo[k], hi[k], total)
+    counts, given = crosstab(cells, codes), output.given(frame).ravel()
+    if output.percentages is None:
+        lo, hi = output.bounds(given, frame.rows)
+        counts = with_margins(counts) if output.margins else counts
+        yield from map(_count, cell_names(cells, margins=output.margins), lo, hi, counts.ravel())
         return
-    if output.margins:
-        for axis in range(counts.ndim):
-            counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
-        names = [(*some, TOTAL) for some in names]
-    lo, hi = output.bounds(given, frame.rows)
-    called = ("|".join(words) for words in product(*names))
-    yield from map(_count, called, lo, hi, counts.ravel())
+    percentages, whole, totals = shares(output, counts)
+    for name, cell, percentage, out_of in zip(
+        cell_names(cells), given, percentages.ravel(), whole.ravel(), strict=True
+    ):
+        interval = share_interval(cell, decimals=output.decimals)
+        if interval is not None:
+            share = percentage / 100.0
+            error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / max(int(out_of), 1))
+            yield Number(name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error)
+    axis = whole_axis(output)
+    if output.totals is not None and axis is not None:
+        lo, hi = output.bounds(_objects(output.totals), frame.rows)
+        yield from map(_count, [f"total {name}" for name in cells.names[axis]], lo, hi, totals)
 
 
 def _moments(output: MomentSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
     cells = output.crossing(frame)
-    intervals = output.intervals(cells)
-    numbers_of = frame.fields[output.of].values[codes[:, frame.fields.position(output.of)]]
-    for k, (name, inside) in enumerate(_members(cells, codes)):
-        if k not in intervals:
-            continue
-        x, n = numbers_of[inside], max(int(inside.sum()), 1)
-        spread = float(x.std()) if len(x) else 0.0
-        if output.kind == "sum":
-            value, error = float(x.sum()), spread * math.sqrt(n)
-        elif output.kind == "mean":
-            value, error = float(x.mean()) if len(x) else math.nan, spread / math.sqrt(n)
-        elif output.kind == "sd":
-            value, error = float(x.std(ddof=output.ddof)) if len(x) > 1 else math.nan, spread / math.sqrt(2 * n)
-        else:
-            value, error = float(x.var(ddof=output.ddof)) if len(x) > 1 else math.nan, spread**2 * math.sqrt(2 / n)
-        yield Number(name or output.kind, *intervals[k], value, error)
+    intervals, names = output.intervals(cells), cell_names(cells)
+    for k, x in enumerate(values_by_group(output, frame, codes)):
+        if k in intervals:
+            n, spread = max(len(x), 1), float(x.std()) if len(x) else 0.0
+            error = {
+                "sum": spread * math.sqrt(n),
+                "mean": spread / math.sqrt(n),
+                "sd": spread / math.sqrt(2 * n),
+                "variance": spread**2 * math.sqrt(2 / n),
+            }[output.kind]
+            yield Number(names[k] or output.kind, *intervals[k], moment(output, x), error)
 
 
 def _quantiles(output: QuantileSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
     cells = output.crossing(frame)
-    values = frame.fields[output.of].values[codes[:, frame.fields.position(output.of)]]
-    for row, (name, inside) in zip(output.intervals(cells), _members(cells, codes), strict=True):
-        for q, interval in zip(output.points, row, strict=True):
-            if interval is not None:
-                found = float(np.quantile(values[inside], q)) if inside.any() else math.nan
-                yield Number(f"{name} at {q:g}" if name else f"{q:g}", *interval, found)
+    found = [q for x in values_by_group(output, frame, codes) for q in quantiles(output, x)]
+    intervals = [interval for row in output.intervals(cells) for interval in row]
+    for name, interval, value in zip(quantile_names(output, cells), intervals, found, strict=True):
+        if interval is not None:
+            yield Number(name, *interval, value)
 
 
 def _survival(output: KaplanMeierSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
-    fields = frame.fields
-    cells = crossed(output.by, output.groups, fields, output=output.name)
-    every_time = fields[output.time].values[codes[:, fields.position(output.time)]]
-    yes = scalar_code(fields[output.event], output.level, output=output.name, key="level")
-    event = codes[:, fields.position(output.event)] == yes
-    at_risk, events, survival = (output.lists(key, frame) for key in ("at_risk", "events", "survival"))
-    for group, (name, inside) in enumerate(_members(cells, codes)):
-        time, died = every_time[inside], event[inside]
-        before = f"{name} " if name else ""
+    cells = crossed(output.by, output.groups, frame.fields, output=output.name)
+    at_risk, events, chances = (output.lists(key, frame) for key in ("at_risk", "events", "survival"))
+    names = [f"{name} " if name else "" for name in cell_names(cells)]
+    for group, (before, found) in enumerate(zip(names, survival(output, frame, codes), strict=True)):
         for k, t in enumerate(output.times):
             if at_risk is not None:
                 lo, hi = output.bounds(_objects([at_risk[group][k]]), frame.rows)
-                yield _count(f"{before}at risk at {t:g}", lo[0], hi[0], (time >= t).sum())
+                yield _count(f"{before}at risk at {t:g}", lo[0], hi[0], found.at_risk[k])
             if events is not None:
                 lo, hi = output.bounds(_objects([events[group][k]]), frame.rows)
-                yield _count(f"{before}events at {t:g}", lo[0], hi[0], ((time == t) & died).sum())
-            if survival is not None and survival[group][k] not in (None, "", "x", "*", "?"):
-                left = 1.0
-                for u in np.unique(time[died & (time <= t)]):
-                    left *= 1.0 - float(((time == u) & died).sum()) / float((time >= u).sum())
-                low, high = output.printed(survival[group][k], "survival")
-                yield Number(f"{before}survival at {t:g}", low, high, left, 0.5 / math.sqrt(max(len(time), 1)))
+                yield _count(f"{before}events at {t:g}", lo[0], hi[0], found.events[k])
+            if chances is not None and chances[group][k] not in (None, "", "x", "*", "?"):
+                interval = output.printed(chances[group][k], "survival")
+                unit = 0.5 / math.sqrt(max(found.n, 1))
+                yield Number(f"{before}survival at {t:g}", *interval, found.survival[k], unit)
 
 
 def _leaves(output: TreeSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
-    whole = output.filter(frame).of(codes)
-    for number, leaf in enumerate(output.leaves, 1):
-        inside = codes[whole & read_filter(leaf.where, frame.fields, output=output.name).of(codes)]
+    for number, (leaf, inside) in enumerate(zip(output.leaves, leaves(output, frame, codes), strict=True), 1):
         if leaf.counts is None:
             lo, hi = output.bounds(_objects([leaf.n]), frame.rows)
             yield _count(f"leaf {number}", lo[0], hi[0], len(inside))
@@ -249,23 +216,20 @@ def _leaves(output: TreeSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
         assert output.label is not None
         cells = crossed([output.label], {}, frame.fields, output=output.name)
         lo, hi = output.bounds(shaped(leaf.counts, cells, what=f"Output '{output.name}'", absent=0), frame.rows)
-        counts = np.bincount(inside[:, cells.positions[0]], minlength=cells.size)
-        for k, word in enumerate(cells.names[0]):
-            yield _count(f"leaf {number}: {word}", lo[k], hi[k], counts[k])
+        names = [f"leaf {number}: {word}" for word in cells.names[0]]
+        yield from map(_count, names, lo, hi, crosstab(cells, inside))
 
 
 def _regression(output: RegressionSpec, frame: Frame, codes: Codes) -> Iterator[Number]:
     formula = output.compiled(frame)
-    system = next(
-        part for part in output.equations(frame) if isinstance(part, SumSystem) and part.reported == "coefficients"
-    )
+    system = system_of(output, frame, formula, published=True)
     names = list(formula.names)
     if output.kind == "multinomial":
         labels = frame.fields.every[formula.label.columns[0]].labels
         names = [f"{labels[code]}: {name}" for code in output.classes(frame, formula)[1:] for name in names]
     nothing = np.full(system.size, np.nan)
     try:
-        result = fitted(system, codes)
+        result = fitted(system, codes, expected=output.information == "expected")
         values, errors = (np.asarray(part, dtype=float).T.ravel() for part in (result.params, result.bse))
         units = spread_at(result, system)
     except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError):

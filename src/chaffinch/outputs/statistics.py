@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from .._base.threads import one_blas_thread
 from .columns import Codes, Floats
 from .equations import CountTable, Output, SumSystem
 
-__all__ = ["fitted", "numbers_of", "spread_at"]
+__all__ = ["Observed", "estimated_alpha", "fitted", "numbers_of", "observed", "spread_at"]
 
 
 def numbers_of(output: Output, codes: Codes) -> Floats:
@@ -37,15 +38,23 @@ def numbers_of(output: Output, codes: Codes) -> Floats:
     return output.reported(sums)[0] if callable(output.reported) else sums
 
 
-def fitted(system: SumSystem, codes: Codes) -> Any:
-    """Return the statsmodels result of a regression on these records: the model's own class where there is one, else a GLM.
+@dataclass(frozen=True, eq=False)
+class Observed:
+    """What a regression sees of records: design (n, columns), label, offset (n, predictors) and weight of each."""
 
-    Raises MissingExtraError without statsmodels; LinAlgError or ValueError where nothing can be fitted.
-    """
-    try:
-        import statsmodels.api as sm  # type: ignore[import-untyped]
-    except ImportError:
-        raise MissingExtraError("Refitting a regression", "statsmodels") from None
+    x: Floats
+    y: Floats
+    offset: Floats
+    weight: Floats
+
+    @property
+    def plain(self) -> bool:
+        """Whether there is no offset, and no weight other than 1."""
+        return bool(np.abs(self.offset).max(initial=0.0) < 1e-9 and (self.weight == 1.0).all())
+
+
+def observed(system: SumSystem, codes: Codes) -> Observed:
+    """Return design, label, offset and weight of the records that a regression was made of."""
     assert system.model is not None
     assert system.at is not None
     model = system.model
@@ -58,44 +67,78 @@ def fitted(system: SumSystem, codes: Codes) -> Any:
     x = np.zeros((len(codes), width))
     for terms in system.terms:
         x += terms.of(codes, width)
-    y = model.label.of(codes)[:, 0]
     matrix = system.at.reshape(model.width, width).T
     # What the linear predictor has beyond the terms times their coefficients is an offset.
     offset = np.sum([look.of(codes) for look in model.eta], axis=0) - x @ matrix
-    plain = bool(np.abs(offset).max(initial=0.0) < 1e-9 and (weight == 1.0).all())
+    return Observed(x, model.label.of(codes)[:, 0], offset, weight)
+
+
+def fitted(
+    system: SumSystem,
+    records: Codes | Observed,
+    *,
+    from_published: bool = True,
+    expected: bool = False,
+    most: int = 200,
+) -> Any:
+    """Return the statsmodels result of a regression on these records: the model's own class where there is one, else a GLM.
+
+    Raises MissingExtraError without statsmodels; LinAlgError or ValueError where nothing can be fitted.
+
+    Parameters
+    ----------
+    system, records
+        The regression, and the records, as codes or as it sees them.
+    from_published
+        Whether to start at the system's coefficients; otherwise where statsmodels would.
+    expected
+        Whether standard errors must be those of the expected information, which GLMs have.
+    most
+        The most steps.
+    """
+    try:
+        import statsmodels.api as sm  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("Fitting a regression", "statsmodels") from None
+    data = records if isinstance(records, Observed) else observed(system, records)
     with warnings.catch_warnings(), np.errstate(all="ignore"), one_blas_thread():
         warnings.simplefilter("ignore")
-        try:
-            return _estimated(sm, system, x, y, offset, weight, start=system.at, plain=plain)
-        except np.linalg.LinAlgError:  # far from the published coefficients Newton's first step may fail
-            return _estimated(sm, system, x, y, offset, weight, start=None, plain=plain)
+        if from_published:
+            try:
+                return _estimated(sm, system, data, start=system.at, expected=expected, most=most)
+            except np.linalg.LinAlgError:  # far from the published coefficients Newton's first step may fail
+                pass
+        return _estimated(sm, system, data, start=None, expected=expected, most=most)
 
 
-def _estimated(
-    sm: Any,
-    system: SumSystem,
-    x: Floats,
-    y: Floats,
-    offset: Floats,
-    weight: Floats,
-    *,
-    start: Floats | None,
-    plain: bool,
-) -> Any:
+def estimated_alpha(data: Observed) -> float:
+    """Return alpha of a negative binomial regression (NB2), estimated with its coefficients; raises as `fitted` does."""
+    try:
+        import statsmodels.api as sm
+    except ImportError:
+        raise MissingExtraError("Fitting a regression", "statsmodels") from None
+    with warnings.catch_warnings(), np.errstate(all="ignore"), one_blas_thread():
+        warnings.simplefilter("ignore")
+        model = sm.NegativeBinomial(data.y, data.x, loglike_method="nb2", offset=data.offset[:, 0])
+        return float(model.fit(disp=0, maxiter=500).params[-1])
+
+
+def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | None, expected: bool, most: int) -> Any:
     """The result of the model's own class where there is one, else of a GLM."""
-    model = system.model
+    model, x, y, plain = system.model, data.x, data.y, data.plain
     assert model is not None
     if model.family == "gaussian" and plain:
         return sm.OLS(y, x).fit()
-    if model.family in ("logit", "probit") and plain:
+    if model.family in ("logit", "probit") and plain and not (expected and model.family == "probit"):
         kind = sm.Logit if model.family == "logit" else sm.Probit
-        return kind(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=200, start_params=start)
+        return kind(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
     if model.family == "poisson" and plain:
-        return sm.Poisson(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=200, start_params=start)
+        return sm.Poisson(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
     if model.family == "multinomial":
-        return sm.MNLogit(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=200, start_params=start)
-    glm = sm.GLM(y, x, family=_glm_family(model.family, model.parameter, sm), offset=offset[:, 0], freq_weights=weight)
-    return glm.fit(start_params=start, tol=1e-14, tol_criterion="params", maxiter=200)
+        return sm.MNLogit(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
+    family = _glm_family(model.family, model.parameter, sm)
+    glm = sm.GLM(y, x, family=family, offset=data.offset[:, 0], freq_weights=data.weight)
+    return glm.fit(start_params=start, tol=1e-14, rtol=1e-13, tol_criterion="params", maxiter=most)
 
 
 def spread_at(result: Any, system: SumSystem) -> Floats:

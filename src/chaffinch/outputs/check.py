@@ -1,0 +1,431 @@
+"""May these outputs leave? One assessment: what datasets evolved from them give away, and what the rules of thumb say.
+
+For each of two folds the outputs are computed from its records alone, many datasets are evolved from the numbers alone, and these datasets
+attack the fold's people and people held out. Elliot, Little and Allmendinger (P1) do this with one dataset; an ensemble gives an interval.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from .._base.errors import InputError, listed, unknown_name
+from .._base.masking import about
+from .._base.progress import Progress, silent
+from .._base.seeds import Seed, seed_sequence
+from .checking.agreement import Agreement, Exposed, agreement_of, exposed_classes
+from .checking.attribution import attack_of
+from .checking.ensembles import Evolver, Fit, Maker
+from .checking.errors import ErrorLine, error_lines
+from .checking.folds import Fold, folds
+from .checking.marginal import LEVEL, Estimate
+from .checking.sizes import BySize, by_size
+from .checking.stages import Scene, Stage
+from .checking.verdict import Verdict, verdict_of
+from .checking.whole import Whole, whole_data
+from .columns import Codes
+from .contradictions import check_contradictions
+from .evolve import EngineName, StartName
+from .fields import Fields
+from .recipes import Recipes, named_columns
+from .refit import compared
+from .rules import Policy, RuleReport, check_rules
+from .rules.findings import STATBARNS
+
+if TYPE_CHECKING:
+    from ..table import Table
+
+__all__ = ["Checked", "CheckedOutput", "check"]
+
+
+@dataclass(frozen=True)
+class CheckedOutput:
+    """One output of a check.
+
+    Parameters
+    ----------
+    name, kind, statbarn
+        What it is, and the class a checker files it under.
+    columns
+        The columns it is about.
+    released
+        Whether it was released already.
+    consistent
+        Whether its published numbers are those of the data; None where it came as a recipe, without numbers.
+    fit
+        How well the ensembles reproduce it.
+    """
+
+    name: str
+    kind: str
+    statbarn: str
+    columns: tuple[str, ...]
+    released: bool
+    consistent: bool | None
+    fit: Fit | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        shown = {name: getattr(self, name) for name in ("name", "kind", "statbarn", "released", "consistent")}
+        return {**shown, "columns": list(self.columns), "fit": self.fit.to_dict() if self.fit else None}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Checked:
+    """What a check found.
+
+    Parameters
+    ----------
+    settings
+        What was asked for: keys, sensitive attributes, syntheses, engine, seed and so on.
+    records, left_out
+        How many records took part, and the share of the data, 0 to 1, that was left out for missing values.
+    outputs
+        Each output.
+    all
+        What all outputs give away together.
+    cumulative
+        The same as outputs are added one by one to those released already; `all` comes last.
+    added
+        For each step of `cumulative` after the first, by sensitive attribute and convention, what it adds to the marginal risk.
+    without
+        What the outputs give away when one is left out.
+    agreement
+        How often the datasets agree on people.
+    whole, sizes, lines
+        P1's experiment with all the data; marginal risk by size; attribution by error. Empty where not asked for.
+    rules
+        What the rules of thumb say.
+    verdict
+        The outcome in words.
+    seconds
+        How long it took.
+    """
+
+    settings: Mapping[str, Any]
+    records: int
+    left_out: float
+    outputs: tuple[CheckedOutput, ...]
+    all: Stage
+    cumulative: tuple[Stage, ...]
+    added: tuple[tuple[tuple[str, str, Estimate], ...], ...]
+    without: tuple[Stage, ...]
+    agreement: tuple[Agreement, ...]
+    whole: tuple[Whole, ...]
+    sizes: tuple[BySize, ...]
+    lines: tuple[ErrorLine, ...]
+    rules: RuleReport
+    verdict: Verdict
+    seconds: float
+    exposed: Sequence[Exposed] = field(default=())
+    recipes: Recipes | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether no excess was found, every output was reached and consistent, and no rule failed."""
+        return self.verdict.word == "no excess found" and self.rules.worst != "fail"
+
+    def __repr__(self) -> str:
+        return f"Checked({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave: no record, no value of the data, no small count."""
+        return {
+            "verdict": self.verdict.to_dict(),
+            "passed": self.passed,
+            "settings": dict(self.settings),
+            "records": about(self.records),
+            "left_out": round(self.left_out, 2),
+            "outputs": [output.to_dict() for output in self.outputs],
+            "all": self.all.to_dict(),
+            "cumulative": [
+                {**stage.to_dict(), "added": [_added(one) for one in added]}
+                for stage, added in zip(self.cumulative, ((), *self.added), strict=True)
+            ],
+            "without": [stage.to_dict() for stage in self.without],
+            "agreement": [one.to_dict() for one in self.agreement],
+            "whole": [one.to_dict() for one in self.whole],
+            "sizes": [one.to_dict() for one in self.sizes],
+            "error_lines": [one.to_dict() for one in self.lines],
+            "rules": self.rules.to_dict(),
+            "exposed_classes": about(len(self.exposed)),
+            "seconds": round(self.seconds, 1),
+        }
+
+    def inside(self) -> dict[str, Any]:
+        """Return what must stay inside: the exposed classes with their values and counts, and the cells behind each rule."""
+        return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.inside()}
+
+
+def _added(one: tuple[str, str, Estimate]) -> dict[str, Any]:
+    sensitive, convention, estimate = one
+    return {"sensitive": sensitive, "convention": convention, **estimate.to_dict()}
+
+
+def check(
+    recipes: Recipes,
+    data: Table | Codes,
+    *,
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    key_sizes: tuple[int, int] | None = None,
+    released: Recipes | None = None,
+    policy: Policy | None = None,
+    syntheses: int = 50,
+    holdout_share: float = 0.5,
+    repeat_splits: int = 1,
+    engine: EngineName = "incremental",
+    start: StartName = "uniform",
+    seconds: float = 60.0,
+    tolerance: float | None = None,
+    tau: float = 1.0,
+    level: float = LEVEL,
+    cumulative: bool = True,
+    leave_one_out: Literal["excess", "always", "never"] = "excess",
+    whole_runs: int = 10,
+    fold_of_fold: bool = False,
+    error_line: bool = False,
+    seed: Seed = None,
+    workers: int | None = None,
+    maker: Maker | None = None,
+    progress: Progress = silent,
+) -> Checked:
+    """Return what outputs give away about the people they come from.
+
+    Parameters
+    ----------
+    recipes
+        The outputs, as formulas and tables that can be computed from any records (`read_recipes`).
+    data
+        The records; or codes of the recipes' columns.
+    keys
+        Columns that an attacker may know. Each must be in some output.
+    sensitive
+        Columns that an attacker wants to know.
+    key_sizes
+        The least and largest number of keys in a set; 3 to all of them if absent.
+    released
+        Outputs that were released already.
+    policy
+        The rules; the usual ones if absent.
+    syntheses
+        Datasets in the ensemble of each fold.
+    holdout_share, repeat_splits
+        Who is held out, and how many random splits.
+    engine, start, seconds, tolerance
+        As in `evolve`, for each dataset.
+    tau
+        The share of a key's rows that must have one value before the attacker takes it.
+    level
+        Of intervals; those of marginal risks hold for all attributes and conventions together.
+    cumulative
+        Whether to assess outputs one by one, too.
+    leave_one_out
+        Whether to assess the set without each of its outputs: where an `excess` was found, `always` or `never`.
+    whole_runs
+        Datasets made from the outputs of all the data (P1's experiment 1); 0 for none.
+    fold_of_fold
+        Whether to assess folds of folds, too, and to extrapolate to all the data.
+    error_line
+        Whether to relate attribution to the error of the outputs (P1's figure 3).
+    seed
+        For all that is random.
+    workers
+        How many processes and threads work at once; results do not depend on it.
+    maker
+        Makes ensembles in place of `evolve`.
+    progress
+        Called with what is being done and the share done.
+    """
+    began = time.perf_counter()
+    policy = policy or Policy()
+    together = recipes if released is None else released.including(recipes)
+    used = {recipe.name: named_columns([recipe.entry], together.fields.names) for recipe in together.every}
+    _check_attack(together, used, keys, sensitive)
+    if syntheses < 2:
+        raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {syntheses}.")
+    fields = _narrowed(together.fields, used, keys, sensitive)
+    codes, left_out = _codes(fields, data, recipes.fields)
+    together = replace(together, fields=fields)
+    attacks = tuple(attack_of(fields, keys, one, sizes=key_sizes, tau=tau) for one in sensitive)
+    entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+    splits = folds(len(codes), holdout_share=holdout_share, repeats=repeat_splits, seed=entropy)
+    evolver = Evolver(engine, start, seconds, tolerance, workers)
+    scene = Scene(codes, together, attacks, splits, maker or evolver, start, syntheses, entropy, level, workers)
+    inconsistent = _inconsistent(together, codes)
+    names = [recipe.name for recipe in together.every]
+    old = [] if released is None else [recipe.name for recipe in released.every]
+    new = [name for name in names if name not in old]
+    rules = check_rules(together.only(new), codes, policy, released=together.only(old) if old else None)
+    _check_folds(together, codes, splits, rules)
+
+    steps = _steps(old, new) if cumulative else [("all outputs", names)]
+    ahead = len(steps) + (1 if whole_runs else 0) + (2 if fold_of_fold else 0) + (1 if error_line else 0)
+    done = 0
+
+    def part(what: str, share: float) -> None:
+        progress(what, min(0.999, (done + share) / ahead))
+
+    stages = []
+    for number, (title, some) in enumerate(steps):
+        stages.append(scene.assess(title, some, keep=number == len(steps) - 1, progress=part))
+        done += 1
+    whole = stages[-1]
+    excess = any(measure.excess for measure in whole.measures)
+    without = []
+    if len(names) > 1 and (leave_one_out == "always" or (leave_one_out == "excess" and excess)):
+        ahead += len(new)
+        for name in new:
+            rest = [other for other in names if other != name]
+            same = next((stage for stage in stages if set(stage.outputs) == set(rest)), None)
+            without.append(
+                replace(same, name=f"without {name}")
+                if same is not None
+                else scene.assess(f"without {name}", rest, progress=part)
+            )
+            done += 1
+    runs: tuple[Whole, ...] = ()
+    if whole_runs:
+        seeds = seed_sequence(entropy).spawn(5)[4]
+        runs = whole_data(
+            together, codes, attacks, scene.maker, runs=whole_runs, seed=seeds, threads=workers, progress=part
+        )
+        done += 1
+    sizes = by_size(scene, whole, names, progress=part) if fold_of_fold else ()
+    done += 2 if fold_of_fold else 0
+    lines = error_lines(scene, names, evolver, progress=part) if error_line else ()
+    agreement = tuple(agreement_of(attack, whole.found[attack.sensitive], level=level) for attack in attacks)
+    exposed = [
+        one for attack in attacks for one in exposed_classes(fields, codes, attack, whole.found[attack.sensitive])
+    ]
+    fits = {fit.name: fit for fit in whole.fits}
+    outputs = tuple(
+        CheckedOutput(
+            recipe.name,
+            recipe.kind,
+            STATBARNS.get(recipe.kind, "CorrelationCoefficients"),
+            used[recipe.name],
+            recipe.name in old,
+            None if recipe.published is None else recipe.name not in inconsistent,
+            fits.get(recipe.name),
+        )
+        for recipe in together.every
+    )
+    settings = {
+        "keys": list(keys),
+        "sensitive": list(sensitive),
+        "key_sizes": [len(attacks[0].key_sets[0]), len(attacks[0].key_sets[-1])],
+        "key_sets": len(attacks[0].key_sets),
+        "syntheses": syntheses,
+        "holdout_share": holdout_share,
+        "repeat_splits": repeat_splits,
+        "engine": engine,
+        "start": start,
+        "seconds": seconds,
+        "tau": tau,
+        "level": level,
+        "seed": seed if isinstance(seed, int) else None,
+        "policy": policy.name,
+        "policy_hash": policy.hash,
+    }
+    progress("done", 1.0)
+    return Checked(
+        settings,
+        len(codes),
+        left_out,
+        outputs,
+        whole,
+        tuple(stages),
+        tuple(later.less(earlier, level=level) for earlier, later in pairwise(stages)),
+        tuple(without),
+        agreement,
+        runs,
+        sizes,
+        lines,
+        rules,
+        verdict_of(whole.measures, reached=whole.reached, inconsistent=inconsistent),
+        time.perf_counter() - began,
+        exposed,
+        together,
+    )
+
+
+def _check_attack(
+    recipes: Recipes, used: Mapping[str, Sequence[str]], keys: Sequence[str], sensitive: Sequence[str]
+) -> None:
+    """Raise InputError where keys or sensitive attributes are not as they should be."""
+    names = recipes.fields.names
+    for what, some in (("keys", keys), ("sensitive attributes", sensitive)):
+        if not some:
+            raise InputError(f"A check needs {what}. Got none.")
+        if len(set(some)) < len(some):
+            raise InputError(f"The {what} must differ from each other. Got one twice.")
+        for name in some:
+            if name not in names:
+                raise unknown_name("column", name, names)
+    seen = {name for columns in used.values() for name in columns}
+    for name in (*keys, *sensitive):
+        if name not in seen:
+            what = "key" if name in keys else "sensitive attribute"
+            raise InputError(
+                f"The {what} '{name}' is in no output, so no output can tell anything with it. Leave it out, or add the output that has it. "
+                f"Outputs are about {listed(sorted(seen))}."
+            )
+
+
+def _narrowed(
+    fields: Fields, used: Mapping[str, Sequence[str]], keys: Sequence[str], sensitive: Sequence[str]
+) -> Fields:
+    """Only those columns that an output is about."""
+    seen = {*keys, *sensitive, *(name for columns in used.values() for name in columns)}
+    return Fields(tuple(one for one in fields if one.name in seen))
+
+
+def _codes(fields: Fields, data: Table | Codes, given: Fields) -> tuple[Codes, float]:
+    """The records as codes of some columns, and the share of records that was left out; `given` are the columns of codes."""
+    if isinstance(data, np.ndarray):
+        every = given.columns.check(data)
+        return fields.columns.check(every[:, [given.position(name) for name in fields.names]]), 0.0
+    from .records import codes_of_table
+
+    records = codes_of_table(data, fields)
+    return records.codes, 1.0 - float(np.mean(records.kept)) if len(records.kept) else 0.0
+
+
+def _check_folds(recipes: Recipes, codes: Codes, splits: Sequence[Fold], rules: RuleReport) -> None:
+    """Raise InputError, before any search begins, where an output cannot be computed on a fold; with the rules that it breaks."""
+    for fold in splits:
+        for recipe in recipes.every:
+            try:
+                recipes.spec(codes[fold.original], part=f"the {fold.name}", only=[recipe.name])
+            except InputError as error:
+                broken = sorted(
+                    {one.rule for one in rules.findings if one.status == "fail" and one.output == recipe.name}
+                )
+                more = f" On all the data it breaks these rules: {', '.join(broken)}." if broken else ""
+                raise InputError(f"{error}{more}") from None
+
+
+def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:
+    """The names of outputs whose published numbers the data do not give."""
+    published = [recipe for recipe in recipes.every if recipe.published is not None]
+    if not published:
+        return []
+    spec = recipes.only([recipe.name for recipe in published]).published(rows=len(codes))
+    found = [one.name for one in compared(spec, codes) if one.within is False]
+    if not found:
+        check_contradictions(spec, len(codes))
+    return found
+
+
+def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, list[str]]]:
+    """Stages of a cumulative assessment: what was released already, then each new output in turn."""
+    steps = [("released already", list(old))] if old else []
+    for number, name in enumerate(new, 1):
+        steps.append((name, [*old, *new[:number]]))
+    return steps

@@ -1,0 +1,157 @@
+"""Many datasets that reproduce a set of outputs, and as many that know nothing of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, seed_sequence
+from ..columns import Codes, Columns
+from ..engines.incremental import Checkpoint
+from ..evolve import EngineName, StartName, evolve
+from ..fields import Fields
+from ..spec import Spec
+
+__all__ = ["Ensemble", "Evolver", "Fit", "Maker", "prior_datasets"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How well an ensemble reproduces one output, as refitted by other code than the engine's.
+
+    Parameters
+    ----------
+    name, kind
+        The output.
+    numbers
+        How many numbers it has.
+    reached
+        The share of datasets, 0 to 1, in which every number is within its precision.
+    mean, worst
+        The mean and the largest absolute error over numbers and datasets.
+    """
+
+    name: str
+    kind: str
+    numbers: int
+    reached: float
+    mean: float
+    worst: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        shown = {name: getattr(self, name) for name in ("name", "kind", "numbers", "reached")}
+        return {**shown, **{n: v if np.isfinite(v) else None for n, v in (("mean", self.mean), ("worst", self.worst))}}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ensemble:
+    """Datasets made from the same outputs with different seeds.
+
+    Parameters
+    ----------
+    datasets
+        Codes of each.
+    reached
+        Whether each reproduces every output.
+    fits
+        For each output how well it is reproduced.
+    errors
+        For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression).
+    trace
+        The way of the first dataset.
+    """
+
+    datasets: tuple[Codes, ...]
+    reached: tuple[bool, ...]
+    fits: tuple[Fit, ...] = ()
+    errors: tuple[float, ...] = ()
+    trace: tuple[Checkpoint, ...] = ()
+
+    @property
+    def all_reached(self) -> bool:
+        """Whether every dataset reproduces every output."""
+        return all(self.reached)
+
+
+class Maker(Protocol):
+    """Anything that makes an ensemble from a specification."""
+
+    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
+        """Return so many datasets."""
+        ...
+
+
+@dataclass(frozen=True)
+class Evolver:
+    """Makes ensembles with `evolve`, in processes that see the specification alone; settings are those of `evolve`."""
+
+    engine: EngineName = "incremental"
+    start: StartName = "uniform"
+    seconds: float = 60.0
+    tolerance: float | None = None
+    workers: int | None = None
+    spread: int = 0
+    most_proposals: int | None = None
+
+    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
+        """Return so many datasets that reproduce the outputs of a specification."""
+        evolved = evolve(
+            spec,
+            copies=copies,
+            engine=self.engine,
+            start=self.start,
+            seconds=self.seconds,
+            tolerance=self.tolerance,
+            seed=seed,
+            workers=self.workers,
+            spread=self.spread,
+            options={} if self.most_proposals is None else {"most_proposals": self.most_proposals},
+            progress=progress,
+        )
+        fits = []
+        for number, output in enumerate(spec.outputs):
+            seen = [copy.outputs[number] for copy in evolved.copies]
+            fits.append(
+                Fit(
+                    output.name,
+                    output.kind,
+                    seen[0].size,
+                    float(np.mean([one.within is not False for one in seen])),
+                    float(np.mean([one.mean for one in seen])),
+                    float(np.max([one.worst for one in seen])),
+                )
+            )
+        errors = tuple(_error(copy.outputs) for copy in evolved.copies)
+        datasets = tuple(copy.codes for copy in evolved.copies)
+        return Ensemble(
+            datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors, evolved.copies[0].trace
+        )
+
+
+def _error(outputs: Sequence[Any]) -> float:
+    """The mean absolute error over regressions if there are any, else over all outputs."""
+    chosen = [one for one in outputs if one.kind in REGRESSIONS] or list(outputs)
+    sizes = [one.size for one in chosen]
+    if not sum(sizes):
+        return float("nan")
+    return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
+
+
+REGRESSIONS = (
+    "ols", "logit", "probit", "cloglog", "poisson", "negative-binomial", "gamma", "inverse-gaussian", "glm", "multinomial",
+)  # fmt: skip
+
+
+def prior_datasets(
+    fields: Fields, rows: int, *, copies: int, start: StartName = "uniform", seed: Seed = None
+) -> tuple[Codes, ...]:
+    """Return datasets as a search starts with them: drawn column by column, knowing nothing of any output."""
+    columns = fields.columns
+    if start == "uniform":
+        columns = Columns(tuple(replace(column, weights=None) for column in columns))
+    return tuple(columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))

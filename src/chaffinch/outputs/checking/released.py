@@ -1,0 +1,159 @@
+"""The file of a project's released outputs: what the world knows already, each entry with its hash and that of the one before.
+
+    {"format": "chaffinch-released", "version": 1, "columns": [...],
+     "outputs": [{"output": {...}, "columns": ["SEX"], "added": "2026-01-31", "previous": "...", "hash": "..."}, ...]}
+
+`output` is an output as in a file of outputs, with its published numbers. A hash covers the output, the columns' levels, the date and the
+hash before, so that an entry which was changed, taken out or moved is noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from ..._base.errors import FileError, InputError
+from ..._base.safe_files import write_text
+from ..fields import Fields
+
+__all__ = ["Released", "read_released", "recorded", "write_released"]
+
+FORMAT = "chaffinch-released"
+VERSION = 1
+MOST_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class Released:
+    """What a project has released.
+
+    Parameters
+    ----------
+    columns
+        The columns as in a file of outputs: name and levels.
+    outputs
+        Entries with `output`, `added`, `previous` and `hash`, oldest first.
+    """
+
+    columns: tuple[Mapping[str, Any], ...] = ()
+    outputs: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def entries(self) -> list[Mapping[str, Any]]:
+        """The outputs alone."""
+        return [one["output"] for one in self.outputs]
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry; empty for none."""
+        return str(self.outputs[-1]["hash"]) if self.outputs else ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the file holds."""
+        return {"format": FORMAT, "version": VERSION, "columns": list(self.columns), "outputs": list(self.outputs)}
+
+
+def _hash(output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added: str, previous: str) -> str:
+    whole = [output, {one["name"]: one["levels"] for one in columns}, added, previous]
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def read_released(path: str | os.PathLike[str]) -> Released:
+    """Return what a project has released; InputError if the file was changed by other hands."""
+    file = Path(path)
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no file of released outputs is that large.")
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{file}'. Name a file of released outputs; --record makes one.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
+    except (ValueError, RecursionError):
+        raise InputError(f"'{file}' is not a file of released outputs: it is not JSON.") from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InputError(f"'{file}' is not a file of released outputs: its format must be \"{FORMAT}\".")
+    if data.get("version") != VERSION:
+        raise InputError(f"'{file}' has version {data.get('version')}. This version reads {VERSION}.")
+    columns, outputs, previous = data.get("columns"), data.get("outputs"), ""
+    if not isinstance(columns, list) or not isinstance(outputs, list):
+        raise InputError(f"'{file}' must have lists of columns and outputs.")
+    known: list[Mapping[str, Any]] = []
+    for number, one in enumerate(outputs, 1):
+        words = ("output", "columns", "added", "previous", "hash")
+        if not isinstance(one, dict) or any(word not in one for word in words) or not isinstance(one["output"], dict):
+            raise InputError(f"'{file}': entry {number} must have {', '.join(words)}.")
+        try:
+            mine = [next(c for c in columns if c["name"] == name) for name in one["columns"]]
+            found = _hash(one["output"], mine, one["added"], one["previous"])
+        except (StopIteration, KeyError, TypeError):
+            raise InputError(f"'{file}': entry {number} is about columns that the file does not describe.") from None
+        if one["previous"] != previous or one["hash"] != found:
+            raise InputError(
+                f"'{file}': entry {number} does not have the hash that was recorded with it: the file was changed. Restore it from a copy."
+            )
+        previous = one["hash"]
+        known.append(one)
+    return Released(tuple(columns), tuple(known))
+
+
+def recorded(
+    released: Released,
+    entries: Sequence[Mapping[str, Any]],
+    fields: Fields,
+    *,
+    used: Mapping[str, Sequence[str]],
+    added: str | None = None,
+) -> Released:
+    """Return what was released with more outputs, each chained to the one before.
+
+    Parameters
+    ----------
+    released
+        What there is.
+    entries
+        Outputs with their published numbers.
+    fields
+        The columns they are about.
+    used
+        For each output, by name, the columns it uses.
+    added
+        The date; today's if absent.
+    """
+    columns = {one["name"]: one for one in released.columns}
+    names = {entry["name"] for entry in released.entries}
+    outputs, day = list(released.outputs), added or date.today().isoformat()
+    for entry in entries:
+        if entry["name"] in names:
+            raise InputError(f"An output called '{entry['name']}' was released already. Give the new one another name.")
+        for name in used[entry["name"]]:
+            mine = {"name": name, "levels": list(fields[name].levels)}
+            if columns.setdefault(name, mine)["levels"] != mine["levels"]:
+                raise InputError(
+                    f"Column '{name}' has other levels than in the released outputs. Describe it as they do, or start another file."
+                )
+        previous = str(outputs[-1]["hash"]) if outputs else ""
+        about = [columns[name] for name in used[entry["name"]]]
+        outputs.append(
+            {
+                "output": dict(entry),
+                "columns": list(used[entry["name"]]),
+                "added": day,
+                "previous": previous,
+                "hash": _hash(entry, about, day, previous),
+            }
+        )
+        names.add(entry["name"])
+    return Released(tuple(columns.values()), tuple(outputs))
+
+
+def write_released(path: str | os.PathLike[str], released: Released) -> None:
+    """Write the file, all of it or nothing."""
+    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n")

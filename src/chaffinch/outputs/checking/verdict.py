@@ -1,0 +1,103 @@
+"""The words a check ends with. None of them is "safe": what was not found may be too small to be found."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from .marginal import Measure
+
+__all__ = ["Verdict", "Word", "verdict_of"]
+
+Word = Literal["no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome of a check.
+
+    Parameters
+    ----------
+    word
+        `no excess found`, `excess found`, `outputs inconsistent` or `not reached (lower bound)`.
+    detectable
+        The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if not measurable.
+    sentences
+        What it means, in plain words.
+    """
+
+    word: Word
+    detectable: float
+    sentences: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The words as shown: "no excess found" never stands without what could have been detected."""
+        if self.word != "no excess found":
+            return self.word
+        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "not measurable"
+        return f"no excess found (detectable: {shown})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        detectable = self.detectable if math.isfinite(self.detectable) else None
+        return {"word": self.word, "text": self.text, "detectable": detectable, "sentences": list(self.sentences)}
+
+
+def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Sequence[str] = ()) -> Verdict:
+    """Return the verdict.
+
+    Parameters
+    ----------
+    measures
+        Of all outputs together.
+    reached
+        The share of datasets that reproduce every output.
+    inconsistent
+        Outputs whose published numbers are not those of the data.
+
+    Examples
+    --------
+    >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text
+    'outputs inconsistent'
+    """
+    every = [measure.detectable for measure in measures if math.isfinite(measure.detectable)]
+    detectable = max(every, default=math.nan)
+    found = [measure for measure in measures if measure.excess]
+    sentences = []
+    word: Word
+    if inconsistent:
+        word = "outputs inconsistent"
+        names = ", ".join(f"'{name}'" for name in inconsistent)
+        sentences.append(
+            f"The published numbers of {names} are not those that the data give: the risk was measured with numbers computed anew."
+        )
+    elif found:
+        word = "excess found"
+    elif reached < 1.0:
+        word = "not reached (lower bound)"
+    else:
+        word = "no excess found"
+    for measure in found:
+        low, high = measure.marginal.low, measure.marginal.high
+        sentences.append(
+            f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
+            f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
+        )
+    if not found:
+        sentences.append(
+            "No difference was found between people in the data and people held out"
+            + (
+                f"; one of {detectable:.3f} would have been found with a chance of 80 %."
+                if every
+                else ", but it could not be measured."
+            )
+        )
+    if reached < 1.0:
+        sentences.append(
+            f"Only {reached:.0%} of the datasets reproduce every output within its precision: what was measured is a lower bound. "
+            "Give the search more seconds."
+        )
+    return Verdict(word, detectable, tuple(sentences))

@@ -1,0 +1,211 @@
+"""The numbers of a regression's recipe from records: fitted by statsmodels, with words for every way in which there is no estimate."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._base.errors import listed
+from .._base.threads import one_blas_thread
+from .columns import Codes, Floats
+from .estimable import BINARY, COUNTS, Fault, cannot, fault_after, fault_before
+from .formula import Formula
+from .kinds.base import Frame
+from .kinds.regressions import RegressionSpec
+from .printing import Printer
+from .statistics import Observed, estimated_alpha, fitted, observed
+from .unrounded import system_of
+
+__all__ = ["regression_numbers"]
+
+_BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
+
+
+def regression_numbers(
+    output: RegressionSpec, blank: Mapping[str, Any], frame: Frame, codes: Codes, printer: Printer, *, part: str
+) -> dict[str, Any]:
+    """Return coefficients and what was published beside them, as printed; InputError where these records have no estimate.
+
+    Raises MissingExtraError without statsmodels.
+    """
+    with one_blas_thread():  # many threads on matrices this narrow only wait for each other
+        return _numbers(output, blank, frame, codes, printer, part)
+
+
+def _numbers(
+    output: RegressionSpec, blank: Mapping[str, Any], frame: Frame, codes: Codes, printer: Printer, part: str
+) -> dict[str, Any]:
+    formula = output.compiled(frame)
+    system = system_of(output, frame, formula, published=False)
+    data = observed(system, codes)
+    family = output.family_name
+    n_classes = system.size // formula.size
+    if not len(data.y):
+        raise cannot(output.name, part, "no record passes its filter")
+    if fault := fault_before(data, family, n_classes):
+        raise cannot(output.name, part, _words(fault, output, formula, frame, codes))
+    numbers: dict[str, Any] = {}
+    if blank.get("alpha") is True:
+        numbers["alpha"] = _alpha(output, data, printer, part)
+        output = output.model_copy(update={"alpha": float(numbers["alpha"])})
+        system = system_of(output, frame, formula, published=False)
+    try:
+        # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
+        most = 35 if family in (*BINARY, *COUNTS, "multinomial") else 200
+        result = fitted(system, data, from_published=False, expected=output.information == "expected", most=most)
+        found = np.asarray(result.params, dtype=float).reshape(formula.size, n_classes)
+    except _BROKEN:
+        result, found = None, None
+    if fault := fault_after(data, family, found, parameter=output.parameter()):
+        raise cannot(output.name, part, _words(fault, output, formula, frame, codes))
+    assert result is not None
+    assert found is not None
+    numbers["coefficients"] = _coefficients(output, formula, frame, found, printer)
+    if names := blank.get("standard_errors"):
+        wanted = formula.names if names is True else names
+        errors = dict(zip(formula.names, np.asarray(result.bse, dtype=float).T.ravel(), strict=True))
+        if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in wanted):
+            raise cannot(
+                output.name,
+                part,
+                "a standard error is not finite, or 0: there are too few records for its coefficients",
+            )
+        numbers["standard_errors"] = {name: printer.number(errors[name], "standard_errors", name) for name in wanted}
+    for key, value in (("loglik", result.llf), ("dispersion", getattr(result, "scale", np.nan))):
+        if blank.get(key):
+            if not np.isfinite(value):
+                raise cannot(
+                    output.name, part, f"its {key} is not finite: there are too few records for its coefficients"
+                )
+            numbers[key] = printer.number(float(value), key, key)
+    return numbers
+
+
+def _coefficients(
+    output: RegressionSpec, formula: Formula, frame: Frame, found: Floats, printer: Printer
+) -> dict[str, Any]:
+    if output.family_name != "multinomial":
+        return {
+            name: printer.number(value, "coefficients", name)
+            for name, value in zip(formula.names, found[:, 0], strict=True)
+        }
+    labels = frame.fields.every[formula.label.columns[0]].labels
+    return {
+        labels[code]: {
+            name: printer.number(value, "coefficients", f"{labels[code]}: {name}")
+            for name, value in zip(formula.names, column, strict=True)
+        }
+        for code, column in zip(output.classes(frame, formula)[1:], found.T, strict=True)
+    }
+
+
+def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) -> float:
+    """alpha as printed: coefficients are then those at the printed alpha, as whoever reads the output would fit them."""
+    try:
+        alpha = float(printer.number(estimated_alpha(data), "alpha", "alpha"))
+    except _BROKEN:
+        alpha = 0.0
+    if not alpha > 0.0:
+        raise cannot(output.name, part, "alpha has no estimate above 0: the records are not overdispersed")
+    return alpha
+
+
+def _pieces(name: str) -> list[str]:
+    """The factors of a coefficient's name: cut at colons that stand in no bracket."""
+    pieces, depth = [""], 0
+    for sign in name:
+        depth += (sign in "([") - (sign in ")]")
+        if sign == ":" and depth == 0:
+            pieces.append("")
+        else:
+            pieces[-1] += sign
+    return pieces
+
+
+def _levels(name: str) -> list[tuple[str, str]]:
+    """The columns and levels that a coefficient's name has.
+
+    Examples
+    --------
+    >>> _levels("C(AREA, Treatment('b'))[T.a]:SEX[m]:AGE")
+    [('AREA', 'a'), ('SEX', 'm')]
+    """
+    found = []
+    for piece in _pieces(name):
+        if parts := re.fullmatch(r"(.*?)\[(?:T\.)?(.*)\]", piece, flags=re.DOTALL):
+            head = parts[1]
+            if inner := re.match(r"C\(\s*(.*?)\s*[,)]", head):
+                head = inner[1]
+            if inner := re.match(r"Q\(\s*['\"](.*?)['\"]", head):
+                head = inner[1]
+            found.append((head, parts[2]))
+    return found
+
+
+def _called(names: Sequence[str]) -> str:
+    """A coefficient, with the cell that it stands for."""
+    name = next((name for name in names if name != "Intercept"), names[0])
+    cell = " with ".join(f"level '{level}' of column '{column}'" for column, level in _levels(name))
+    return f"coefficient '{name}'" + (f" ({cell})" if cell else "")
+
+
+def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str:
+    if fault.kind == "class":
+        code = output.classes(frame, formula)[fault.columns[0]]
+        field = frame.fields.every[formula.label.columns[0]]
+        return f"class '{field.labels[code]}' of column '{field.name}' has no records"
+    names = [formula.names[k] for k in fault.columns]
+    same = "all have count 0" if output.family_name in COUNTS else "all have the same label"
+    same = "lack a class" if output.family_name == "multinomial" else same
+    if fault.kind == "empty":
+        return f"no record is behind {_called(names)}"
+    if fault.kind == "dependent":
+        empty = _empty_level(output, formula, frame, codes)
+        if empty is not None:
+            return f"level '{empty[1]}' of column '{empty[0]}' has no records, so {_called(names)} cannot be told apart from others"
+        return f"{_called(names)} cannot be told apart from others, since its column of the design is a sum of other columns"
+    if fault.kind == "alike":
+        if "Intercept" in names:
+            return "all its labels are equal" if output.family_name in BINARY else "its labels do not vary"
+        return f"{_called(names)} has no finite estimate, since the records behind it {same}"
+    if fault.kind == "separated":
+        if level := _one_label(output, formula, frame, codes):
+            return f"there is no finite estimate, since the records of level '{level[1]}' of column '{level[0]}' {same}"
+        some = listed([name for name in names if name != "Intercept"] or names, most=4)
+        return f"there is no finite estimate, since the labels are separated by a combination of its columns ({some})"
+    return "statsmodels finds no estimate"
+
+
+def _factors(formula: Formula, frame: Frame) -> list[int]:
+    """The positions of the columns whose levels have coefficients."""
+    named = dict.fromkeys(column for name in formula.names for column, _ in _levels(name))
+    return [frame.fields.position(column) for column in named if column in frame.fields.names]
+
+
+def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> tuple[str, str] | None:
+    """A level of one of the formula's factors that no record has: often the reference."""
+    kept = output.filter(frame)
+    inside = codes[kept.of(codes)]
+    for position in _factors(formula, frame):
+        field = frame.fields.every[position]
+        counts = np.bincount(inside[:, position], minlength=len(field.levels))
+        empty = np.flatnonzero((counts == 0) & kept.levels(position))
+        if empty.size:
+            return field.name, field.labels[int(empty[0])]
+    return None
+
+
+def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> tuple[str, str] | None:
+    """A level of one of the formula's factors whose records have all the same label (or lack a class): the reference, since others are found before."""
+    inside = codes[output.filter(frame).of(codes)]
+    label = output.label(frame, formula).of(inside)[:, 0]
+    enough = len(np.unique(label)) if output.family_name == "multinomial" else 2
+    for position in _factors(formula, frame):
+        field = frame.fields.every[position]
+        for code, level in enumerate(field.labels):
+            if 0 < len(np.unique(label[inside[:, position] == code])) < enough:
+                return field.name, level
+    return None

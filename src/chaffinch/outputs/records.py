@@ -1,0 +1,282 @@
+"""From a table of records to the codes of a specification's columns, and to columns where none are declared.
+
+Values are matched with levels by what they mean: 1, 1.0 and "1" are the same level, true and True, too. A value that is no level is an
+error, which says in how many records, as far as that may be told, and never which value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, unknown_name
+from .._base.masking import about
+from .columns import Codes
+from .fields import Field, Fields, Scalar
+from .spec import FORMAT, VERSION, Spec
+from .tables import MOST_GRID, columns_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ..table import Table
+
+__all__ = ["Records", "codes_of_table", "fields_of_table"]
+
+Mask = NDArray[np.bool_]
+
+MISSING, UNKNOWN = -1, -2
+_NEAR = 1e-9
+"""Numbers this near to a level, as a share of it (at least of 1), are that level: 0.1 added up three times is 0.3."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """The codes of a table's records, and which rows they are.
+
+    Parameters
+    ----------
+    codes
+        (records, columns): the rows that have a value in every column, in the table's order.
+    kept
+        For each row of the table whether it is among them.
+    """
+
+    codes: Codes
+    kept: Mask
+
+    def __repr__(self) -> str:
+        return f"Records({self.codes.shape[1]} columns)"
+
+    @property
+    def share_kept(self) -> float:
+        """The share of the table's rows that have a value in every column, 0 to 1."""
+        return float(self.kept.mean()) if len(self.kept) else 0.0
+
+
+def codes_of_table(table: Table, fields: Fields) -> Records:
+    """Return the records of a table as codes of columns; rows with a missing value in one of these columns are left out.
+
+    InputError for a column that the table does not have, and for values that are none of a column's levels.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from chaffinch.table import read
+    >>> table = read(pd.DataFrame({"sex": ["m", "f", None], "age": [2.0, 0.0, 1.0]}))
+    >>> records = codes_of_table(table, Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2)))))
+    >>> records.codes.tolist(), records.kept.tolist()
+    ([[1, 2], [0, 0]], [True, True, False])
+    """
+    data = table.to_arrow()
+    _check_names(fields.names, table)
+    every = np.empty((data.num_rows, len(fields)), dtype=np.int32)
+    for position, field in enumerate(fields):
+        codes = _codes(field, data.column(field.name), _missing(table, field.name))
+        if unknown := int((codes == UNKNOWN).sum()):
+            what = f"numbers outside its grid of {len(field.levels)} values" if field.numeric else "other words"
+            raise InputError(
+                f"Column '{field.name}' of the data has values that are none of its levels ({what}), in {about(unknown)} of "
+                f"{about(len(codes))} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
+            )
+        every[:, position] = codes
+    kept: Mask = np.all(every >= 0, axis=1)
+    if not kept.any():
+        raise InputError(
+            "No record of the data has a value in every column that the outputs use. Leave out columns that are mostly missing."
+        )
+    return Records(every if kept.all() else np.ascontiguousarray(every[kept]), kept)
+
+
+def fields_of_table(table: Table, names: Sequence[str], *, declared: Sequence[Field] = ()) -> Fields:
+    """Return columns by name: as declared, else as the table's schema declares them, else with the values of the records as levels.
+
+    Levels that come from records are in the order of the alphabet, numbers ascending.
+
+    Parameters
+    ----------
+    table
+        The table.
+    names
+        The columns, in this order.
+    declared
+        Columns that are described already; those that `names` lacks are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from chaffinch.table import read
+    >>> table = read(pd.DataFrame({"sex": ["m", "f", None], "age": [2.5, 0.0, 1.0]}))
+    >>> [field.levels for field in fields_of_table(table, ["age", "sex"])]
+    [(0.0, 1.0, 2.5), ('f', 'm')]
+    """
+    _check_names(names, table)
+    given = {field.name: field for field in declared}
+    return Fields(tuple(given.get(name) or _field(table, name) for name in names))
+
+
+def _check_names(names: Sequence[str], table: Table) -> None:
+    for name in names:
+        if name not in table.columns:
+            raise InputError(
+                f"The data lack a column that the outputs use. {unknown_name('column', name, table.columns)}"
+            )
+
+
+def _missing(table: Table, name: str) -> tuple[Scalar, ...]:
+    """The further codes that the schema declares as missing."""
+    return next((tuple(column.missing) for column in table.schema if column.name == name), ())
+
+
+def _field(table: Table, name: str) -> Field:
+    column = next((column for column in table.schema if column.name == name), None)
+    if column is not None and (column.kind == "boolean" or column.levels is not None or column.bounds is not None):
+        entry = columns_of(table.schema, names=[name])[0]
+        if column.levels is not None and all(_is_number(level) for level in column.levels):
+            entry["levels"] = sorted(entry["levels"])
+        elif column.levels is not None and column.kind != "boolean":
+            entry["levels"] = [str(level) for level in column.levels]
+        return Spec.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[name]
+    return Field(name, _found(table, name))
+
+
+def _is_number(level: Any) -> bool:
+    return isinstance(level, int | float) and not isinstance(level, bool)
+
+
+def _found(table: Table, name: str) -> tuple[Scalar, ...]:
+    """The values of a column in order, without missing ones."""
+    import pyarrow as pa
+
+    column = table.to_arrow().column(name)
+    gone = _missing(table, name)
+    levels: list[Scalar]
+    if _numeric(column.type):
+        from ..table.grid import to_numbers
+
+        numbers, present = to_numbers(column)
+        found = np.unique(numbers[present])
+        found = found[np.isfinite(found) & ~np.isin(found, [float(code) for code in gone if _is_number(code)])]
+        _check_size(name, len(found), "bands")
+        levels = [int(number) for number in found] if (found == np.floor(found)).all() else found.tolist()
+    else:
+        words = {_word(value) for value in column.unique().to_pylist() if value is not None}
+        words -= {_word(code) for code in gone}
+        _check_size(name, len(words), "fewer, broader groups")
+        levels = [False, True] if pa.types.is_boolean(column.type) else sorted(words)
+    if not levels:
+        raise InputError(f"Column '{name}' of the data has no values, so no levels. Leave it out of the outputs.")
+    return tuple(levels)
+
+
+def _check_size(name: str, size: int, instead: str) -> None:
+    if size > MOST_GRID:
+        raise InputError(
+            f"Column '{name}' has over {MOST_GRID} different values. Recode it into {instead}, or declare a coarser grid: from, to and step."
+        )
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def _codes(field: Field, column: pa.ChunkedArray, gone: Sequence[Scalar]) -> NDArray[np.int32]:
+    """The code of each row: MISSING where it has no value, UNKNOWN where its value is no level."""
+    import pyarrow as pa
+
+    if field.numeric and _numeric(column.type) and not pa.types.is_dictionary(column.type):
+        from ..table.grid import to_numbers
+
+        numbers, present = to_numbers(column)
+        numbers = np.asarray(numbers, dtype=np.float64)
+        codes = _nearest(field, numbers)
+        present = present & ~np.isnan(numbers)
+        for code in gone:
+            if _is_number(code):
+                present &= (numbers != float(code)) | (codes >= 0)
+        return np.where(present, codes, np.int32(MISSING))
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    whole = column.unify_dictionaries().combine_chunks()
+    whole = whole.chunk(0) if isinstance(whole, pa.ChunkedArray) else whole
+    values = whole.dictionary.to_pylist()
+    matcher = _Matcher(field, gone)
+    table = np.array([*map(matcher.code, values), MISSING], dtype=np.int32)
+    return table[whole.indices.fill_null(len(values)).to_numpy(zero_copy_only=False).astype(np.int64)]
+
+
+def _nearest(field: Field, numbers: NDArray[np.float64]) -> NDArray[np.int32]:
+    values = field.values
+    if len(values) > 1 and field.whole and values[-1] - values[0] == len(values) - 1:
+        place = np.rint(np.clip(np.nan_to_num(numbers), values[0], values[-1]) - values[0]).astype(np.int32)
+    else:
+        right = np.clip(np.searchsorted(values, numbers), 1, max(len(values) - 1, 1))
+        left = right - 1
+        right = np.minimum(right, len(values) - 1)
+        with np.errstate(invalid="ignore"):
+            place = np.where(np.abs(numbers - values[left]) <= np.abs(values[right] - numbers), left, right).astype(
+                np.int32
+            )
+    with np.errstate(invalid="ignore"):
+        near = np.abs(numbers - values[place]) <= _NEAR * np.maximum(1.0, np.abs(values[place]))
+    return np.where(near, place, np.int32(UNKNOWN))
+
+
+class _Matcher:
+    """The codes of single values, whatever their type."""
+
+    def __init__(self, field: Field, gone: Sequence[Scalar]) -> None:
+        self.field, self.gone = field, {_word(code) for code in gone}
+        self.known = {label: code for code, label in enumerate(field.labels)}
+        self.truths = {label.lower(): code for label, code in self.known.items() if label.lower() in ("true", "false")}
+        # A code book may say "01" or "1.0" where the data say 1; levels that would then be the same are not matched so.
+        self.plain: dict[str, int] = {}
+        for label, code in self.known.items():
+            word = _word(_as_number(label))
+            self.plain[word] = UNKNOWN if word in self.plain else code
+
+    def code(self, value: Any) -> int:
+        """Return the code of a value, MISSING or UNKNOWN."""
+        if value is None or (isinstance(value, float) and math.isnan(value)):
+            return MISSING
+        code = self._number(value) if self.field.numeric else self._word(value)
+        return MISSING if code == UNKNOWN and _word(value) in self.gone else code
+
+    def _number(self, value: Any) -> int:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            return UNKNOWN
+        return int(_nearest(self.field, np.array([number]))[0])
+
+    def _word(self, value: Any) -> int:
+        word = _word(value)
+        if word in self.known:
+            return self.known[word]
+        if len(self.truths) == len(self.known):
+            return self.truths.get({"1": "true", "0": "false"}.get(word, word.lower()), UNKNOWN)
+        if isinstance(value, bool):
+            return self.truths.get(word.lower(), self.plain.get(str(int(value)), UNKNOWN))
+        return self.plain.get(_word(_as_number(word)), UNKNOWN)
+
+
+def _as_number(word: str) -> Any:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def _word(value: Any) -> str:
+    """A value as a word: whole numbers without their decimals."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)

@@ -1,0 +1,207 @@
+"""Rules on counts of people: small cells, zeros, groups all of whose people are in one cell, ends of histograms, survival tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from ..columns import Codes
+from ..fields import Fields
+from .behind import Entry, kept_by
+from .findings import Finding, Status, finding, some
+from .policy import Policy
+from .tallies import Mask, Tally
+
+__all__ = ["class_disclosure", "edges", "survival", "threshold", "zeros"]
+
+GROUPED = ("mean", "sum", "sd", "variance", "median", "quantiles")
+
+
+def _noun(kind: str) -> str:
+    return "group" if kind in GROUPED else "cell"
+
+
+def _named(parts: Sequence[tuple[Tally, Mask]]) -> list[str]:
+    """The names of cells, with the part's for those that are not the output's cells proper."""
+    named: list[str] = []
+    for one, bad in parts:
+        plain = one.part == "cells" or not one.shape
+        named += [
+            name if plain or name == one.part else f"{one.part}: {name}" for name in one.called(np.flatnonzero(bad))
+        ]
+    return named
+
+
+def threshold(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+    """Return whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n.
+
+    Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
+    cannot be told from one that is not.
+    """
+    shown = [one for one in tallies if not one.implied]
+    small = [(one, (one.counts > 0) & (one.counts < policy.threshold) & ~one.withheld) for one in shown]
+    of = sum(int((one.possible & ~one.withheld).sum()) for one in shown)
+    output, kind = shown[0].output, shown[0].kind
+    noun, least = _noun(kind), policy.threshold
+    exact = _named([pair for pair in small if pair[0].base == 1])
+    rounded = _named([pair for pair in small if 1 < pair[0].base < least])
+    made = []
+    for status, where, more in (
+        ("fail", exact, ""),
+        ("review", rounded, " Their counts are rounded, to a base below that."),
+    ):
+        if status == "fail" or where:
+            made.append(
+                finding(
+                    output,
+                    kind,
+                    "threshold",
+                    where,
+                    of=of,
+                    good=f"No {noun} that is shown has between 1 and {least - 1} people behind it.",
+                    bad=f"Fewer than {least} people are behind {some(len(where), of, noun)} (totals and n counted too).{more}",
+                    status="fail" if status == "fail" else "review",
+                )
+            )
+    return made
+
+
+def zeros(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+    """Return whether a cell that could have people is shown to have none.
+
+    Cells to which the filter or the groups leave no level are no such cells. A zero that is rounded, or withheld, is not shown.
+    """
+    shown = [one for one in tallies if not one.implied and one.base == 1]
+    if not policy.zeros_are_disclosive or not shown:
+        return []
+    empty = [(one, (one.counts == 0) & one.possible & ~one.withheld) for one in shown]
+    where, of = _named(empty), sum(int((one.possible & ~one.withheld).sum()) for one in shown)
+    bad = f"{some(len(where), of)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
+    return [
+        finding(
+            shown[0].output,
+            shown[0].kind,
+            "zeros",
+            where,
+            of=of,
+            good="No cell that could have people shows none.",
+            bad=bad[0].upper() + bad[1:],
+        )
+    ]
+
+
+def class_disclosure(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+    """Return whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
+    shown = [one for one in tallies if not one.implied and one.base == 1 and max(one.shape, default=1) > 1]
+    if not shown:
+        return []
+    full: list[tuple[Tally, Mask]] = []
+    of = 0
+    for one in shown:
+        holds = np.zeros(one.size, dtype=bool)
+        for line in one.lines():
+            seen = one.possible[line]
+            alone = ((one.counts[line] > 0).sum(axis=1) == 1) & (seen.sum(axis=1) > 1) & ~one.withheld[line].any(axis=1)
+            holds[line[alone, one.counts[line[alone]].argmax(axis=1)]] = True
+            of += int(((seen.sum(axis=1) > 1) & (one.counts[line].sum(axis=1) > 0)).sum())
+        full.append((one, holds))
+    where = _named(full)
+    return [
+        finding(
+            shown[0].output,
+            shown[0].kind,
+            "class disclosure",
+            where,
+            of=of,
+            good="In no row or column are all people in one cell.",
+            bad=f"{len(where)} cell{'' if len(where) == 1 else 's'} of the table: everyone in the row or column is in that one cell.",
+            status="review",
+        )
+    ]
+
+
+def edges(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return whether an end of a histogram is the smallest or largest value there is, and fewer than the threshold have it."""
+    position = fields.position(str(entry["of"]))
+    values = fields.every[position].values[codes[kept_by(entry, fields).of(codes), position]]
+    where = []
+    if len(values):
+        for end, extreme, side in (
+            (entry["edges"][0], values.min(), "first"),
+            (entry["edges"][-1], values.max(), "last"),
+        ):
+            if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
+                where.append(f"the {side} edge")
+    return [
+        finding(
+            str(entry["name"]),
+            "histogram",
+            "ends",
+            where,
+            of=2,
+            good="No end of the histogram is an extreme value of a few people.",
+            bad=f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have.",
+            status="review",
+        )
+    ]
+
+
+def survival(tallies: Sequence[Tally], entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
+
+    Those who leave are the differences of the numbers at risk, events and censored together, as ACRO counts them; those before the first time
+    count too. A difference of none is not small. Numbers at risk that the output withholds (its own `threshold`) do not count as shown.
+    """
+    least, withheld = policy.survival_threshold, int(entry.get("threshold") or 0)
+    times = next(one for one in tallies if one.part == "times")
+    axis = next(k for k, (position, _) in enumerate(times.steps) if position == fields.position(str(entry["time"])))
+    names = times.names[axis]
+    left = np.moveaxis(times.counts.reshape(times.shape), axis, -1).reshape(-1, len(names))
+    at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
+    groups = _group_sizes(times, axis, codes, fields)
+    steps, where, of = [], list[str](), 0
+    for group, risk in enumerate(at_risk):
+        shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group]))]
+        shown += [
+            (name, int(count)) for name, count in zip(names, risk, strict=True) if count == 0 or count >= withheld
+        ]
+        steps = [(name, more - fewer) for (name, more), (_, fewer) in pairwise(shown)]
+        steps.append((f"at risk {shown[-1][0]}", shown[-1][1]))
+        of += len(steps)
+        where += [
+            f"group {group + 1}, {name}" if len(at_risk) > 1 else name for name, count in steps if 0 < count < least
+        ]
+    for one in tallies:
+        if one.part == "events" and one.base == 1:
+            bad = (one.counts > 0) & (one.counts < least) & ~one.withheld
+            where += [f"events {name}" for name in one.called(np.flatnonzero(bad))]
+            of += int((one.possible & ~one.withheld).sum())
+    status: Status = "fail" if int(entry.get("base") or 1) == 1 else "review"
+    return [
+        finding(
+            str(entry["name"]),
+            "kaplan-meier",
+            "survival steps",
+            where,
+            of=of,
+            good=f"Between 1 and {least - 1} people leave at no step, and are at risk at no end.",
+            bad=f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}.",
+            status=status,
+        )
+    ]
+
+
+def _group_sizes(times: Tally, axis: int, codes: Codes, fields: Fields) -> np.ndarray:
+    """The number of people of each group of a survival table, those before its first time too."""
+    inside, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.int64)
+    shape = [size for k, size in enumerate(times.shape) if k != axis]
+    for k, ((position, group), size) in enumerate(zip(times.steps, times.shape, strict=True)):
+        if k != axis:
+            of = group[codes[:, position]]
+            inside &= of >= 0
+            at = at * size + of
+    for columns, mask in times.joint:
+        inside &= mask[np.ravel_multi_index(tuple(codes[:, c] for c in columns), fields.sizes(columns))]
+    return np.bincount(at[inside], minlength=int(np.prod(shape, dtype=np.int64)))

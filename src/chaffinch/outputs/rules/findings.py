@@ -1,0 +1,177 @@
+"""What a rule found: a status with its evidence, in two versions, one that may leave and one for the inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+__all__ = ["STATBARNS", "Finding", "RuleReport", "Status", "finding", "some", "statbarn_of"]
+
+Status = Literal["pass", "review", "fail"]
+ORDER: tuple[Status, ...] = ("pass", "review", "fail")
+"""From good to bad."""
+
+STATBARNS = {
+    "table": "Frequencies",
+    "histogram": "Frequencies",
+    "tree": "Frequencies",
+    "mean": "LinearAggregations",
+    "sum": "LinearAggregations",
+    "sd": "Shape",
+    "variance": "Shape",
+    "median": "Position",
+    "quantiles": "Position",
+    "correlation": "CorrelationCoefficients",
+    "kaplan-meier": "HazardSurvivalTables",
+}
+"""The statbarn of each kind, by the names that ACRO files analyses under; regressions: CorrelationCoefficients."""
+
+
+def statbarn_of(kind: str) -> str:
+    """Return the class that ACRO files a kind of output under.
+
+    Examples
+    --------
+    >>> statbarn_of("table"), statbarn_of("logit")
+    ('Frequencies', 'CorrelationCoefficients')
+    """
+    return STATBARNS.get(kind, "CorrelationCoefficients")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one rule said of one output.
+
+    Parameters
+    ----------
+    output
+        The output's name.
+    other
+        The name of the output it was compared with, for rules between outputs.
+    rule
+        The rule.
+    status
+        `pass`, `review` (a person should look) or `fail`.
+    statbarn
+        The class that ACRO files such outputs under.
+    cells, of
+        How many of the output's cells, groups or coefficients it is about, out of how many that the rule looked at. Numbers of cells,
+        not of people.
+    where
+        The names of those cells; for the inside only.
+    words
+        One plain sentence, without small counts.
+    """
+
+    output: str
+    other: str | None
+    rule: str
+    status: Status
+    statbarn: str
+    cells: int
+    of: int
+    where: tuple[str, ...]
+    words: str
+
+    def __repr__(self) -> str:
+        return f"Finding({self.output!r}, {self.rule!r}, {self.status!r})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave."""
+        return {
+            "output": self.output,
+            "other": self.other,
+            "rule": self.rule,
+            "status": self.status,
+            "statbarn": self.statbarn,
+            "cells": self.cells,
+            "of": self.of,
+            "words": self.words,
+        }
+
+    def inside(self) -> dict[str, Any]:
+        """Return everything, names of cells included."""
+        return {**self.to_dict(), "where": list(self.where)}
+
+
+@dataclass(frozen=True)
+class RuleReport:
+    """What all rules said of all outputs, and by which policy.
+
+    Examples
+    --------
+    >>> report = RuleReport((finding("t", "table", "threshold", [], of=4, good="No cell is small.", bad=""),), "default", "0" * 64)
+    >>> report.worst, report.to_dict()["findings"][0]["words"]
+    ('pass', 'No cell is small.')
+    """
+
+    findings: tuple[Finding, ...]
+    policy: str
+    policy_hash: str
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def __repr__(self) -> str:
+        return f"RuleReport({len(self.findings)} findings, worst={self.worst!r})"
+
+    @property
+    def worst(self) -> Status:
+        """The worst status of all."""
+        return _worst(self.findings)
+
+    def of(self, output: str) -> tuple[Finding, ...]:
+        """Return the findings about an output, those that name it as the other one included."""
+        return tuple(one for one in self.findings if output in (one.output, one.other))
+
+    def status(self, output: str) -> Status:
+        """Return the worst status of an output."""
+        return _worst(self.of(output))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave."""
+        return {**self._head(), "findings": [one.to_dict() for one in self.findings]}
+
+    def inside(self) -> dict[str, Any]:
+        """Return everything."""
+        return {**self._head(), "findings": [one.inside() for one in self.findings]}
+
+    def _head(self) -> dict[str, Any]:
+        return {"policy": self.policy, "policy_hash": self.policy_hash, "worst": self.worst}
+
+
+def _worst(findings: Iterable[Finding]) -> Status:
+    return max((one.status for one in findings), key=ORDER.index, default="pass")
+
+
+def finding(
+    output: str,
+    kind: str,
+    rule: str,
+    where: Sequence[str],
+    *,
+    of: int,
+    good: str,
+    bad: str,
+    status: Status = "fail",
+    other: str | None = None,
+) -> Finding:
+    """Return a finding: `pass` in the words of `good` where nothing is named, `status` in those of `bad` otherwise."""
+    verdict: Status = status if where else "pass"
+    return Finding(
+        output, other, rule, verdict, statbarn_of(kind), len(where), of, tuple(where), bad if where else good
+    )
+
+
+def some(count: int, of: int, noun: str = "cell") -> str:
+    """Return "1 of 4 cells" with its verb's number left to the caller.
+
+    Examples
+    --------
+    >>> some(1, 4), some(1, 1, "group")
+    ('1 of 4 cells', 'the only group')
+    """
+    if of == 1:
+        return f"the only {noun}"
+    return f"{count} of {of} {noun}s"

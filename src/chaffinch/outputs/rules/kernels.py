@@ -1,0 +1,166 @@
+"""The search for two unions of cells that differ by a few people, compiled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+__all__ = ["MOST_UNITED", "nested"]
+
+MOST_UNITED = 128
+"""The most cells of a union that is searched for; larger ones are looked at as totals and margins only."""
+# Sizes of unions by which cells are sorted out: finer than octaves, which let too many pass.
+_SIZES = np.array(
+    [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 96, 112, 128]
+)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def nested(
+    a_starts: Any,
+    a_to: Any,
+    a_people: Any,
+    a_size: Any,
+    a_out: Any,
+    b_starts: Any,
+    b_to: Any,
+    b_people: Any,
+    b_size: Any,
+    b_out: Any,
+    threshold: int,
+    only: int,
+) -> Any:
+    """Return, for each seed, how many people a union of a's cells has beyond a union of b's cells within it; 0 where not few.
+
+    Cells of a are numbered from 0, those of b go on after them. `a_to[a_starts[i]:a_starts[i + 1]]` are the cells of b that share
+    people with cell i of a, `a_people` how many; `a_out` how many of its people are in no known cell of b; likewise for b.
+
+    A union U of a's cells and V of b's with V inside U differ by the people of U in no cell of V. Starting from a seed: a cell of b brings
+    in all cells of a that it touches (or V would not be inside U); a cell of a brings in all cells of b with which it shares `threshold`
+    people or more (or the difference would be as large). Then every cell of b that is inside U joins V. Cells tied by `threshold`
+    shared people lead to the same sets, and so do cells of b that touch the same cells: one of them is the seed. With `only` >= 0 there is that one seed, and what comes back
+    is the marks: 1 for the cells of U and V.
+    """
+    n_a, n_b = len(a_size), len(b_size)
+    found = np.zeros(n_a + n_b, dtype=np.int64)
+    tied = np.full(n_a + n_b, -1, dtype=np.int64)
+    mark = np.full(n_a + n_b, -1, dtype=np.int64)
+    seen, seen_by = np.zeros(n_b, dtype=np.int64), np.full(n_b, -1, dtype=np.int64)
+    queue = np.empty(n_a + n_b, dtype=np.int64)
+    heavy, sets = np.zeros(n_a, dtype=np.bool_), np.zeros(n_b, dtype=np.uint64)
+    # People of a cell of a who are lost to any union of at most _SIZES[j] cells: those in cells of b that touch more, or leave a.
+    n_bins = len(_SIZES)
+    lost = np.zeros((n_a, n_bins), dtype=np.int32)
+    for a in range(n_a):
+        for k in range(a_starts[a], a_starts[a + 1]):
+            b = a_to[k]
+            heavy[a] |= a_people[k] >= threshold
+            last = n_bins
+            if b_out[b] == 0:
+                last = np.searchsorted(_SIZES, b_starts[b + 1] - b_starts[b])
+            if last > 0:
+                lost[a, last - 1] += a_people[k]
+        for j in range(n_bins - 2, -1, -1):
+            lost[a, j] += lost[a, j + 1]
+    for b in range(n_b):
+        # A number for the set of cells that b touches: two sets of the same number are the same set, but once in 2 ** 64.
+        number = np.uint64(b_starts[b + 1] - b_starts[b])
+        for k in range(b_starts[b], b_starts[b + 1]):
+            mixed = (np.uint64(b_to[k]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            number += mixed ^ (mixed >> np.uint64(31))
+        sets[b] = number
+    order = np.argsort(sets)
+    for k in range(1, n_b):
+        if only < 0 and sets[order[k]] == sets[order[k - 1]]:
+            tied[n_a + order[k]] = n_a + order[k]
+    for seed in range(n_a + n_b):
+        if tied[seed] >= 0 or (only >= 0 and seed != only):
+            continue
+        queue[0], head, tail = seed, 0, 1
+        mark[seed] = seed
+        total, within, out, united, any_b, valid = 0, 0, 0, 0, False, True
+        while head < tail and valid:
+            node = queue[head]
+            head += 1
+            if node < n_a:
+                total += a_size[node]
+                out += a_out[node]
+                united += 1
+                if out >= threshold or united > MOST_UNITED or lost[node, n_bins - 1] >= threshold:
+                    valid = False
+                    break
+                if heavy[node]:
+                    for k in range(a_starts[node], a_starts[node + 1]):
+                        other = n_a + a_to[k]
+                        if a_people[k] >= threshold and mark[other] != seed:
+                            mark[other] = seed
+                            queue[tail] = other
+                            tail += 1
+            else:
+                b = node - n_a
+                if b_out[b] > 0 or b_starts[b + 1] - b_starts[b] > MOST_UNITED:
+                    valid = False
+                    break
+                within += b_size[b]
+                any_b = True
+                for k in range(b_starts[b], b_starts[b + 1]):
+                    other = b_to[k]
+                    if mark[other] != seed:
+                        mark[other] = seed
+                        queue[tail] = other
+                        tail += 1
+        if valid:
+            size = np.searchsorted(_SIZES, united)
+            gone = 0
+            for position in range(tail):
+                if queue[position] < n_a:
+                    gone += lost[queue[position], size]
+            valid = gone + out < threshold
+        if valid:
+            for position in range(tail):
+                node = queue[position]
+                if node >= n_a:
+                    continue
+                for k in range(a_starts[node], a_starts[node + 1]):
+                    b = a_to[k]
+                    if mark[n_a + b] == seed or b_out[b] > 0:
+                        continue
+                    if seen_by[b] != seed:
+                        seen_by[b], seen[b] = seed, 0
+                    seen[b] += 1
+                    if seen[b] == b_starts[b + 1] - b_starts[b]:
+                        mark[n_a + b] = seed
+                        within += b_size[b]
+                        any_b = True
+            difference = total - within
+            if any_b and 0 < difference < threshold:
+                found[seed] = difference
+        if only >= 0:
+            return (mark == seed).astype(np.int64)
+        # Cells tied to the seed by many shared people need no search of their own.
+        tied[seed] = seed
+        queue[0], head, tail = seed, 0, 1
+        while head < tail:
+            node = queue[head]
+            head += 1
+            if node < n_a:
+                if heavy[node]:
+                    for k in range(a_starts[node], a_starts[node + 1]):
+                        other = n_a + a_to[k]
+                        if a_people[k] >= threshold and tied[other] < 0:
+                            tied[other] = seed
+                            queue[tail] = other
+                            tail += 1
+            else:
+                b = node - n_a
+                for k in range(b_starts[b], b_starts[b + 1]):
+                    other = b_to[k]
+                    if b_people[k] >= threshold and tied[other] < 0:
+                        tied[other] = seed
+                        queue[tail] = other
+                        tail += 1
+    return found

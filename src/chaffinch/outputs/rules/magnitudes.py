@@ -1,0 +1,190 @@
+"""Rules on numbers of people's own: dominance in sums and means, degrees of freedom of spreads, quantiles that are someone's value.
+
+The formulas are ACRO's (1.0, `sdcchecks.py`), with x1 >= x2 >= ... the values of a group and T their sum:
+
+    n-k:       fails if  (x1 + ... + xn) / T >= k
+    p-ratio:   fails if  (T - x1 - x2) / x1 < p
+
+Both are for values of at least 0, and only where T, or x1, is above 0; a group with a value below 0 is for a person to look at.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Codes, Floats
+from ..fields import Fields
+from ..precision import printed
+from .behind import Entry
+from .findings import Finding, finding, some
+from .policy import Policy
+from .tallies import Ints, Tally
+
+__all__ = ["Dominance", "dominance", "moments", "quantiles"]
+
+_SLACK = 1e-12
+
+
+class Dominance(NamedTuple):
+    """Which groups break which rule; `negative`: has values below 0; `equal`: two or more people, all with the same value."""
+
+    nk: NDArray[np.bool_]
+    p_ratio: NDArray[np.bool_]
+    negative: NDArray[np.bool_]
+    equal: NDArray[np.bool_]
+
+
+def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Dominance:
+    """Return which groups of values a few people dominate.
+
+    Examples
+    --------
+    Of 100 the two largest have 91, and the others 9, which is more than a tenth of 50:
+
+    >>> found = dominance(np.array([50.0, 41.0, 5.0, 4.0]), np.zeros(4, dtype=np.int64), 1, Policy())
+    >>> found.nk.tolist(), found.p_ratio.tolist()
+    ([True], [False])
+    """
+    inside = labels >= 0
+    values, labels = values[inside], labels[inside]
+    order = np.lexsort((-values, labels))
+    values, labels = values[order], labels[order]
+    counts = np.bincount(labels, minlength=size)
+    starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    padded = np.concatenate([values, [0.0]])
+
+    def largest(k: int) -> Floats:
+        return np.where(counts > k, padded[np.minimum(starts + k, len(values))], 0.0)
+
+    total = np.bincount(labels, weights=values, minlength=size)
+    top = sum((largest(k) for k in range(policy.nk_n)), np.zeros(size))
+    first, second = largest(0), largest(1)
+    last = np.where(counts > 0, padded[np.maximum(starts + counts - 1, 0)], 0.0)
+    negative = (counts > 0) & (last < 0)
+    usable = (counts > 0) & ~negative
+    return Dominance(
+        usable & (total > 0) & (top >= policy.nk_k * total * (1 - _SLACK)),
+        usable & (first > 0) & (total - first - second < policy.p_ratio * first * (1 - _SLACK)),
+        negative,
+        (counts > 1) & (first == last),
+    )
+
+
+def _values(entry: Entry, fields: Fields, codes: Codes) -> Floats:
+    position = fields.position(str(entry["of"]))
+    return np.asarray(fields.every[position].values[codes[:, position]])
+
+
+def moments(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return what dominance and degrees of freedom say of means, sums, standard deviations or variances by groups."""
+    found = dominance(_values(entry, fields, codes), cells.labels, cells.size, policy)
+    shown = ~cells.withheld & (cells.counts > 0)
+    of, name, kind = int(shown.sum()), cells.output, cells.kind
+    made = []
+    for rule, bad, words in (
+        ("n-k dominance", found.nk, f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"),
+        ("p-ratio", found.p_ratio, f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"),
+    ):
+        where, unclear = cells.called(np.flatnonzero(bad & shown)), cells.called(np.flatnonzero(found.negative & shown))
+        made.append(
+            finding(
+                name,
+                kind,
+                rule,
+                where,
+                of=of,
+                good=f"There is no group of which it is true that {words}.",
+                bad=f"In {some(len(where), of, 'group')} {words}.",
+            )
+        )
+        if unclear:
+            bad_words = (
+                f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
+            )
+            made.append(finding(name, kind, rule, unclear, of=of, good="", bad=bad_words, status="review"))
+    same = cells.called(np.flatnonzero(found.equal & shown & (cells.counts >= policy.threshold)))
+    made.append(
+        finding(
+            name,
+            kind,
+            "class disclosure",
+            same,
+            of=of,
+            good="In no group do all people have the same value.",
+            bad=f"In {some(len(same), of, 'group')} all people have the same value.",
+            status="review",
+        )
+    )
+    if kind in ("sd", "variance"):
+        few = shown & (cells.counts - 1 < policy.residual_dof)
+        where = cells.called(np.flatnonzero(few))
+        made.append(
+            finding(
+                name,
+                kind,
+                "residual degrees of freedom",
+                where,
+                of=of,
+                good=f"Every spread has at least {policy.residual_dof} degrees of freedom.",
+                bad=f"The spread of {some(len(where), of, 'group')} has fewer than {policy.residual_dof} degrees of freedom.",
+            )
+        )
+    return made
+
+
+def quantiles(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return whether quantiles are values of a few people, and whether few people lie beyond one.
+
+    A quantile as printed is the value of those people of the group whose own values print the same. At 0 and 1 (smallest and largest) few
+    such people fail; in between they are for a person to look at.
+    """
+    points = [0.5] if entry["kind"] == "median" else [float(q) for q in entry["at"]]
+    values, decimals = _values(entry, fields, codes), entry.get("decimals")
+    ends, shared, beyond = list[str](), list[str](), list[str]()
+    of = 0
+    order = np.argsort(cells.labels, kind="stable")
+    starts = np.searchsorted(cells.labels[order], np.arange(cells.size + 1))
+    for group, name in enumerate(cells.called(np.arange(cells.size))):
+        mine = np.sort(values[order[starts[group] : starts[group + 1]]])
+        n = len(mine)
+        if n == 0 or cells.withheld[group]:
+            continue
+        for q in points:
+            of += 1
+            at, value = f"{name} at {q:g}", float(np.quantile(mine, q))
+            low, high = printed(value if decimals is None else round(value, decimals), decimals=decimals)
+            have = int(np.searchsorted(mine, high, side="right") - np.searchsorted(mine, low, side="left"))
+            if 0 < have < policy.threshold:
+                (ends if q in (0.0, 1.0) else shared).append(at)
+            if 0.0 < q < 1.0 and min(q, 1.0 - q) * n < policy.threshold:
+                beyond.append(at)
+    name, kind, least = cells.output, cells.kind, policy.threshold
+    made = [
+        finding(
+            name,
+            kind,
+            "quantile of a few",
+            shared,
+            of=of,
+            good=f"No quantile is the value of fewer than {least} people.",
+            bad=f"{some(len(shared), of, 'quantile').capitalize()}: the value itself of fewer than {least} people.",
+            status="review",
+        ),
+        finding(
+            name,
+            kind,
+            "beyond a quantile",
+            beyond,
+            of=of,
+            good=f"Beyond every quantile there are {least} people or more.",
+            bad=f"Fewer than {least} people lie beyond {some(len(beyond), of, 'quantile')}.",
+            status="review",
+        ),
+    ]
+    if ends:
+        bad = f"{some(len(ends), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
+        made.append(finding(name, kind, "ends", ends, of=of, good="", bad=bad))
+    return made

@@ -1,0 +1,218 @@
+"""The policy of a research environment: the numbers that rules of thumb are run with, from a small TOML file with a hash.
+
+    format = "chaffinch-policy"
+    version = 1
+    name = "our environment"
+    threshold = 10
+
+    [kinds.histogram]
+    threshold = 5
+
+`docs/rules.md` explains every key. The hash goes into results, so that a decision can be traced to the rules it was made by.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import Field as Key
+
+from ..._base.errors import FileError, InputError, unknown_name
+from ..spec import KINDS
+
+__all__ = ["Policy", "policy_of_acro", "read_policy"]
+
+FORMAT = "chaffinch-policy"
+VERSION = 1
+MOST_BYTES = 1 << 20
+
+_Share = Annotated[float, Key(gt=0, le=1, allow_inf_nan=False)]
+_Count = Annotated[int, Key(ge=1, le=1_000_000)]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class _Rules(BaseModel):
+    """The numbers, all of which a kind of output may have for itself."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    threshold: _Count = 10
+    zeros_are_disclosive: bool = True
+    nk_n: _Count = 2
+    nk_k: _Share = 0.9
+    p_ratio: Annotated[float, Key(ge=0, le=1, allow_inf_nan=False)] = 0.1
+    residual_dof: Annotated[int, Key(ge=0, le=1_000_000)] = 10
+    pattern_threshold: _Count | None = None
+    saturation: _Share = 0.8
+    survival_threshold: _Count = 10
+    protection: _Count = 1
+
+
+class Policy(_Rules):
+    """The numbers that rules are run with. The defaults are ACRO's, where ACRO has the rule.
+
+    Parameters
+    ----------
+    name
+        What the policy is called in reports.
+    threshold
+        The fewest people that a cell, a group or a difference may have, zero apart.
+    zeros_are_disclosive
+        Whether an empty cell that could have had people fails.
+    nk_n, nk_k
+        A group fails if its `nk_n` largest values make up a share of at least `nk_k` of its sum.
+    p_ratio
+        A group fails if its sum without its two largest values is less than this share of the largest.
+    residual_dof
+        The fewest residual degrees of freedom of a regression, a correlation or a spread.
+    pattern_threshold
+        The fewest people behind a pattern of covariates of a regression that is a table in disguise; the threshold if absent.
+    saturation
+        The share of independent parameters to patterns of covariates from which on a regression counts as a table in disguise.
+    survival_threshold
+        The fewest people who may leave between two times of a survival table, and who may be at risk at its end.
+    protection
+        The least width (largest minus smallest count possible) that all that is published must leave to a withheld cell.
+    differencing
+        Whether outputs are compared with each other.
+    kinds
+        For some kinds of outputs numbers of their own; only `differencing` is for all.
+
+    Examples
+    --------
+    >>> policy = Policy(threshold=5, kinds={"histogram": {"threshold": 3}})
+    >>> policy.of("table").threshold, policy.of("histogram").threshold, policy.of("logit").pattern_least
+    (5, 3, 5)
+    """
+
+    name: Annotated[str, Key(min_length=1, max_length=200)] = "default"
+    differencing: bool = True
+    kinds: dict[str, dict[str, Any]] = Key(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _kinds_fit(self) -> Policy:
+        for kind, own in self.kinds.items():
+            if kind not in KINDS:
+                raise unknown_name("kind of output", kind, KINDS)
+            for key in own:
+                if key not in _Rules.model_fields:
+                    raise unknown_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)
+            _checked(_Rules, own, f"[kinds.{kind}]")
+        return self
+
+    def of(self, kind: str) -> Policy:
+        """Return the policy for a kind of output, its own numbers in place."""
+        own = self.kinds.get(kind)
+        return self if not own else self.model_copy(update={**_Rules(**own).model_dump(include=set(own)), "kinds": {}})
+
+    @property
+    def pattern_least(self) -> int:
+        """The fewest people behind a pattern of covariates."""
+        return self.threshold if self.pattern_threshold is None else self.pattern_threshold
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every number in force, by name."""
+        made = {"format": FORMAT, "version": VERSION, **self.model_dump(), "pattern_threshold": self.pattern_least}
+        made["kinds"] = {
+            kind: _Rules(**own).model_dump(include=set(own)) for kind, own in sorted(self.kinds.items()) if own
+        }
+        return made
+
+    @property
+    def hash(self) -> str:
+        """The SHA-256 of the numbers in force as canonical JSON: the same for two files that say the same."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+class _File(Policy):
+    format: Literal["chaffinch-policy"]
+    version: Literal[1]
+    comment: str | None = None
+
+
+def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
+    """Return the policy in a TOML file; the default policy without one.
+
+    Examples
+    --------
+    >>> read_policy().threshold
+    10
+    """
+    if path is None:
+        return Policy()
+    file = Path(path)
+    try:
+        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{file}'. Name a TOML file that holds the policy.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
+    if raw is None:
+        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no policy is that large.")
+    try:
+        data = tomllib.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise FileError(f"'{file}' is not UTF-8. A policy is.") from None
+    except (ValueError, RecursionError) as error:
+        reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
+        raise InputError(f"'{file}' is not valid TOML: {reason}.") from None
+    if data.get("format") != FORMAT:
+        raise InputError(f"'{file}' is no policy: it must say format = \"{FORMAT}\".")
+    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
+        raise InputError(
+            f"'{file}' must have version = {VERSION}, which is what this release reads. Use a newer release, or change the file."
+        )
+    model = _checked(_File, data, f"'{file}'")
+    return Policy(**model.model_dump(exclude={"format", "version", "comment"}, exclude_unset=True))
+
+
+_OF_ACRO = {
+    "safe_threshold": "threshold",
+    "safe_dof_threshold": "residual_dof",
+    "safe_nk_n": "nk_n",
+    "safe_nk_k": "nk_k",
+    "safe_pratio_p": "p_ratio",
+    "zeros_are_disclosive": "zeros_are_disclosive",
+    "survival_safe_threshold": "survival_threshold",
+}
+_NOT_RULES = ("check_missing_values", "safe_round_base", "federated", "blocked_extensions", "suppress")
+"""Keys of ACRO's configuration that are about other things than these rules."""
+
+
+def policy_of_acro(config: Mapping[str, Any], *, name: str = "ACRO") -> Policy:
+    """Return the policy that an ACRO configuration (config.json, default.yaml) amounts to; keys it lacks have the defaults.
+
+    Examples
+    --------
+    >>> policy_of_acro({"safe_threshold": 5, "suppress": False}).threshold
+    5
+    """
+    known = (*_OF_ACRO, *_NOT_RULES)
+    for key in config:
+        if key not in known:
+            raise InputError(f"The ACRO configuration: {unknown_name('key', key, known)}")
+    values = {ours: config[theirs] for theirs, ours in _OF_ACRO.items() if theirs in config}
+    return _checked(Policy, {"name": name, **values}, "The ACRO configuration")
+
+
+def _checked(model: type[_Model], data: Mapping[str, Any], what: str) -> _Model:
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        key = str(fault["loc"][0]) if fault["loc"] else "the whole"
+        if fault["type"] == "extra_forbidden":
+            raise InputError(f"{what}: {unknown_name('key', key, model.model_fields)}") from None
+        if fault["type"] == "value_error":
+            raise InputError(f"{what}: {fault['ctx']['error']}") from None
+        if fault["type"] == "missing":
+            raise InputError(f"{what}: '{key}' is missing.") from None
+        raise InputError(f"{what}: '{key}' is not as it should be: {fault['msg'].rstrip('.').lower()}.") from None

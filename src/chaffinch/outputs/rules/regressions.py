@@ -1,0 +1,360 @@
+"""Rules on regressions and correlations: residual degrees of freedom, and the covariate patterns behind the coefficients.
+
+Degrees of freedom count records. A model with as many parameters as there are patterns of covariates is a table of means or proportions in
+disguise, however many records it has: y ~ C(A)*C(B) tells the share of y in every cell of A by B. By the rules of patsy that `formula.py`
+follows, a term in the levels of some columns puts the indicators of all their combinations into the span of the design, the
+reference's included; so each combination with few people is a small group behind a coefficient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Codes
+from ..equations import Terms
+from ..fields import Fields
+from ..formula import Formula, read_formula
+from ..grammar import Factor, Parser, Term, unique
+from ..kinds.base import scalar_code
+from ..tokens import Reader
+from ..where import Filter
+from .behind import Entry, kept_by
+from .findings import Finding, finding, some
+from .policy import Policy
+from .tallies import Ints
+
+__all__ = ["Patterns", "correlation", "patterns_of", "regression"]
+
+MOST_CELLS = 3_000
+"""The most indicators whose rank is worked out; beyond, their number stands in for it."""
+
+BINARY = ("logit", "probit", "cloglog")
+
+
+@dataclass(frozen=True, eq=False)
+class Patterns:
+    """The patterns of covariates that a model can tell apart.
+
+    Parameters
+    ----------
+    columns
+        The columns that make the patterns.
+    pattern
+        The pattern of each record.
+    counts
+        The number of records of each pattern.
+    parameters
+        The number of independent parameters, as far as they tell patterns apart.
+    """
+
+    columns: tuple[int, ...]
+    pattern: Ints
+    counts: Ints
+    parameters: int
+
+    @property
+    def share(self) -> float:
+        """Parameters to patterns: 1 for a saturated model."""
+        return self.parameters / max(len(self.counts), 1)
+
+
+def correlation(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return whether a correlation has enough records: n - 2 degrees of freedom."""
+    n = int(kept_by(entry, fields).of(codes).sum())
+    return [_dof(str(entry["name"]), "correlation", n - 2, policy)]
+
+
+def regression(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+    """Return what degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
+    name, kind = str(entry["name"]), str(entry["kind"])
+    kept = kept_by(entry, fields)
+    formula, terms = read_formula(str(entry["formula"]), fields, kept=kept, output=name), _terms(entry, fields, kept)
+    records = codes[kept.of(codes)]
+    label, few_labels = _labels(entry, fields, formula, records)
+    outcomes = max(len(np.unique(label)) - 1, 1) if kind == "multinomial" else 1
+    made = [_dof(name, kind, len(records) - formula.size * outcomes, policy)]
+    if not len(records):
+        return made
+    groups = _groups(terms, fields, records)
+    made += [_patterns(name, kind, formula, terms, fields, records, label if few_labels else None, policy)]
+    made += [
+        _small(name, kind, formula, groups, records, policy),
+        _equal(name, kind, groups, label, few_labels, policy),
+    ]
+    return made
+
+
+def _dof(name: str, kind: str, dof: int, policy: Policy) -> Finding:
+    return finding(
+        name,
+        kind,
+        "residual degrees of freedom",
+        ["n less parameters"] if dof < policy.residual_dof else [],
+        of=1,
+        good=f"There are at least {policy.residual_dof} residual degrees of freedom.",
+        bad=f"There are fewer than {policy.residual_dof} residual degrees of freedom.",
+    )
+
+
+def _terms(entry: Entry, fields: Fields, kept: Filter) -> list[Term]:
+    """The terms of the right side, as written."""
+    reader = Reader(str(entry["formula"]), what=f"The formula of output '{entry['name']}'")
+    parser = Parser(reader, fields, kept)
+    parser.factor()
+    reader.expect("~")
+    return unique(parser.sum().terms)
+
+
+def _labels(entry: Entry, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
+    """The label of each record as a number, and whether it is one of a few classes."""
+    columns, kind = formula.label.columns, str(entry["kind"])
+    binary = kind in BINARY or (kind == "glm" and entry.get("family") == "binomial")
+    if binary and (entry.get("success") is not None or formula.label.categorical) and len(columns) == 1:
+        field = fields.every[columns[0]]
+        success = scalar_code(field, entry.get("success"), output=str(entry["name"]), key="success")
+        return (records[:, columns[0]] == success).astype(np.int64), True
+    key = _key(records, columns, fields)
+    return key, binary or kind == "multinomial"
+
+
+def _key(records: Codes, columns: tuple[int, ...], fields: Fields) -> Ints:
+    """A number for each record's combination of levels, from 0 on, without gaps."""
+    key = np.zeros(len(records), dtype=np.int64)
+    for column in columns:
+        # Renumbered at every step: no product of sizes can overflow.
+        key = np.unique(key * len(fields.every[column].levels) + records[:, column], return_inverse=True)[1]
+    return np.asarray(key, dtype=np.int64)
+
+
+def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
+    """The design of some records, dense."""
+    out = np.zeros((len(patterns), formula.size))
+    for terms in formula.terms:
+        at = _rows(terms, patterns)
+        for row, (first, last) in enumerate(zip(terms.starts[at], terms.starts[at + 1], strict=True)):
+            out[row, terms.equations[first:last]] += terms.values[first:last]
+    return out
+
+
+def _rows(terms: Terms, records: Codes) -> Ints:
+    key = np.zeros(len(records), dtype=np.int64)
+    for column, size in zip(terms.columns, terms.sizes, strict=True):
+        key = key * size + records[:, column]
+    return key
+
+
+def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8) -> Patterns:
+    """Return the distinct rows of the design, and its rank; the number of columns where patterns are so many that it cannot matter.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.fields import Field
+    >>> fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
+    >>> records = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=np.int32)
+    >>> [patterns_of(read_formula(f"y ~ {right}", fields), fields, records).share for right in ("a + b", "a * b")]
+    [0.75, 1.0]
+    """
+    columns = tuple(sorted({column for terms in formula.terms for column in terms.columns}))
+    key = _key(records, columns, fields)
+    first = np.unique(key, return_index=True)[1]
+    # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
+    vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
+    products = sum((terms.times(vectors).of(records[first]) for terms in formula.terms), np.zeros((len(first), 2)))
+    scale = np.maximum(np.abs(products).max(axis=0, initial=0.0), 1e-300)
+    _, at, inverse = np.unique(np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True)
+    pattern = np.asarray(inverse, dtype=np.int64).ravel()[key]
+    if len(at) > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size:
+        return Patterns(columns, pattern, np.bincount(pattern), formula.size)
+    rows = _design(formula, records[first[at]])
+    largest = np.abs(rows).max(axis=0)
+    rank = int(np.linalg.matrix_rank(rows / np.where(largest > 0, largest, 1.0)))
+    return Patterns(columns, pattern, np.bincount(pattern), rank)
+
+
+def _levels_only(terms: list[Term], fields: Fields, records: Codes) -> Patterns | None:
+    """The patterns of the columns that stand in terms of levels alone, and the rank of those terms; None without any."""
+    plain = [
+        tuple(sorted({c for f in term for c in f.columns}))
+        for term in terms
+        if term and all(f.categorical for f in term)
+    ]
+    largest = [one for one in set(plain) if not any(set(one) < set(other) for other in plain)]
+    if not largest:
+        return None
+    columns = tuple(sorted({column for one in largest for column in one}))
+    pattern = _key(records, columns, fields)
+    first = np.unique(pattern, return_index=True)[1]
+    cells = [_key(records[first], one, fields) for one in largest]
+    size = sum(int(one.max()) + 1 for one in cells)
+    if size > MOST_CELLS or size < 0.5 * len(first):
+        return Patterns(columns, pattern, np.bincount(pattern), min(size, len(first)))
+    indicators = np.concatenate([np.eye(int(one.max()) + 1)[one] for one in cells], axis=1)
+    return Patterns(columns, pattern, np.bincount(pattern), int(np.linalg.matrix_rank(indicators)))
+
+
+def _patterns(
+    name: str,
+    kind: str,
+    formula: Formula,
+    terms: list[Term],
+    fields: Fields,
+    records: Codes,
+    label: Ints | None,
+    policy: Policy,
+) -> Finding:
+    """Whether the model is a table in disguise, with few people in one of its cells."""
+    least = policy.pattern_least
+    every = [
+        patterns_of(formula, fields, records, saturation=policy.saturation),
+        _levels_only(terms, fields, records),
+    ]
+    tables = [one for one in every if one is not None and one.share >= policy.saturation]
+    worst, of, split = list[str](), 0, False
+    for one in tables:
+        small, by_label = one.counts < least, False
+        if label is not None and one.parameters == len(one.counts) and not small.any():
+            # Saturated to the last cell: its proportions are those of a table of the label, too.
+            cells, people = np.unique(np.stack([one.pattern, label]), axis=1, return_counts=True)
+            small[cells[0, people < least]], by_label = True, True
+        if small.sum() > len(worst) or not of:
+            worst, of, split = _called(one, np.flatnonzero(small), fields, records), len(one.counts), by_label
+    what = f"The model has nearly as many parameters as patterns of covariates, so it is a table in disguise, of {of} patterns"
+    good = (
+        f"{what}; none has few people." if tables else "The model has far fewer parameters than patterns of covariates."
+    )
+    about = "and some pattern, by label, has" if split else "and some pattern has"
+    return finding(
+        name,
+        kind,
+        "covariate patterns",
+        worst,
+        of=of,
+        good=good,
+        bad=f"{what}, {about} fewer than {least} people.",
+    )
+
+
+def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[str]:
+    """Patterns by the levels of their first record; for the inside."""
+    first = np.unique(one.pattern, return_index=True)[1]
+    return [
+        ", ".join(f"{fields.names[c]} = {fields.every[c].labels[int(records[first[k], c])]}" for c in one.columns)
+        for k in which
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """The combinations of levels of one term, and the one of each record."""
+
+    term: str
+    cell: Ints
+    names: tuple[str, ...]
+
+
+def _groups(terms: list[Term], fields: Fields, records: Codes) -> list[_Group]:
+    """For each term the combinations of its categorical factors that occur; terms of numbers alone have none."""
+    made: dict[tuple[str, ...], _Group] = {}
+    for term in terms:
+        factors = [factor for factor in term if factor.categorical]
+        texts = tuple(factor.text for factor in factors)
+        if not factors or texts in made:
+            continue
+        columns = tuple(factor.columns[0] for factor in factors)
+        cell = _key(records, columns, fields)
+        first = np.unique(cell, return_index=True)[1]
+        names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
+        made[texts] = _Group(":".join(texts), cell, names)
+    return list(made.values())
+
+
+def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
+    column = factor.columns[0]
+    return f"{factor.text}[{fields.every[column].labels[int(record[column])]}]"
+
+
+def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records: Codes, policy: Policy) -> Finding:
+    """Whether fewer people than the threshold are behind a coefficient."""
+    least, where, terms = policy.threshold, list[str](), list[str]()
+    of = 0
+    for group in groups:
+        counts = np.bincount(group.cell)
+        bad = np.flatnonzero(counts < least)
+        of += len(counts)
+        where += [group.names[k] for k in bad]
+        terms += [group.term] if len(bad) else []
+    words = {word for group in groups for word in group.term.split(":")}
+    for column, few in enumerate(_carriers(formula, records, least)):
+        # A number, or a number within a level, of which hardly anyone has another value than the most common one.
+        term = _term_of(formula.names[column])
+        if few and not set(term.split(":")) <= words:
+            where.append(formula.names[column])
+            terms.append(term)
+    of = max(of, len(where), formula.size)
+    shown = ", ".join(dict.fromkeys(terms))
+    return finding(
+        name,
+        kind,
+        "small group behind a coefficient",
+        where,
+        of=of,
+        good=f"Behind every coefficient there are {least} people or more.",
+        bad=f"Fewer than {least} people are behind {some(len(where), of, 'group')} that coefficients tell apart, in {shown}.",
+    )
+
+
+def _term_of(coefficient: str) -> str:
+    """A coefficient's term: its name without levels."""
+    out, depth = "", 0
+    for sign in coefficient:
+        depth += sign == "["
+        out += sign if depth == 0 else ""
+        depth -= sign == "]"
+    return out
+
+
+def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
+    """For each column of the design whether fewer records than `least`, but some, differ from its most common value."""
+    few = [False] * formula.size
+    for terms in formula.terms:
+        if not terms.columns:
+            continue
+        counts = np.bincount(_rows(terms, records), minlength=len(terms.starts) - 1)
+        at = np.repeat(np.arange(len(counts)), np.diff(terms.starts))
+        seen = counts[at] > 0
+        weights, equations, values = counts[at][seen], terms.equations[seen], terms.values[seen]
+        for equation in np.unique(equations):
+            mine = equations == equation
+            found, of = np.unique(values[mine], return_inverse=True)
+            people = np.bincount(of.ravel(), weights=weights[mine], minlength=len(found))
+            zero = len(records) - people.sum()
+            few[equation] = bool(0 < len(records) - max(people.max(), zero) < least)
+    return few
+
+
+def _equal(name: str, kind: str, groups: list[_Group], label: Ints, few_labels: bool, policy: Policy) -> Finding:
+    """Whether all people of a group have the same label: its coefficient runs off, and tells everyone's label."""
+    where, of = list[str](), 0
+    for group in groups:
+        size = int(group.cell.max()) + 1
+        least = np.full(size, np.iinfo(np.int64).max)
+        most = np.full(size, -1, dtype=np.int64)
+        np.minimum.at(least, group.cell, label)
+        np.maximum.at(most, group.cell, label)
+        of += size
+        where += [group.names[k] for k in np.flatnonzero(least == most)]
+    if not groups and len(np.unique(label)) == 1:
+        where, of = ["everyone"], 1
+    return finding(
+        name,
+        kind,
+        "perfect prediction",
+        where,
+        of=max(of, 1),
+        good="In no group that coefficients tell apart do all people have the same label.",
+        bad=f"In {some(len(where), max(of, 1), 'group')} that coefficients tell apart all people have the same label.",
+        status="fail" if few_labels and policy.zeros_are_disclosive else "review",
+    )

@@ -1,0 +1,204 @@
+"""Withheld cells that follow from what is shown: totals, margins and other outputs, by linear bounds.
+
+The counts of a table's withheld cells are unknowns, each between what its sign says ("<10": 1 to 9). Every total or margin that is a sum
+of the table's cells by definition, in the same output or in another, is an equation; so is every cell of a finer output
+that adds up to one of the table's. What is left to an unknown is its interval: by propagation, which is exact for an equation with one
+unknown, and by linear programming for the rest (Hundepool et al. 2012, Statistical Disclosure Control, section 4.4.4, call it the audit).
+Bounds are those of real numbers, rounded inwards: for tables of three and more columns a sharper attacker may know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .findings import Finding, finding, some
+from .policy import Policy
+from .tallies import COUNT, Ints, Mask, Tally, aligned
+
+__all__ = ["bounds", "suppression"]
+
+MOST_PROGRAMMES = 200
+"""The most cells of a table that are bounded by linear programming; the rest by propagation alone."""
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Rows: a set of unknowns whose sum lies between two ends."""
+
+    of: list[Ints]
+    lo: list[float]
+    hi: list[float]
+
+
+def bounds(table: Tally, others: Iterable[Tally]) -> tuple[Ints, Ints]:
+    """Return the least and the largest count that each cell of a table can have, given what others show.
+
+    Examples
+    --------
+    One of two cells is withheld, and the total shown:
+
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.rules.behind import tallies_of
+    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
+    >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}
+    >>> cells, *totals = tallies_of(entry, fields, codes)
+    >>> [end.tolist() for end in bounds(cells, [])], [end.tolist() for end in bounds(cells, totals)]
+    ([[12, 1], [12, 9]], [[12, 3], [12, 3]])
+    """
+    lo, hi = table.lo.astype(float), table.hi.astype(float)
+    sums = _Sums([], [], [])
+    for other in others:
+        _add(table, other, lo, hi, sums)
+    lo, hi = _propagated(lo, hi, sums)
+    lo, hi = _programmed(table, lo, hi, sums)
+    return np.ceil(lo - _SLACK).astype(np.int64), np.floor(hi + _SLACK).astype(np.int64)
+
+
+def _add(table: Tally, other: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -> None:
+    if COUNT not in other.quantities or other is table:
+        return
+    if (coarser := aligned(table, other)) is not None:
+        of, whole = coarser
+        order = np.argsort(of, kind="stable")
+        starts = np.searchsorted(of[order], np.arange(other.size + 1))
+        for cell in np.flatnonzero(whole):
+            sums.of.append(order[starts[cell] : starts[cell + 1]])
+            sums.lo.append(float(other.lo[cell]))
+            sums.hi.append(float(other.hi[cell]))
+    if (finer := aligned(other, table)) is not None:
+        of, whole = finer
+        inside = of >= 0
+        least = np.bincount(of[inside], weights=other.lo[inside], minlength=table.size)
+        most = np.bincount(of[inside], weights=other.hi[inside], minlength=table.size)
+        lo[whole], hi[whole] = np.maximum(lo, least)[whole], np.minimum(hi, most)[whole]
+
+
+def _propagated(
+    lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    open_rows = [row for row, of in enumerate(sums.of) if (hi[of] > lo[of]).any()]
+    for _ in range(20):
+        before = (hi - lo).sum()
+        for row in open_rows:
+            of = sums.of[row]
+            least, most = lo[of].sum(), hi[of].sum()
+            lo[of] = np.maximum(lo[of], sums.lo[row] - (most - hi[of]))
+            hi[of] = np.minimum(hi[of], sums.hi[row] - (least - lo[of]))
+        if (hi - lo).sum() >= before - _SLACK:
+            break
+    return lo, hi
+
+
+def _programmed(
+    table: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Bounds by linear programming, for withheld cells that propagation leaves open."""
+    unknown = np.flatnonzero(hi - lo > 0.5)
+    asked = [cell for cell in unknown if table.withheld[cell]][:MOST_PROGRAMMES]
+    number = np.full(len(lo), -1)
+    number[unknown] = np.arange(len(unknown))
+    rows, ends = [], []
+    for of, least, most in zip(sums.of, sums.lo, sums.hi, strict=True):
+        free = number[of][number[of] >= 0]
+        if len(free) > 1:
+            fixed = lo[of][number[of] < 0].sum()
+            rows.append(free)
+            ends.append((least - fixed, most - fixed))
+    if len(rows) < 2 or not asked:  # one equation alone leaves what propagation left
+        return lo, hi
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array
+
+    matrix = csr_array(
+        (np.ones(sum(map(len, rows))), (np.repeat(np.arange(len(rows)), [len(r) for r in rows]), np.concatenate(rows))),
+        shape=(len(rows), len(unknown)),
+    )
+    low, high = np.array(ends).T
+    exact = low == high
+    given: dict[str, object] = {"bounds": np.stack([lo[unknown], hi[unknown]], axis=1), "method": "highs"}
+    if exact.any():
+        given |= {"A_eq": matrix[exact], "b_eq": low[exact]}
+    if (~exact).any():
+        from scipy.sparse import vstack
+
+        given |= {
+            "A_ub": vstack([matrix[~exact], -matrix[~exact]]),
+            "b_ub": np.concatenate([high[~exact], -low[~exact]]),
+        }
+    for cell in asked:
+        cost = np.zeros(len(unknown))
+        cost[number[cell]] = 1.0
+        least, most = (linprog(sign * cost, **given) for sign in (1.0, -1.0))
+        if least.status == 0 and most.status == 0:
+            lo[cell], hi[cell] = max(lo[cell], least.fun), min(hi[cell], -most.fun)
+    return lo, hi
+
+
+def suppression(table: Tally, own: Sequence[Tally], others: Sequence[Tally], policy: Policy) -> list[Finding]:
+    """Return whether cells that are withheld for their few people can be worked out after all.
+
+    Parameters
+    ----------
+    table
+        The cells.
+    own, others
+        What else the same output shows, and what others do.
+    policy
+        A withheld cell must be left an interval at least `protection` wide. Cells with the threshold's people or more, withheld to
+        protect others, need none; nor do zeros unless they are disclosive.
+    """
+    secret = table.withheld & (table.counts < policy.threshold) & ((table.counts > 0) | policy.zeros_are_disclosive)
+    if not table.withheld.any():
+        return []
+    output, of = table.output, int(table.withheld.sum())
+    alone = _undone(table, own, secret, policy)
+    every = _undone(table, [*own, *others], secret, policy) if others else alone
+    made = [_told(table, alone, of, None)]
+    rest = every & ~alone
+    for name in dict.fromkeys(other.output for other in others):
+        if not rest.any():
+            break
+        some_others = [other for other in others if other.output == name]
+        found = _undone(table, [*own, *some_others], secret, policy) & rest
+        if found.any():
+            made.append(_told(table, found, of, name))
+            rest &= ~found
+    if rest.any():
+        made.append(
+            finding(
+                output,
+                table.kind,
+                "suppression undone",
+                table.called(np.flatnonzero(rest)),
+                of=of,
+                good="",
+                bad=f"{some(int(rest.sum()), of, 'withheld cell').capitalize()}: several other outputs together give the count away.",
+            )
+        )
+    return [one for one in made if one.status != "pass" or len(made) == 1]
+
+
+def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> Mask:
+    lo, hi = bounds(table, shown)
+    # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
+    return secret & (hi - lo < np.minimum(policy.protection, table.hi - table.lo))
+
+
+def _told(table: Tally, found: Mask, of: int, other: str | None) -> Finding:
+    source = "its own totals" if other is None else "another output"
+    return finding(
+        table.output,
+        table.kind,
+        "suppression undone",
+        table.called(np.flatnonzero(found)),
+        of=of,
+        good="No withheld cell follows from what is shown.",
+        bad=f"{some(int(found.sum()), of, 'withheld cell').capitalize()}: {source} and the cells that are shown give the count away.",
+        other=other,
+    )

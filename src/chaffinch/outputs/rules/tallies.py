@@ -1,0 +1,289 @@
+"""What lies behind an output, as cells of records: which record falls into which cell, and what a reader is told of its count.
+
+An output has several tallies: its cells, its margins and totals, and its n. Each is a cross of groups of levels, the filter folded in: a filter
+on one column is a column of one group. Filters that tie columns together stay beside (`joint`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..columns import Codes
+from ..fields import MOST_CELLS, Fields
+from ..kinds.base import Cells, Step
+from ..where import Filter
+
+__all__ = ["COUNT", "Tally", "aligned", "defined_within", "tally"]
+
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+Joint = tuple[tuple[tuple[int, ...], Mask], ...]
+
+COUNT = "count"
+"""The quantity that differencing compares first; others are "sum:COLUMN" and "fit:FORMULA"."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tally:
+    """Cells of records.
+
+    Parameters
+    ----------
+    output, kind, part
+        Whose it is, and which part of the output: "cells", "totals", "n" ...
+    steps, names
+        For each column the group of each level (-1 for none) and what the groups are called.
+    joint
+        Filters that tie columns together.
+    labels
+        The cell of each record, in C order of the groups; -1 for none.
+    counts
+        The number of records in each cell.
+    possible
+        Whether a cell could have records: not where the filter or the groups leave it no level.
+    lo, hi
+        What a reader is told of each count, ends included.
+    withheld
+        Whether the cell is withheld.
+    base
+        What printed counts are rounded to; 1 if they are not.
+    width
+        How much printing leaves open in a count: 0 for exact ones, more for rounded ones and for percentages.
+    quantities
+        What is published of each cell, as far as differences can be taken of it.
+    implied
+        Whether it is not printed but follows from other tallies of the output.
+    """
+
+    output: str
+    kind: str
+    part: str
+    steps: tuple[Step, ...]
+    names: tuple[tuple[str, ...], ...]
+    joint: Joint
+    labels: Ints
+    counts: Ints
+    possible: Mask
+    lo: Ints
+    hi: Ints
+    withheld: Mask
+    base: int = 1
+    width: int = 0
+    quantities: frozenset[str] = field(default_factory=frozenset)
+    implied: bool = False
+
+    def __repr__(self) -> str:
+        return f"Tally({self.output!r}, {self.part!r}, {self.size} cells)"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of groups of each column."""
+        return tuple(len(names) for names in self.names)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return len(self.counts)
+
+    @cached_property
+    def known(self) -> Ints:
+        """The cell of each record; -1 also where the cell's count is withheld."""
+        if not self.withheld.any():
+            return self.labels
+        return np.where((self.labels >= 0) & ~self.withheld[self.labels], self.labels, -1)
+
+    @cached_property
+    def key(self) -> bytes:
+        """What two tallies of the same definitions, with the same cells withheld, have in common."""
+        parts = [(p, group.tobytes()) for p, group in self.steps], [(c, mask.tobytes()) for c, mask in self.joint]
+        return hashlib.sha256(repr((parts, self.withheld.tobytes())).encode()).digest()
+
+    def called(self, cells: Sequence[int] | Ints) -> list[str]:
+        """Return the names of some cells, such as "m|rented"; the part's name where the tally has one cell."""
+        if not self.shape:
+            return [self.part for _ in cells]
+        at = np.unravel_index(np.asarray(cells, dtype=np.int64), self.shape)
+        words = (
+            "|".join(n[k] for n, k in zip(self.names, place, strict=True) if n[k]) for place in zip(*at, strict=True)
+        )
+        return [word or self.part for word in words]
+
+    def levels(self, cell: int) -> dict[int, Mask]:
+        """Return, for each column that defines a cell, which levels are in it."""
+        at = np.unravel_index(cell, self.shape) if self.shape else ()
+        return {position: group == k for (position, group), k in zip(self.steps, at, strict=True)}
+
+    def lines(self) -> Iterator[NDArray[np.int64]]:
+        """Give, for each column that is crossed, the cells as a matrix: a row for each combination of the other columns."""
+        index = np.arange(self.size).reshape(self.shape)
+        for axis, size in enumerate(self.shape):
+            if size > 1:
+                yield np.moveaxis(index, axis, -1).reshape(-1, size)
+
+
+def tally(
+    output: str,
+    kind: str,
+    part: str,
+    cells: Cells,
+    kept: Filter,
+    fields: Fields,
+    codes: Codes,
+    *,
+    told: Callable[[Ints], tuple[Ints, Ints, Mask]] | None = None,
+    base: int = 1,
+    width: int = 0,
+    quantities: Sequence[str] = (),
+    implied: bool = False,
+) -> Tally:
+    """Return a cross of groups within a filter, counted on records.
+
+    Parameters
+    ----------
+    output, kind, part
+        Names.
+    cells, kept
+        The groups, and the filter.
+    fields, codes
+        The columns and the records.
+    told
+        From counts to what a reader is told: least, largest, withheld or not. All are exact without it.
+    base, width, quantities, implied
+        See `Tally`.
+    """
+    steps, names = [], []
+    for (position, group), called in zip(cells.steps, cells.names, strict=True):
+        steps.append((position, np.where(kept.levels(position), group, -1).astype(np.int64)))
+        names.append(called)
+    used = set(cells.positions)
+    for columns, mask in kept.masks:
+        if len(columns) == 1 and columns[0] not in used:
+            steps.append((columns[0], np.where(mask, 0, -1).astype(np.int64)))
+            names.append(("",))
+    joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
+    whole = Cells(tuple(steps), tuple(names))
+    labels = _labels(whole, joint, fields, {p: codes[:, p] for p in range(len(fields))}, len(codes))
+    counts = np.bincount(labels[labels >= 0], minlength=whole.size).astype(np.int64)
+    lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if told is None else told(counts)
+    return Tally(
+        output,
+        kind,
+        part,
+        whole.steps,
+        whole.names,
+        joint,
+        labels,
+        counts,
+        _possible(whole, joint, fields),
+        lo,
+        hi,
+        withheld,
+        base,
+        width,
+        frozenset(quantities),
+        implied,
+    )
+
+
+def _labels(cells: Cells, joint: Joint, fields: Fields, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
+    labels = cells.of(grid, size)
+    for columns, mask in joint:
+        key = np.zeros(size, dtype=np.int64)
+        for column in columns:
+            key = key * len(fields.every[column].levels) + grid[column]
+        labels[~mask[key]] = -1
+    return labels
+
+
+def _possible(cells: Cells, joint: Joint, fields: Fields) -> Mask:
+    possible = np.ones(cells.shape, dtype=bool)
+    for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
+        present = np.isin(np.arange(width), group)
+        possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
+    columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
+    size = int(np.prod(fields.sizes(columns), dtype=object)) if joint else MOST_CELLS + 1
+    if size <= MOST_CELLS:  # else too many to look at: a cell may then count as possible that is not
+        labels = _labels(cells, joint, fields, fields.grid(columns), size)
+        possible &= np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
+    return possible.ravel()
+
+
+def _same_joint(one: Joint, other: Joint) -> bool:
+    return {(c, m.tobytes()) for c, m in one} == {(c, m.tobytes()) for c, m in other}
+
+
+def aligned(fine: Tally, coarse: Tally) -> tuple[Ints, Mask] | None:
+    """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones.
+
+    None where no coarse cell is. Definitions alone are compared, never records.
+    """
+    if not _same_joint(fine.joint, coarse.joint):
+        return None
+    groups = {p: (g, len(n)) for (p, g), n in zip(fine.steps, fine.names, strict=True)}
+    others = {p: (g, len(n)) for (p, g), n in zip(coarse.steps, coarse.names, strict=True)}
+    maps: dict[int, Ints] = {}
+    whole: dict[int, Mask] = {}
+    for position in {**groups, **others}:
+        some = groups.get(position) or others[position]
+        everything = (np.zeros(len(some[0]), dtype=np.int64), 1)
+        (of_fine, n_fine), (of_coarse, n_coarse) = groups.get(position, everything), others.get(position, everything)
+        pairs = np.zeros((n_fine + 1, n_coarse + 1), dtype=bool)  # the last row and column: in no group
+        pairs[of_fine, of_coarse] = True
+        single = pairs[:-1].sum(axis=1) == 1
+        maps[position] = np.where(single & pairs[:-1, :-1].any(axis=1), pairs[:-1].argmax(axis=1), -1)
+        # A coarse group is whole if all its levels are in fine groups, each of which lies in it entirely.
+        split = pairs[:-1][~single, :-1].any(axis=0) if (~single).any() else np.zeros(n_coarse, dtype=bool)
+        whole[position] = ~pairs[-1, :-1] & ~split & pairs[:, :-1].any(axis=0)
+    good = np.ones(1, dtype=bool)
+    for position, _ in coarse.steps:
+        good = (good[:, None] & whole[position][None, :]).ravel()
+    for position in groups:
+        if position not in others:
+            good = good & whole[position][0]
+    if not good.any():
+        return None
+    place, inside = np.zeros(1, dtype=np.int64), np.ones(1, dtype=bool)
+    strides = dict(zip((p for p, _ in coarse.steps), _strides(coarse.shape), strict=True))
+    for position, _ in fine.steps:
+        of = maps[position]
+        place = (place[:, None] + np.maximum(of, 0)[None, :] * strides.get(position, 0)).ravel()
+        inside = (inside[:, None] & (of >= 0)[None, :]).ravel()
+    for position in others:
+        if position not in groups and maps[position][0] < 0:
+            inside = np.zeros_like(inside)
+        elif position not in groups:
+            place = place + maps[position][0] * strides[position]
+    return np.where(inside, place, -1), good
+
+
+def _strides(shape: tuple[int, ...]) -> list[int]:
+    return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
+
+
+def defined_within(inner: Tally, cells: Sequence[int] | Ints, outer: Tally, union: Mask) -> bool:
+    """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
+    held = {(columns, mask.tobytes()) for columns, mask in inner.joint}
+    if any((columns, mask.tobytes()) not in held for columns, mask in outer.joint):
+        return False
+    outside = ~union & (outer.counts > 0)
+    for cell in cells:
+        levels = inner.levels(int(cell))
+        touched = []
+        for position, group in outer.steps:
+            of = np.unique(group[levels[position]] if position in levels else group)
+            if of[0] < 0:
+                return False
+            touched.append(of)
+        reached = (
+            np.ravel_multi_index(np.ix_(*touched), outer.shape).ravel() if touched else np.zeros(1, dtype=np.int64)
+        )
+        if outside[reached].any():
+            return False
+    return True

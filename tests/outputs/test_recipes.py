@@ -1,0 +1,293 @@
+"""Recipes: what is left of an output without its numbers, what is read off them, and the message for every way to get it wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch._base.errors import FileError, InputError, UnknownNameError
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.precision import count_interval, printed
+from chaffinch.outputs.printing import Printer, digits_in, rounded, style_of
+from chaffinch.outputs.recipes import named_columns, read_recipes, recipes_of
+
+HEAD = {"format": "chaffinch-outputs", "version": 1}
+FIELDS = Fields((Field("sex", ("f", "m")), Field("area", ("n", "e", "s")), Field("age", tuple(range(5)))))
+COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "area", "levels": ["n", "e", "s"]}, {"name": "age", "from": 0, "to": 4}]  # fmt: skip
+CODES = np.array([[0, 0, 1], [1, 1, 2], [0, 2, 3], [1, 0, 4], [0, 0, 0], [0, 1, 2]], dtype=np.int32)
+
+
+def one(**entry: Any) -> dict[str, Any]:
+    """The recipe of an entry, without its name."""
+    made = recipes_of([{"name": "it", **entry}], FIELDS)
+    found = dict(made.every[0].entry)
+    assert found.pop("name") == "it"
+    return found
+
+
+def test_numbers_go_and_rules_stay() -> None:
+    rules = {
+        "kind": "table",
+        "by": ["sex", "area"],
+        "where": "age > 0",
+        "base": 5,
+        "rounding": "random",
+        "comment": "c",
+    }
+    assert one(**rules, counts=[[5, 10, 0], [15, 0, 5]], n=35) == {**rules, "n": True}
+    assert one(**rules, n=True) == {**rules, "n": True}
+    assert one(**rules, n=False) == rules
+    assert one(kind="table", by=["sex"], percentages="rows", values=["33.3", "66.7"], totals=[1, "<5"]) == {
+        "kind": "table", "by": ["sex"], "percentages": "rows", "totals": True, "bands": ["<5"], "threshold": 5, "digits": {"values": "0.0"},
+    }  # fmt: skip
+    assert one(kind="histogram", of="age", edges=[0, 2, 4]) == {"kind": "histogram", "of": "age", "edges": [0, 2, 4]}
+
+
+def test_what_is_withheld_is_read_off_counts() -> None:
+    table = {"kind": "table", "by": ["area"]}
+    assert one(**table, counts=["<10", 20, 30]) == {**table, "bands": ["<10"], "threshold": 10}
+    assert one(**table, counts=["<=4", "5-9", ">=10"]) == {**table, "bands": ["<=4", "5-9", ">=10"], "threshold": 5}
+    assert one(**table, counts=["x", None, 30], threshold=10) == {**table, "threshold": 10}
+    assert one(**table, cells={"n": "?", "e": 20}) == {**table, "withheld": ["n"]}
+    assert one(**table, counts=["12", 20, 30]) == table  # a count in quotes
+    tree = {"kind": "tree", "label": "sex", "leaves": [{"where": "age < 2", "counts": {"f": "<10"}}, {"where": "age >= 2", "n": 0}]}  # fmt: skip
+    found = one(**tree)
+    assert found["leaves"] == [{"where": "age < 2", "counts": True}, {"where": "age >= 2", "n": True}]
+    assert (found["bands"], found["threshold"]) == (["<10"], 10)
+    assert one(kind="tree", leaves=[{"where": "age < 2"}])["leaves"] == [{"where": "age < 2", "n": True}]
+
+
+def test_what_else_was_published_is_read_off_regressions() -> None:
+    entry = {
+        "kind": "logit", "formula": "sex ~ area + age", "success": "m", "decimals": 3,
+        "coefficients": {"const": 0.1, "area[T.e]": "0.1000", "area[T.s]": "3.241e+04", "age": 1.0},
+        "standard_errors": {"area[ T.e]": "0.10", "const": "0.20"}, "loglik": "-12.3",
+    }  # fmt: skip
+    assert one(**entry) == {
+        "kind": "logit", "formula": "sex ~ area + age", "success": "m", "decimals": 3,
+        "standard_errors": ["Intercept", "area[T.e]"], "loglik": True,
+        "digits": {"coefficients": {"area[T.e]": "0.0000", "area[T.s]": "0.000e+00"}, "loglik": "0.0", "standard_errors": "0.00"},
+    }  # fmt: skip
+    bare = {"kind": "logit", "formula": "sex ~ age", "success": "m", "standard_errors": True, "loglik": True, "n": True}
+    assert one(**bare, digits={"loglik": 2}) == {**bare, "digits": {"loglik": 2}}
+    assert one(**{**bare, "standard_errors": ["age"]})["standard_errors"] == ["age"]
+    assert one(**{**bare, "standard_errors": {"const": 0.1, "age": 0.2}})["standard_errors"] is True
+
+
+def test_digits_and_withheld_of_other_kinds() -> None:
+    by = {"kind": "mean", "of": "age", "by": ["area"]}
+    assert one(**by, values={"n": "1.0", "e": "2.50"}) == {
+        **by,
+        "digits": {"values": {"n": "0.0", "e": "0.00"}},
+        "withheld": ["s"],
+    }
+    assert one(**by, values=["1.0", "x", "2.0"], threshold=3) == {**by, "threshold": 3, "digits": {"values": "0.0"}}
+    quantiles = {"kind": "quantiles", "of": "age", "by": ["sex"], "at": [0.25, 0.75]}
+    for values in ([["1.0", "2.0"], ["x", "3.0"]], {"f": ["1.0", "2.0"], " m": ["x", "3.0"]}):
+        assert one(**quantiles, values=values) == {**quantiles, "digits": {"values": "0.0"}, "withheld": ["m at 0.25"]}
+    assert one(**quantiles, values={"f": [1, 2]})["withheld"] == ["m at 0.25", "m at 0.75"]
+    km = {"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [1, 2], "by": ["area"]}
+    assert one(**km, survival=[["1.0", "x"]] * 3) == {
+        **km, "survival": True, "digits": {"survival": "0.0"}, "withheld": ["n survival at 2", "e survival at 2", "s survival at 2"],
+    }  # fmt: skip
+    three = Fields((*FIELDS, Field("income", (0, 1)), Field("height", (0, 1))))
+    matrix = [[1, "0.5", "x"], ["0.5", 1, "x"], ["x", "0.1", 1]]
+    made = recipes_of([{"kind": "correlation", "of": ["age", "income", "height"], "values": matrix}], three)
+    assert made.every[0].entry["withheld"] == ["age|height"]
+    assert made.every[0].name == "correlation 1"
+
+
+def test_published_is_kept_whole_or_not_at_all() -> None:
+    table = {"name": "it", "kind": "table", "by": ["sex"]}
+    mean = {"name": "it", "kind": "mean", "of": "age", "by": ["sex"], "values": [1, "x"], "threshold": 5}
+    assert recipes_of([{**table, "counts": [1, 2]}], FIELDS).every[0].published == {**table, "counts": [1, 2]}
+    assert recipes_of([table], FIELDS).every[0].published is None
+    assert recipes_of([{**table, "counts": [1, 2], "n": True}], FIELDS).every[0].published is None
+    published = recipes_of([mean], FIELDS).every[0].published
+    assert published == {key: value for key, value in mean.items() if key != "threshold"}  # as a specification reads it
+    made = recipes_of([mean, {**table, "name": "bare"}], FIELDS)
+    assert [output.name for output in made.only(["it"]).published(rows=6).outputs] == ["it"]
+    with pytest.raises(InputError, match="'bare' has no numbers"):
+        made.published(rows=6)
+    assert "x" not in repr(made.every[0])
+
+
+def test_sets_of_recipes() -> None:
+    made = recipes_of([{"kind": "table", "by": ["sex"]}, {"kind": "mean", "of": "age"}], FIELDS)
+    assert made.names == ("table 1", "mean 2")
+    assert made.without("table 1").names == ("mean 2",)
+    assert made.only(["mean 2", "table 1"]).names == ("mean 2", "table 1")
+    spec = made.spec(CODES, only=["mean 2"])
+    assert (spec.rows, [output.name for output in spec.outputs]) == (6, ["mean 2"])
+    with pytest.raises(UnknownNameError, match="Did you mean 'table 1'"):
+        made.without("table 2")
+    more = recipes_of(
+        [{"name": "more", "kind": "table", "by": ["b", "sex"]}], Fields((Field("b", (0, 1)), FIELDS["sex"]))
+    )
+    both = made.including(more)
+    assert both.fields.names == ("sex", "area", "age", "b")
+    assert both.names == ("table 1", "mean 2", "more")
+    with pytest.raises(InputError, match="Two are called 'table 1'"):
+        made.including(made)
+    other = recipes_of([{"name": "more", "kind": "table", "by": ["sex"]}], Fields((Field("sex", ("m", "f")),)))
+    with pytest.raises(InputError, match="Column 'sex' has other levels"):
+        made.including(other)
+
+
+def test_files(tmp_path: Path) -> None:
+    file = tmp_path / "outputs.toml"
+    file.write_text(
+        'format = "chaffinch-outputs"\nversion = 1\n[[outputs]]\nname = "r"\nkind = "logit"\nformula = "sex ~ age"\n'
+        'success = "m"\nn = true\nloglik = true\nstandard_errors = ["age"]\ndecimals = 2\n',
+        encoding="utf-8",
+    )
+    with pytest.raises(InputError, match="has no columns"):
+        read_recipes(file)
+    made = read_recipes(file, fields=FIELDS)
+    found = made.entries(CODES)[0]
+    assert set(found) == {
+        "name",
+        "kind",
+        "formula",
+        "success",
+        "n",
+        "loglik",
+        "standard_errors",
+        "decimals",
+        "coefficients",
+    }
+    assert found["n"] == 6
+    (tmp_path / "outputs.json").write_text(
+        json.dumps({**HEAD, "columns": COLUMNS, "outputs": [found]}), encoding="utf-8"
+    )
+    again = read_recipes(tmp_path / "outputs.json")
+    assert dict(again.every[0].entry) == dict(made.every[0].entry)
+    assert again.every[0].published == found
+    assert again.fields == FIELDS
+    (tmp_path / "bad.toml").write_text("a = ", encoding="utf-8")
+    with pytest.raises(InputError, match="is not valid TOML"):
+        read_recipes(tmp_path / "bad.toml")
+    (tmp_path / "bad.json").write_text('{"a": NaN}', encoding="utf-8")
+    with pytest.raises(InputError, match="is not valid JSON"):
+        read_recipes(tmp_path / "bad.json")
+    (tmp_path / "latin.toml").write_bytes(b"\xe9")
+    with pytest.raises(FileError, match="not UTF-8"):
+        read_recipes(tmp_path / "latin.toml")
+    with pytest.raises(FileError, match="No such file"):
+        read_recipes(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({"kind": "tabel", "by": ["sex"]}, "Unknown kind 'tabel'. Did you mean 'table'"),
+        ({"by": ["sex"]}, "'kind' is missing"),
+        ({"kind": "table", "by": ["sexx"]}, "Unknown column 'sexx'. Did you mean 'sex'"),
+        ({"kind": "table", "by": ["sex"], "wher": "age > 1"}, "Unknown key 'wher'. Did you mean 'where'"),
+        ({"kind": "table", "by": ["sex"], "where": "agee > 1"}, "Unknown column 'agee'"),
+        ({"kind": "table", "by": ["sex"], "bands": "<10"}, "bands must be a list of words"),
+        ({"kind": "table", "by": ["sex"], "bands": ["few"]}, "a band must be a whole number"),
+        ({"kind": "table", "by": ["sex"], "counts": [1]}, "must have 2 entries"),
+        ({"kind": "mean", "of": "sex"}, "has words as levels"),
+        ({"kind": "mean", "of": "age", "threshold": 0}, "threshold must be a whole number"),
+        ({"kind": "mean", "of": "age", "digits": 2}, "digits must be given by key"),
+        ({"kind": "mean", "of": "age", "digits": {"loglik": 2}}, "Unknown key 'loglik'"),
+        ({"kind": "mean", "of": "age", "digits": {"values": "0,00"}}, "or an example such as"),
+        ({"kind": "quantiles", "of": "age"}, "must say which quantiles"),
+        ({"kind": "correlation", "of": ["age", "sex"]}, "has words as levels"),
+        ({"kind": "histogram", "of": "age", "edges": [2, 1]}, "edges of a histogram must rise"),
+        ({"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [1]}, "at_risk = true"),
+        ({"kind": "kaplan-meier", "time": "age", "event": "sex", "times": [2, 1], "events": True}, "times must rise"),
+        (
+            {"kind": "tree", "label": "sex", "leaves": [{"where": "age < 1", "counts": True, "n": True}]},
+            "must have counts",
+        ),
+        ({"kind": "tree", "leaves": [{"where": "age < 1", "counts": True}]}, "must have counts"),
+        ({"kind": "logit", "formula": "sex ~ age"}, "say which of them counts as 1"),
+        ({"kind": "logit", "formula": "sex ~ agee", "success": "m"}, "Unknown column 'agee'"),
+        ({"kind": "ols", "formula": "age ~ sex", "standard_errors": ["sex"]}, "Unknown standard error 'sex'"),
+        ({"kind": "multinomial", "formula": "area ~ age", "standard_errors": True}, "not supported"),
+        (
+            {"kind": "gamma", "formula": "age ~ sex", "where": "age > 0", "standard_errors": True},
+            "needs the dispersion",
+        ),
+        ({"kind": "gamma", "formula": "age ~ sex", "where": "age > 0", "dispersion": True}, "it needs n"),
+        ({"kind": "gamma", "formula": "age ~ sex"}, "must be above 0"),
+    ],
+)
+def test_what_is_wrong_is_said_on_reading(entry: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        recipes_of([{"name": "it", **entry}], FIELDS)
+    assert message in str(caught.value)
+    assert "'it'" in str(caught.value)
+
+
+def test_columns_that_outputs_speak_of() -> None:
+    known = ["a b", "age", "area", "died", "sex", "time", "unused", "when"]
+    entries: list[dict[str, Any]] = [
+        {"kind": "ols", "formula": "np.log(age) ~ Q('a b')", "where": "`area` == 'sex2'"},
+        {"kind": "kaplan-meier", "time": "time", "event": "died"},
+        {"kind": "tree", "label": "sex", "leaves": [{"where": "when > 1"}]},
+    ]
+    assert named_columns(entries, known) == ("a b", "age", "area", "died", "sex", "time", "when")
+    assert named_columns([{"kind": "table", "by": ["sex"]}], known) == ("sex",)
+
+
+# --- printing --------------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(-1e9, 1e9), st.sampled_from(["0", "0.00", "0.0000", "0e+00", "0.000e+00", 0, 3]))
+@settings(deadline=None)
+def test_printed_numbers_hold_what_they_print(value: float, style: str | int) -> None:
+    text = rounded(value, style, None)
+    low, high = printed(text)
+    assert low - 1e-7 * max(1, abs(value)) <= value <= high + 1e-7 * max(1, abs(value))
+    assert rounded(float(text), style_of(text), None) in (
+        text,
+        str(text).replace("-", "", 1),
+    )  # the same digits, but for -0
+
+
+@given(
+    st.integers(0, 200),
+    st.sampled_from([None, 5, 10]),
+    st.booleans(),
+    st.sampled_from([1, 3, 5, 10]),
+    st.sampled_from(["nearest", "down", "up", "random"]),
+    st.sampled_from([[], ["<7"], ["3-9", ">=50"]]),
+)
+@settings(deadline=None)
+def test_printed_counts_hold_what_they_print(
+    count: int, threshold: int | None, zeros: bool, base: int, rounding: Any, bands: list[str]
+) -> None:
+    rules = {"name": "t", "threshold": threshold, "suppressed_zeros": zeros, "base": base, "rounding": rounding, "bands": bands}  # fmt: skip
+    cell = Printer(rules).counts([count], ["c"])[0]
+    low, high = count_interval(
+        cell, most=200, threshold=threshold, suppressed_zeros=zeros, base=base, rounding=rounding
+    )
+    assert low <= count <= high
+    if threshold is not None and (0 if zeros else 1) <= count < threshold:
+        assert isinstance(cell, str)
+
+
+def test_random_rounding_has_no_bias_and_repeats() -> None:
+    """1 of base 5 goes up with chance 1/5: 20,000 draws, sd 57, so 4,000 -+ 300 fails once in 10 million."""
+    rules = {"name": "t", "base": 5, "rounding": "random"}
+    cells = Printer(rules).counts([1] * 20_000, [""] * 20_000)
+    assert abs(cells.count(5) - 4000) < 300
+    assert set(cells) == {0, 5}
+    assert Printer(rules).counts([1] * 50, [""] * 50) == cells[:50]
+    assert Printer({**rules, "name": "u"}).counts([1] * 50, [""] * 50) != cells[:50]
+
+
+def test_digits_of_withheld_numbers_do_not_count() -> None:
+    assert digits_in(["x", None, "1.5"], ["a", "b", "c"]) == "0.0"
+    assert digits_in(["<10"], ["a"]) is None
+    assert style_of("nan") is None
+    assert rounded(-0.001, None, 2) == 0.0
