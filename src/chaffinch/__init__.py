@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from .measure.risk.membership import MembershipStudy, ShadowPlan, study_membership
     from .measure.risk.singling_out import SinglingOut, study_singling_out
     from .measure.utility import UtilityStudy, study_utility
+    from .outputs.check import Checked, check
     from .outputs.evolve import Evolved, evolve
+    from .outputs.recipes import Recipes, read_recipes
+    from .outputs.rules import Policy, read_policy
     from .outputs.spec import Spec, read_spec
     from .privacy.opening import prepare
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
@@ -53,7 +56,10 @@ _HOMES = {
     "measure.risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "measure.risk.singling_out": ("SinglingOut", "study_singling_out"),
     "measure.utility": ("UtilityStudy", "study_utility"),
+    "outputs.check": ("Checked", "check"),
     "outputs.evolve": ("Evolved", "evolve"),
+    "outputs.recipes": ("Recipes", "read_recipes"),
+    "outputs.rules": ("Policy", "read_policy"),
     "outputs.spec": ("Spec", "read_spec"),
     "privacy.opening": ("prepare",),
     "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
@@ -65,6 +71,7 @@ __all__ = [
     "BayesNet",
     "BudgetError",
     "ChaffinchError",
+    "Checked",
     "ClosedError",
     "Column",
     "Counter",
@@ -81,8 +88,10 @@ __all__ = [
     "MissingExtraError",
     "Network",
     "Note",
+    "Policy",
     "PrivBayes",
     "PrivacyError",
+    "Recipes",
     "RiskStudy",
     "Scan",
     "Schema",
@@ -97,11 +106,14 @@ __all__ = [
     "UtilityStudy",
     "__version__",
     "audit_claim",
+    "check",
     "describe",
     "evolve",
     "load",
     "prepare",
     "read",
+    "read_policy",
+    "read_recipes",
     "read_schema",
     "read_spec",
     "scan",

@@ -16,6 +16,7 @@ from .. import __version__
 from .._base.errors import ChaffinchError
 from .attack import attack
 from .audit import audit
+from .check import check
 from .compare import compare
 from .describe import describe
 from .evolve import evolve
@@ -54,6 +55,7 @@ for command in (
     ledger,
     audit,
     evolve,
+    check,
 ):
     app.command()(command)
 app.add_typer(tree)

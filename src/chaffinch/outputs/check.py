@@ -6,6 +6,7 @@ attack the fold's people and people held out. Elliot, Little and Allmendinger (P
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -127,8 +128,9 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether no excess was found, every output was reached and consistent, and no rule failed."""
-        return self.verdict.word == "no excess found" and self.rules.worst != "fail"
+        """Whether the risk could be measured, no excess was found, every output was reached and consistent, and no rule failed."""
+        measured = math.isfinite(self.verdict.detectable)
+        return measured and self.verdict.word == "no excess found" and self.rules.worst != "fail"
 
     def __repr__(self) -> str:
         return f"Checked({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"

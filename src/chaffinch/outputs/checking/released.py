@@ -155,5 +155,5 @@ def recorded(
 
 
 def write_released(path: str | os.PathLike[str], released: Released) -> None:
-    """Write the file, all of it or nothing."""
-    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    """Write the file, all of it or nothing, for its owner alone: it lists the levels of columns, which may come from the data."""
+    write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n", mode=0o600)

@@ -97,7 +97,7 @@ def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Seq
         )
     if reached < 1.0:
         sentences.append(
-            f"Only {reached:.0%} of the datasets reproduce every output within its precision: what was measured is a lower bound. "
+            f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
             "Give the search more seconds."
         )
     return Verdict(word, detectable, tuple(sentences))

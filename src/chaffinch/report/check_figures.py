@@ -1,0 +1,270 @@
+"""Pictures of a check: attribution between its references, marginal risk as outputs are added or left out, and by error and size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .curves import Curve, Point, curves, frame
+from .figures import Axis, cut
+from .plots import Dot, dots
+from .sections import Block, Cell, Figure, Paragraph, Row, Table
+from .words import NONE, fixed, is_number, number, shown, signed
+
+__all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
+
+Data = Mapping[str, Any]
+CONVENTIONS = {"p1": "matched rows", "p1_zero": "all rows"}
+"""What the two ways of counting TCAP are called on a page."""
+SIDES = {"original": "people in the data", "holdout": "people held out", "prior": "without the outputs"}
+MOST_STEPS = 40
+
+
+def estimate(one: Any, *, plus: bool = False) -> Cell:
+    """Return a number with its interval below it."""
+    if not isinstance(one, Mapping) or not is_number(one.get("value")):
+        return Cell(NONE)
+    value = signed(one["value"]) if plus else fixed(one["value"])
+    ends = one.get("low"), one.get("high")
+    return Cell(value, f"{fixed(ends[0])} to {fixed(ends[1])}" if all(map(is_number, ends)) else "")
+
+
+def counted(measure: Data) -> str:
+    """Return what the convention of a measure is called."""
+    convention = str(measure["convention"])
+    return CONVENTIONS.get(convention, convention)
+
+
+def _which(measure: Data) -> str:
+    return f"{shown(measure['sensitive'], 20)}, {counted(measure)}"
+
+
+def _dot(series: str, one: Any) -> list[Dot]:
+    if not isinstance(one, Mapping) or not is_number(one.get("value")):
+        return []
+    known = is_number(one.get("low")) and is_number(one.get("high"))
+    return [Dot(series, one["value"], one["low"] if known else None, one["high"] if known else None)]
+
+
+def sides(measures: Sequence[Data], level: Any) -> Figure:
+    """Return TCAP against people in the data and people held out, and that of datasets which know no output, with intervals."""
+    rows = [(_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, m[side])]) for m in measures]
+    caption = "How often the datasets are right about people (TCAP)"
+    said = "; ".join(f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in found) for name, found in rows)
+    plot = dots(
+        "tcap", caption, said, rows, list(SIDES.values()), label=f"TCAP; bars: {_percent(level)} interval", low=0.0
+    )
+    head = ("Sensitive attribute", "Counted", *(name.capitalize() for name in SIDES.values()), "Beyond the start")
+    table = Table(
+        caption, head,
+        tuple(
+            (
+                shown(m["sensitive"], 40), counted(m), *(estimate(m[side]) for side in SIDES),
+                estimate(m["beyond_prior"], plus=True),
+            )
+            for m in measures
+        ),
+        numbers=frozenset({2, 3, 4, 5}),
+    )  # fmt: skip
+    note = (
+        "Mean over key sets, datasets and folds. Without the outputs: datasets drawn as the search starts, which know no output. Beyond the "
+        "start: what the outputs tell at all, about anyone; most of it is what they were published for."
+    )
+    return Figure("tcap-figure", caption, (plot,), table, note, open=True)
+
+
+def marginal(measures: Sequence[Data], level: Any) -> Figure:
+    """Return the marginal risk of each attribute with its simultaneous interval and what could have been found."""
+    caption = "Marginal risk: people in the data less people held out"
+    rows = [(_which(m), _dot("marginal risk", m["marginal"])) for m in measures]
+    said = "; ".join(f"{name} {number(d.value)}" for name, found in rows for d in found)
+    plot = dots(
+        "marginal",
+        caption,
+        said,
+        rows,
+        ["marginal risk"],
+        label=f"difference in TCAP; bars: {_percent(level)} interval, all together",
+        line=0.0,
+    )
+    head = ("Sensitive attribute", "Counted", "Marginal risk", "Detectable", "")
+    table = Table(
+        caption, head,
+        tuple(
+            (
+                shown(m["sensitive"], 40), counted(m), estimate(m["marginal"], plus=True), fixed(m["detectable"]),
+                Cell("", word="excess found" if m["excess"] else "no excess found" if is_number(m["marginal"]["value"]) else "not known"),
+            )
+            for m in measures
+        ),
+        numbers=frozenset({2, 3}),
+    )  # fmt: skip
+    note = (
+        "An interval above 0 is an excess. Detectable: the smallest marginal risk that would have been found with a chance of 80 %; "
+        "what is smaller may be there all the same."
+    )
+    return Figure("marginal-figure", caption, (plot,), table, note, open=True)
+
+
+def cumulative(stages: Sequence[Data], level: Any) -> Figure | None:
+    """Return the marginal risk as outputs are added one by one; None where there is but one step."""
+    steps = list(stages)[:MOST_STEPS]
+    if len(steps) < 2:
+        return None
+    caption = "Marginal risk as outputs are added"
+    pictures = []
+    for k, sensitive in enumerate(dict.fromkeys(m["sensitive"] for m in steps[0]["measures"])):
+        lines = []
+        for i, (convention, words) in enumerate(CONVENTIONS.items()):
+            points = []
+            for place, stage in enumerate(steps, 1):
+                one = _measure(stage, sensitive, convention)
+                if one is not None and is_number(one["value"]):
+                    points.append(Point(place, one["value"], one["low"], one["high"]))
+            lines.append(Curve(words, tuple(points), look=i, shift=-4.0 + 8.0 * i))
+        pictures.append(
+            _steps(
+                f"cumulative-{k}",
+                f"{caption}: {shown(sensitive, 40)}",
+                lines,
+                len(steps),
+                cut(f"marginal risk, {shown(sensitive, 40)}", 230.0, 11.0),
+            )
+        )
+    rows: list[Row] = []
+    for place, stage in enumerate(steps, 1):
+        added = {(one["sensitive"], one["convention"]): one for one in stage.get("added") or ()}
+        for m in stage["measures"]:
+            rows.append(
+                (
+                    f"{place}: {shown(stage['name'])}", shown(m["sensitive"], 40), counted(m),
+                    estimate(m["marginal"], plus=True), estimate(added.get((m["sensitive"], m["convention"])), plus=True),
+                )
+            )  # fmt: skip
+    head = ("Output added", "Sensitive attribute", "Counted", "Marginal risk of all so far", "Added by this one")
+    table = Table(caption, head, tuple(rows), numbers=frozenset({3, 4}))
+    names = "; ".join(f"{place}: {shown(stage['name'], 40)}" for place, stage in enumerate(steps, 1))
+    note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
+    if len(stages) > len(steps):
+        note += f" {len(stages) - len(steps)} more steps are in the JSON."
+    return Figure("cumulative-figure", caption, tuple(pictures), table, note)
+
+
+def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: str) -> Any:
+    size = (560.0, 320.0)
+    (left, right), (bottom, top) = frame(size)
+    across = Axis(0.5, count + 0.5, left, right)
+    across.low, across.high = 0.5, count + 0.5
+    every = max(1, -(-count // 12))
+    across.ticks = [float(place) for place in range(1, count + 1, every)]
+    ends = [v for line in lines for p in line.points for v in (p.y, p.low, p.high) if v is not None]
+    up = Axis(min([0.0, *ends]), max([0.0, *ends]) or 0.01, bottom, top)
+    desc = "; ".join(f"{line.name}: " + ", ".join(number(p.y) for p in line.points) for line in lines)
+    return curves(
+        key,
+        title,
+        desc,
+        lines,
+        across=across,
+        up=up,
+        labels=("outputs so far", up_label),
+        level=("no difference", 0.0),
+        size=size,
+    )
+
+
+def _measure(stage: Data, sensitive: str, convention: str) -> Any:
+    for m in stage["measures"]:
+        if m["sensitive"] == sensitive and m["convention"] == convention:
+            return m["marginal"]
+    return None
+
+
+def without(stages: Sequence[Data], whole: Data) -> tuple[Block, ...]:
+    """Return the marginal risk with each output left out, beside that of all."""
+    if not stages:
+        return ()
+    rows: list[Row] = []
+    for m in whole["measures"]:
+        which = shown(m["sensitive"], 40), counted(m)
+        rows.append(("all outputs", *which, estimate(m["marginal"], plus=True)))
+        for stage in stages:
+            one = _measure(stage, m["sensitive"], m["convention"])
+            rows.append((shown(stage["name"]), *which, estimate(one, plus=True)))
+    head = ("Outputs", "Sensitive attribute", "Counted", "Marginal risk")
+    table = Table("Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3}))
+    return (
+        Paragraph(
+            "Which output did it? The one without which the marginal risk falls. Where none falls, several tell the same."
+        ),
+        table,
+    )
+
+
+def sizes(some: Sequence[Data]) -> tuple[Block, ...]:
+    """Return the marginal risk by the size of the data behind the outputs."""
+    head = ("Sensitive attribute", "Counted", "Folds of folds", "Folds", "All the data, extrapolated")
+    rows: tuple[Row, ...] = tuple(
+        (
+            shown(one["sensitive"], 40), counted(one),
+            *(estimate(one[part], plus=True) for part in ("folds_of_folds", "folds", "whole")),
+        )
+        for one in some
+    )  # fmt: skip
+    words = (
+        "Outputs of a fold are not those of all the data. Folds of folds say how marginal risk changes as the data behind the outputs are halved; the last "
+        "column continues that line over the logarithm of size. It is an extrapolation from two sizes, not a measurement."
+    )
+    return Paragraph(words), Table("Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4}))
+
+
+def error_lines(some: Sequence[Data]) -> Figure:
+    """Return attribution against the error of the outputs, with the straight line through it (P1, figure 3)."""
+    caption = "Attribution against the error of the outputs, as in P1's figure 3"
+    pictures: list[Any] = []
+    rows: list[Row] = []
+    for k, one in enumerate(some):
+        points = [p for p in one["points"] if all(map(is_number, p[:2]))]
+        title = f"TCAP against error: {_which(one)}"
+        intercept, slope = one["intercept"]["value"], one["slope"]["value"]
+        rows.append(
+            (
+                shown(one["sensitive"], 40),
+                counted(one),
+                estimate(one["intercept"]),
+                estimate(one["slope"], plus=True),
+                fixed(one["r_squared"]),
+            )
+        )
+        if not points:
+            continue
+        (left, right), (bottom, top) = frame()
+        most = max(p[0] for p in points) or 1.0
+        lines = [Curve("people in the data", tuple(Point(p[0], p[1]) for p in points), joined=False, look=0)]
+        held = tuple(Point(p[0], p[2]) for p in points if is_number(p[2]))
+        lines += [Curve("people held out", held, joined=False, look=1)] if held else []
+        if is_number(intercept) and is_number(slope):
+            ends = tuple(Point(x, intercept + slope * x) for x in (0.0, most))
+            lines.append(Curve("straight line, people in the data", ends, marks=False, look=0))
+        heights = [p.y for line in lines for p in line.points]
+        across, up = Axis(0.0, most, left, right), Axis(min([0.0, *heights]), max(heights) or 1.0, bottom, top)
+        desc = f"{len(points)} datasets; the line is {number(intercept)} at no error, its slope {number(slope)}."
+        pictures.append(
+            curves(
+                f"errors-{k}",
+                title,
+                desc,
+                lines,
+                across=across,
+                up=up,
+                labels=("mean absolute error of the outputs", cut(f"TCAP, {_which(one)}", 270.0, 11.0)),
+            )
+        )
+    head = ("Sensitive attribute", "Counted", "TCAP at no error", "Slope", "R squared")
+    table = Table(caption, head, tuple(rows), numbers=frozenset({2, 3, 4}))
+    note = "Each dot is a dataset whose search was stopped on the way. A falling line: the closer to the outputs, the more is given away."
+    return Figure("errors-figure", caption, tuple(pictures), table, note, open=True)
+
+
+def _percent(level: Any) -> str:
+    return f"{100 * level:g} %" if is_number(level) else "95 %"

@@ -1,0 +1,255 @@
+"""chaffinch check: a verdict with its exit code, what may leave and what may not, released outputs, ACRO folders, bad input."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+CMC = ROOT / "examples" / "data" / "cmc.csv"
+ACRO = ROOT / "tests" / "data" / "acro" / "cmc"
+
+HEAD = """
+format = "chaffinch-outputs"
+version = 1
+"""
+TABLE = """
+[[outputs]]
+name = "media by living"
+kind = "table"
+by = ["standard_of_living", "media_exposure"]
+threshold = 10
+"""
+MEAN = """
+[[outputs]]
+name = "children by living"
+kind = "mean"
+of = "num_children"
+by = ["standard_of_living"]
+decimals = 2
+"""
+QUICK = ("--syntheses", 3, "--whole-runs", 0, "--no-cumulative", "--threads", 1, "--seed", 1)
+ASK = ("--data", CMC, "--keys", "standard_of_living", "--sensitive", "media_exposure")
+
+
+@pytest.fixture
+def run(run_here):
+    """Run `chaffinch check ...` in this process."""
+    return lambda *arguments: run_here("check", *arguments)
+
+
+@pytest.fixture
+def spec(tmp_path):
+    def write(*parts):
+        path = tmp_path / "wanted.toml"
+        path.write_text("".join(parts))
+        return path
+
+    return write
+
+
+def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
+    told, page, inside, known = (tmp_path / name for name in ("c.json", "c.html", "c.inside.json", "released.json"))
+    ask = (spec(HEAD, MEAN), "--data", CMC, "--keys", "standard_of_living", "--sensitive", "num_children", *QUICK)
+    done = run(*ask, "--json", told, "--html", page, "--inside", inside, "--released", known, "--record")
+    left = json.loads(told.read_text())
+    assert done.code == (0 if left["passed"] else 1), done.err
+    assert left["format"] == "chaffinch-check"
+    assert done.out.splitlines()[0] == left["verdict"]["text"]
+    assert not {"version", "results"} <= set(left)
+    assert left["outputs"][0]["statbarn"] == "LinearAggregations"
+    assert left["outputs"][0]["consistent"] is None
+    assert left["outputs"][0]["fit"]["reached"] == 1.0
+    assert {m["convention"] for m in left["all"]["measures"]} == {"p1", "p1_zero"}
+    assert left["records"] == 1470  # rounded
+    assert len(left["rules"]["policy_hash"]) == 64
+    # Inside: the cells behind rules and the classes, for the owner alone.
+    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
+    assert json.loads(inside.read_text())["confidential"] is True
+    assert "exposed" in json.loads(inside.read_text())
+    for text in (told.read_text(), page.read_text(), done.out):
+        assert "with_value" not in text
+        assert not re.search(r'"(?:people|where)":', text)
+    assert left["about"]["recorded"] == known.exists() == left["passed"]
+    # The same seed gives the same account, but for how the run went.
+    again = tmp_path / "again.json"
+    assert run(*ask, "--json", again, "--quiet").out == ""
+    same = json.loads(again.read_text())
+    assert {**same, "run": 0, "about": 0} == {**left, "run": 0, "about": 0}
+
+
+def test_recorded_outputs_count_the_next_time_and_keep_their_names(run, spec, tmp_path):
+    from chaffinch.outputs.checking.released import read_released
+
+    known = tmp_path / "released.json"
+    done = run(spec(HEAD, TABLE), *ASK, *QUICK, "--released", known, "--record")
+    assert done.code == 0, done.out + done.err
+    assert "recorded as released" in done.err
+    (entry,) = read_released(known).entries
+    # Every record is in some cell, and no cell is small enough to be withheld.
+    assert sum(sum(row) for row in entry["counts"]) == 1473
+    before = known.read_text()
+    told = tmp_path / "second.json"
+    done = run(spec(HEAD, MEAN), *ASK, *QUICK, "--released", known, "--record", "--json", told)
+    found = json.loads(told.read_text())
+    assert [(one["name"], one["released"]) for one in found["outputs"]] == [("media by living", True), ("children by living", False)]  # fmt: skip
+    assert (known.read_text() != before) == (done.code == 0)
+    again = run(spec(HEAD, TABLE), *ASK, *QUICK, "--released", known)
+    assert again.code == 2
+    assert "media by living" in again.err
+
+
+def test_a_failed_rule_ends_with_1_and_is_not_recorded(run, spec, tmp_path):
+    policy, known = tmp_path / "policy.toml", tmp_path / "released.json"
+    policy.write_text('format = "chaffinch-policy"\nversion = 1\nname = "strict"\nthreshold = 400\n')
+    done = run(spec(HEAD, TABLE.replace("threshold = 10\n", "")), *ASK, *QUICK, "--policy", policy, "--released", known, "--record")  # fmt: skip
+    assert done.code == 1, done.out + done.err
+    assert "- fail: threshold, 'media by living'" in done.out
+    assert "'strict'" in done.out
+    assert "only if they pass" in done.err
+    assert not known.exists()
+
+
+def test_published_numbers_that_are_not_those_of_the_data(run, spec):
+    wrong = TABLE.replace("threshold = 10", "counts = [[100, 29], [200, 29], [400, 31], [664, 20]]")
+    done = run(spec(HEAD, wrong), *ASK, *QUICK)
+    assert done.code == 1, done.out + done.err
+    assert done.out.startswith("outputs inconsistent")
+
+
+COLUMNS = """
+[[columns]]
+name = "standard_of_living"
+levels = [1, 2, 3]
+
+[[columns]]
+name = "media_exposure"
+levels = [0, 1]
+"""
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "message"),
+    [
+        ((HEAD, TABLE), ("--keys", "standard_of_livng"), "Did you mean 'standard_of_living'?"),
+        ((HEAD, TABLE), ("--keys", "wife_age"), "The key 'wife_age' is in no output"),
+        ((HEAD, TABLE), ("--sensitive", "wife_religion"), "The sensitive attribute 'wife_religion' is in no output"),
+        ((HEAD, TABLE.replace("media_exposure", "media")), (), "media"),
+        ((HEAD, COLUMNS, TABLE), (), "Column 'standard_of_living' of the data has values that are none of its levels"),
+        ((HEAD, COLUMNS.replace("media_exposure", "medium"), TABLE.replace("media_exposure", "medium")), ("--sensitive", "medium"), "medium"),
+        ((HEAD,), (), "no outputs"),
+        (("= nonsense",), (), "not valid TOML"),
+        ((HEAD, TABLE), ("--leave-one-out", "alway"), "Did you mean 'always'?"),
+        ((HEAD, TABLE), ("--engine", "incrementl"), "Did you mean 'incremental'?"),
+        ((HEAD, TABLE), ("--syntheses", "1"), "at least 2 syntheses"),
+        ((HEAD, TABLE), ("--holdout-share", "0.7"), "holdout share"),
+        ((HEAD, TABLE), ("--key-sizes", "a-b"), "--key-sizes takes"),
+        ((HEAD, TABLE), ("--record",), "--record needs --released"),
+        ((HEAD, TABLE), ("--released", "none.json"), "No such file"),
+        ((HEAD, TABLE), ("--policy", "none.toml"), "No such file"),
+        ((HEAD, TABLE), ("--recipes", "none.toml"), "--recipes is for an ACRO folder"),
+        ((HEAD, TABLE), ("--acro-write-back", "back"), "--acro-write-back is for an ACRO folder"),
+        ((HEAD, TABLE), ("--json", "wanted.toml"), "it is the input"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypatch, parts, options, message):
+    monkeypatch.chdir(tmp_path)
+    path = spec(*parts)
+    done = run(path, *ASK, *QUICK, "--html", tmp_path / "p.html", "--inside", tmp_path / "i.json", *options)
+    assert done.code == 2, done.out + done.err
+    assert message in done.err
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_recipe_that_a_fold_cannot_give_names_the_cell_unless_few_have_it(run, spec, tmp_path):
+    data = tmp_path / "few.csv"
+    rows = [f"{area},{home},{k % 7}" for k in range(40) for area in ("north", "south") for home in ("owned", "rented")]
+    data.write_text("area,home,rooms\n" + "\n".join([*rows, "islet,owned,3"]) + "\n")
+    mean = '[[outputs]]\nname = "rooms"\nkind = "mean"\nof = "rooms"\nby = ["area", "home"]\ndecimals = 1\n'
+    ask = ("--data", data, "--keys", "area", "--sensitive", "home", *QUICK)
+    done = run(spec(HEAD, mean), *ask)
+    assert done.code == 2, done.out + done.err
+    assert "'rooms' cannot be computed on the" in done.err
+    assert "islet" not in done.err
+    # A level that the file itself names may be named.
+    columns = '[[columns]]\nname = "area"\nlevels = ["north", "south", "islet"]\n[[columns]]\nname = "home"\nlevels = ["owned", "rented"]\n[[columns]]\nname = "rooms"\nfrom = 0\nto = 6\n'
+    done = run(spec(HEAD, columns, mean), *ask)
+    assert done.code == 2
+    assert "islet|" in done.err
+
+
+def acro_of(folder, *uids):
+    """A copy of an ACRO folder with a few of its results."""
+    shutil.copytree(ACRO, folder)
+    results = json.loads((folder / "results.json").read_text())
+    raw = json.dumps({**results, "results": {uid: results["results"][uid] for uid in uids}})
+    (folder / "results.json").write_text(raw)
+    (folder / "checksums" / "results.json.txt").write_text(hashlib.sha256(raw.encode()).hexdigest())
+    return folder
+
+
+def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
+    folder, back, told = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json"
+    before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    from chaffinch.outputs.acro.read import read_acro
+
+    columns = read_acro(folder)["counts"].independent[:2]
+    done = run(
+        folder,
+        "--data",
+        CMC,
+        "--keys",
+        columns[0],
+        "--sensitive",
+        columns[1],
+        *QUICK,
+        "--acro-write-back",
+        back,
+        "--json",
+        told,
+    )
+    left = json.loads(told.read_text())
+    assert done.code == (0 if left["passed"] else 1), done.err
+    assert left["about"]["acro"] == "1.0.2"
+    assert left["rules"]["policy"] == "ACRO"
+    assert [one["name"] for one in left["about"]["skipped"]] == ["output_33"]
+    assert "Not checked: output_33" in done.out
+    made = read_acro(back)
+    assert made.uids == ("counts", "output_33", "chaffinch_check")
+    assert made["counts"].status == read_acro(folder)["counts"].status
+    assert "Chaffinch, all outputs together" in made["counts"].comments[-1]
+    assert made["chaffinch_check"].status == ("review" if left["passed"] else "fail")
+    assert {file.name for file in made["chaffinch_check"].files} == {"chaffinch_check.html", "chaffinch_check.json"}
+    # The folder itself is as it was, and a second copy does not overwrite the first.
+    assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+    again = run(folder, *ASK, *QUICK, "--acro-write-back", back)
+    assert again.code == 2
+    assert "it exists" in again.err
+
+
+def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path):
+    folder = tmp_path / "acro"
+    shutil.copytree(ACRO, folder)
+    ask = (folder, *ASK, *QUICK, "--acro-write-back", tmp_path / "back", "--json", tmp_path / "c.json")
+    results = json.loads((folder / "results.json").read_text())
+    first = next(file["name"] for one in results["results"].values() for file in one["files"])
+    with open(folder / first, "a") as handle:
+        handle.write(" ")
+    done = run(*ask)
+    assert done.code == 2
+    assert first in done.err
+    shutil.rmtree(folder)
+    shutil.copytree(ACRO, folder)
+    raw = json.dumps({**results, "version": "7.0.0"})
+    (folder / "results.json").write_text(raw)
+    (folder / "checksums" / "results.json.txt").write_text(hashlib.sha256(raw.encode()).hexdigest())
+    done = run(*ask)
+    assert done.code == 2
+    assert "7.0.0" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["acro"]

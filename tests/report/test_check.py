@@ -1,0 +1,243 @@
+"""The page on a check, from made-up plain data: the verdict first, every part that was asked for, and nothing that must stay inside."""
+
+from __future__ import annotations
+
+import copy
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from chaffinch.report.check import check_page, rules_sentence
+
+
+def estimate(value, half=0.01):
+    known = value is not None
+    return {"value": value, "low": value - half if known else None, "high": value + half if known else None}
+
+
+def measure(sensitive, convention, original, holdout, *, excess=False):
+    difference = None if original is None else original - holdout
+    return {
+        "sensitive": sensitive, "convention": convention, "original": estimate(original), "holdout": estimate(holdout), "prior": estimate(0.2),
+        "marginal": estimate(difference), "beyond_prior": estimate(None if original is None else original - 0.2),
+        "detectable": 0.031 if original is not None else None, "excess": excess,
+    }  # fmt: skip
+
+
+def stage(name, outputs, shift=0.0, *, excess=False):
+    measures = [
+        measure(sensitive, convention, 0.4 + shift, 0.4, excess=excess)
+        for sensitive in ("job<s>", "tenure")
+        for convention in ("p1", "p1_zero")
+    ]
+    return {"name": name, "outputs": outputs, "reached": 1.0, "fits": [], "measures": measures}
+
+
+def output(name, kind, statbarn, *, consistent=None, released=False, reached=1.0):
+    fit = {"name": name, "kind": kind, "numbers": 2_428, "reached": reached, "mean": 0.00002, "worst": 0.0001}
+    return {
+        "name": name, "kind": kind, "statbarn": statbarn, "released": released, "consistent": consistent, "columns": ["job<s>", "tenure"], "fit": fit,
+    }  # fmt: skip
+
+
+def finding(name, rule, status, words, other=None):
+    return {
+        "output": name, "other": other, "rule": rule, "status": status, "statbarn": "Frequencies", "cells": 1, "of": 12, "words": words,
+    }  # fmt: skip
+
+
+def agreement(sensitive):
+    by_keys = [{"keys": ["age", "sex"], "right": 0.125}, {"keys": ["age"], "right": None}]
+    return {
+        "sensitive": sensitive, "pinned": 0.3, "pinned_holdout": 0.29, "right": 0.2, "right_holdout": 0.15, "excess": estimate(0.05),
+        "by_keys": by_keys,
+    }  # fmt: skip
+
+
+def line(sensitive, convention):
+    return {
+        "sensitive": sensitive, "convention": convention, "intercept": estimate(0.45), "slope": estimate(-0.3), "r_squared": 0.62,
+        "points": [[0.0, 0.45, 0.41], [0.2, 0.39, 0.4], [1.0, 0.15, 0.14]],
+    }  # fmt: skip
+
+
+def told(**changed):
+    names = ["who <owns>", "home by sex"]
+    base = {
+        "format": "chaffinch-check", "version": 1,
+        "about": {"outputs": "wanted<1>.toml", "acro": None, "data": "people.csv", "released": None, "released_head": None, "recorded": False, "skipped": []},
+        "verdict": {
+            "word": "no excess found", "text": "no excess found (detectable: 0.031)", "detectable": 0.031,
+            "sentences": ["No difference was found between people in the data and people held out; one of 0.031 would have been found with a chance of 80 %."],
+        },
+        "passed": True,
+        "settings": {
+            "keys": ["age", "sex"], "sensitive": ["job<s>", "tenure"], "key_sizes": [1, 2], "key_sets": 3, "syntheses": 50, "holdout_share": 0.5,
+            "repeat_splits": 1, "engine": "incremental", "start": "uniform", "seconds": 60.0, "tau": 1.0, "level": 0.95, "seed": 1, "policy": "ours",
+            "policy_hash": "ab" * 32,
+        },
+        "records": 1470, "left_out": 0.02,
+        "outputs": [output(names[0], "logit", "CorrelationCoefficients"), output(names[1], "table", "Frequencies", consistent=True)],
+        "all": stage("home by sex", names),
+        "cumulative": [
+            {**stage(names[0], names[:1]), "added": []},
+            {**stage(names[1], names), "added": [{"sensitive": "tenure", "convention": "p1", **estimate(0.003)}]},
+        ],
+        "without": [], "agreement": [agreement("job<s>"), agreement("tenure")], "whole": [], "sizes": [], "error_lines": [],
+        "rules": {
+            "policy": "ours", "policy_hash": "ab" * 32, "worst": "review",
+            "findings": [
+                finding(names[0], "residual dof", "pass", "There are at least 10 residual degrees of freedom."),
+                finding(names[1], "class disclosure", "review", "1 cell of the table: everyone in the row is in that one cell."),
+            ],
+        },
+        "exposed_classes": "<10", "run": {"seconds": 12.5, "date": "2025-11-15 09:00 UTC"},
+    }  # fmt: skip
+    return {**base, **changed}
+
+
+def found():
+    """An excess, a failed rule, and everything that can be asked for."""
+    names = ["who <owns>", "home by sex"]
+    bad = told(
+        verdict={"word": "excess found", "text": "excess found", "detectable": 0.031, "sentences": ["An attacker is right more often."]},
+        passed=False,
+        all=stage("home by sex", names, 0.1, excess=True),
+        without=[stage("without who <owns>", names[1:], 0.09), stage("without home by sex", names[:1])],
+        sizes=[{"sensitive": "tenure", "convention": "p1", "folds_of_folds": estimate(0.12), "folds": estimate(0.1), "whole": estimate(0.08)}],
+        error_lines=[line("tenure", "p1"), line("tenure", "p1_zero")],
+        whole=[{"sensitive": "tenure", "convention": "p1", "runs": 10, "mean": 0.51, "sd": 0.02, "full_mean": 0.6, "full_sd": None, "error": 1e-5}],
+        exposed_classes=120,
+    )  # fmt: skip
+    bad["rules"] = copy.deepcopy(bad["rules"])
+    bad["rules"]["findings"].append(
+        finding("home by sex", "differencing", "fail", "The two differ by fewer than 10 people.", "who <owns>")
+    )
+    bad["rules"]["worst"] = "fail"
+    return bad
+
+
+def unmeasured():
+    none = told()
+    none["all"] = {**none["all"], "measures": [measure("tenure", c, None, 0.4) for c in ("p1", "p1_zero")]}
+    none["cumulative"] = [{**none["all"], "added": []}]
+    none["outputs"] = [{**output("t", "table", "Frequencies", consistent=False, released=True), "fit": None}]
+    none["about"] = {
+        **none["about"],
+        "skipped": [{"name": "output_4", "reason": "an image, without the numbers behind it"}],
+    }
+    none["records"] = "<10"
+    none["settings"] = {**none["settings"], "key_sizes": [2, 2], "repeat_splits": 3}
+    return none
+
+
+CASES = {"nothing found": told(), "all there is": found(), "not measured": unmeasured()}
+
+
+class Balanced(HTMLParser):
+    VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "col", "path", "circle", "rect"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.ids = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_is_whole_and_calls_nobody(name):
+    html = check_page(CASES[name])
+    parser = Balanced()
+    parser.feed(html)
+    assert parser.open == []
+    assert len(parser.ids) == len(set(parser.ids))
+    assert "<script" not in html
+    assert not re.search(r"""(?:src|href)=["'](?!#)""", html)
+    text = re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)
+    assert not {"nan", "None", "inf"} & set(re.findall(r"\w+", text))
+    assert "wanted&lt;1&gt;.toml" in html
+
+
+def rows_of(html, first):
+    """The texts of the table rows that begin with a word."""
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html, flags=re.DOTALL)
+    texts = [[" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, flags=re.DOTALL)] for row in rows]  # fmt: skip
+    return [row for row in texts if row and row[0] == first]
+
+
+def test_the_verdict_stands_first_and_is_never_bare():
+    html = check_page(CASES["nothing found"])
+    lead = html.index("No excess found (detectable: 0.031).")
+    assert lead < html.index("The outputs</h2>")
+    assert 'role="alert"' not in html
+    assert not re.search(r"\bsafe\b(?!:)", html.replace("does not mean safe", ""))
+    bad = check_page(CASES["all there is"])
+    assert bad.index("Excess found. A rule failed.") < bad.index("<h1")
+    assert "home by sex and who &lt;owns&gt;: The two differ by fewer than 10 people." in bad
+
+
+def test_numbers_stand_with_their_intervals():
+    html = check_page(CASES["all there is"])
+    tcap, marginal, *_ = [row for row in rows_of(html, "tenure") if row[1] == "matched rows"]
+    assert tcap[2:] == ["0.500 0.490 to 0.510", "0.400 0.390 to 0.410", "0.200 0.190 to 0.210", "+0.300 0.290 to 0.310"]
+    assert marginal[2:] == ["+0.100 0.090 to 0.110", "0.031", "excess found"]
+    # What an output adds to those before it; and the set without it.
+    added = [row for row in rows_of(html, "2: home by sex") if row[1:3] == ["tenure", "matched rows"]]
+    assert added[0][4] == "+0.003 −0.007 to 0.013"
+    assert [row[3] for row in rows_of(html, "without who &lt;owns&gt;")] == ["+0.090 0.080 to 0.100"] * 4
+    whole = next(row for row in rows_of(html, "tenure") if row[2] == "0.510")
+    assert whole[3:] == ["0.020", "0.600", "–", "0.00001"]
+
+
+def test_outputs_have_their_class_their_fit_and_their_state():
+    html = check_page(CASES["nothing found"])
+    (row, *_) = rows_of(html, "home by sex")
+    assert row[1:8] == [
+        "table",
+        "Frequencies",
+        "2,428",
+        "100\xa0%".replace("\xa0", " "),
+        "0.00002",
+        "0.0001",
+        "are those of the data",
+    ]
+    assert row[8] == "review"
+    html = check_page(CASES["not measured"])
+    assert "are not those of the data" in html
+    assert "output_4: an image, without the numbers behind it" in html
+    assert "into two folds 3 times" in html
+    assert html.index("1 result was not checked") < html.index("The outputs</h2>")
+
+
+def test_figures_are_drawn_where_there_is_something():
+    count = lambda name: check_page(CASES[name]).count("<svg")  # noqa: E731
+    # TCAP, marginal risk, a curve for each of two attributes; then two more for the error.
+    assert count("nothing found") == 4
+    assert count("all there is") == 6
+    assert count("not measured") == 2
+
+
+def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():
+    html = check_page(CASES["nothing found"])
+    assert "ab" * 32 in html
+    assert "fewer than 10 classes" in html
+    assert "about 120 classes" in check_page(CASES["all there is"])
+    # A set of keys that tells of fewer than ten people has no row.
+    assert rows_of(html, "age, sex")
+    assert not rows_of(html, "age")
+
+
+def test_sentences_on_rules():
+    said = rules_sentence(
+        {"policy": "p", "findings": [{"status": s} for s in ("fail", "fail", "review", "review", "pass")]}
+    )
+    assert said == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."
+    assert rules_sentence({"policy": "p", "findings": [{"status": "pass"}]}) == "Of 1 check by the rules of policy 'p', none failed and none is for review."  # fmt: skip
