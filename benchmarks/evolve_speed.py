@@ -34,8 +34,20 @@ PAPER_MAE = 4e-4
 """The mean absolute error that P1 reports, of coefficients averaged over ten runs; here each run alone has to reach it."""
 PAPER_FITS = 32 * 2_000
 """Refits of one run of P1: a population of 32 over 2,000 generations."""
-EA_SECONDS = 900.0
+EA_SECONDS = 3600.0
 """When a run of the literal algorithm is stopped. The table says after how many of its 2,000 generations that was."""
+
+EA_HEAD = [
+    "selection",
+    "fitness",
+    "generations",
+    "of",
+    "s",
+    "MAE at the start",
+    "MAE",
+    "largest error",
+    "reached MAE 0.0004",
+]
 
 Row = list[object]
 
@@ -159,9 +171,9 @@ def literal(seconds: float = EA_SECONDS) -> list[Row]:
     rows: list[Row] = []
     for selection, fitness in (
         ("tournament", "score"),
+        ("tournament", "fisher"),
         ("roulette", "score"),
         ("truncation", "score"),
-        ("tournament", "fisher"),
     ):
         settings = ea.Evolution(selection=selection, fitness=fitness)  # type: ignore[arg-type]
         start = problem.columns.start(PAPER_ROWS, seed=0)
@@ -169,10 +181,11 @@ def literal(seconds: float = EA_SECONDS) -> list[Row]:
         solved, wall, _ = timed(lambda: ea.solve(problem, start, seconds=seconds, seed=0, settings=settings))  # noqa: B023
         off = np.abs(refit(problem, solved.codes) - target)
         rows.append(
-            [selection, fitness, f"{solved.proposals:,}", f"{settings.generations:,}", f"{wall:.0f}", f"{first.mean():.4f}", f"{off.mean():.4f}",
+            [selection, fitness, f"{solved.proposals // settings.population:,}", f"{settings.generations:,}", f"{wall:.0f}", f"{first.mean():.4f}", f"{off.mean():.4f}",
              f"{off.max():.4f}", "yes" if off.mean() <= PAPER_MAE else "no"]
         )  # fmt: skip
         print(*rows[-1], flush=True)
+        save("evolve_ea", EA_HEAD, rows, "statsmodels")  # each takes long: keep what there is
     return rows
 
 
@@ -219,18 +232,7 @@ def main(asked: list[str]) -> None:
         ]
         save("evolve_joint", head, joint(), "statsmodels")
     if "ea" in asked:
-        head = [
-            "selection",
-            "fitness",
-            "generations",
-            "of",
-            "s",
-            "MAE at the start",
-            "MAE",
-            "largest error",
-            "reached MAE 0.0004",
-        ]
-        save("evolve_ea", head, literal(), "statsmodels")
+        literal()
     if "command" in asked:
         save("evolve_command", ["chaffinch evolve", "s"], command(), "statsmodels")
 

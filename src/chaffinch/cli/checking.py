@@ -90,7 +90,7 @@ class Asked:
         """Return what the files say, before any record is read; `new` lets the file of released outputs be absent."""
         from .._base.errors import InputError
         from ..outputs.checking.released import Released, read_released
-        from ..outputs.recipes import read_document
+        from ..outputs.documents import read_document
         from ..outputs.rules.policy import policy_of_acro, read_policy
 
         asked = cls(source, keys, sensitive)
@@ -154,7 +154,7 @@ class Asked:
 def _given(recipes: Path | None) -> dict[str, Mapping[str, Any]] | None:
     """Recipes in a file, by their names."""
     from .._base.errors import InputError
-    from ..outputs.recipes import read_document
+    from ..outputs.documents import read_document
 
     if recipes is None:
         return None

@@ -25,9 +25,7 @@ parsed by `where.py` and `formula.py`.
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -38,8 +36,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic import Field as Key
 
-from .._base.errors import FileError, InputError, unknown_name
+from .._base.errors import InputError, unknown_name
 from .columns import Columns
+from .documents import read_document
 from .equations import Output, Problem
 from .fields import Field, Fields, Scalar
 from .kinds.base import Frame, OutputSpec
@@ -54,7 +53,6 @@ __all__ = ["KINDS", "Compiled", "OutputSpec", "Spec", "read_spec"]
 
 FORMAT = "chaffinch-outputs"
 VERSION = 1
-MOST_BYTES = 64 << 20
 MOST_LEVELS = 1_000_000
 
 KINDS: dict[str, type[OutputSpec]] = {
@@ -233,30 +231,7 @@ class Spec:
 
 def read_spec(path: str | os.PathLike[str]) -> Spec:
     """Return the specification in a file: TOML, or JSON with the same keys."""
-    file = Path(path)
-    try:
-        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
-    except FileNotFoundError:
-        raise FileError(f"No such file: '{file}'. Name a TOML or JSON file that describes the outputs.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
-    if raw is None:
-        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no description of outputs is that large.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"'{file}' is not UTF-8. Descriptions of outputs are.") from None
-    try:
-        data = json.loads(text, parse_constant=_no_constant) if text.lstrip().startswith("{") else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        language = "JSON" if text.lstrip().startswith("{") else "TOML"
-        reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise InputError(f"'{file}' is not valid {language}: {reason}.") from None
-    return Spec.from_dict(data, name=f"'{file}'")
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number")
+    return Spec.from_dict(read_document(path), name=f"'{Path(path)}'")
 
 
 def _check_head(data: Mapping[str, Any], name: str) -> None:

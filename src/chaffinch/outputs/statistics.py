@@ -131,14 +131,24 @@ def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | No
         return sm.OLS(y, x).fit()
     if model.family in ("logit", "probit") and plain and not (expected and model.family == "probit"):
         kind = sm.Logit if model.family == "logit" else sm.Probit
-        return kind(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
+        return kind(y, x, check_rank=False).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
     if model.family == "poisson" and plain:
-        return sm.Poisson(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
+        return sm.Poisson(y, x, check_rank=False).fit(
+            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+        )
     if model.family == "multinomial":
-        return sm.MNLogit(y, x).fit(disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start)
+        return sm.MNLogit(y, x, check_rank=False).fit(
+            disp=0, method="newton", tol=1e-12, maxiter=most, start_params=start
+        )
     family = _glm_family(model.family, model.parameter, sm)
     glm = sm.GLM(y, x, family=family, offset=data.offset[:, 0], freq_weights=data.weight)
-    return glm.fit(start_params=start, tol=1e-14, rtol=1e-13, tol_criterion="params", maxiter=most)
+    steps = {"tol": 1e-14, "rtol": 1e-13, "tol_criterion": "params", "maxiter": most}
+    result = glm.fit(start_params=start, **steps)
+    if start is None and not (np.abs(glm.score(result.params)) <= 1e-5 * np.abs(x).sum(axis=0)).all():
+        # Few records may throw scoring about; Newton's own steps then find the maximum, and scoring stays there.
+        found = glm.fit(method="newton", maxiter=most, disp=0).params
+        result = glm.fit(start_params=found, **steps)
+    return result
 
 
 def spread_at(result: Any, system: SumSystem) -> Floats:

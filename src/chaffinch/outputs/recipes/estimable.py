@@ -17,10 +17,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError
-from .columns import Floats
-from .families import FamilyName, multipliers
-from .statistics import Observed
+from ..._base.errors import InputError
+from ..columns import Floats
+from ..families import FamilyName, multipliers
+from ..statistics import Observed
 
 __all__ = ["Fault", "cannot", "fault_after", "fault_before"]
 
@@ -29,7 +29,7 @@ NEXT = "Merge levels, leave them out by a filter, give this part a larger share 
 BINARY = ("logit", "probit", "cloglog")
 COUNTS = ("poisson", "negative_binomial")
 FAR = 12.0
-"""A linear predictor of more than this, exp(-12) = 6e-6, is looked into."""
+"""Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
 MOST_STEPS = 60
 _TINY = 1e-9
 
@@ -124,12 +124,23 @@ def fault_after(
         return None if coefficients is not None and np.isfinite(coefficients).all() else Fault("unfinished", ())
     done = coefficients is not None and bool(np.isfinite(coefficients).all())
     eta = data.offset if coefficients is None else data.x @ coefficients + data.offset
-    reach = float((-eta if family in COUNTS else np.abs(eta)).max(initial=0.0)) if done else np.inf
+    reach = float(_reach(eta, family).max(initial=0.0)) if done else np.inf
     if reach > FAR and (columns := _separating(data, family)):
         return Fault("separated", columns)
     if not done or not _stationary(data, family, eta, parameter):
         return Fault("unfinished", ())
     return None
+
+
+def _reach(eta: Floats, family: FamilyName) -> Floats:
+    """How far a record's chance has run to 0 or 1: minus its logarithm, roughly."""
+    if family in COUNTS:
+        return -eta
+    if family == "probit":
+        return np.asarray(0.5 * eta**2 + np.log1p(np.abs(eta)))
+    if family == "cloglog":
+        return np.maximum(np.exp(np.minimum(eta, 30.0)), -eta)
+    return np.abs(eta)
 
 
 def _stationary(data: Observed, family: FamilyName, eta: Floats, parameter: float) -> bool:

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import listed
-from .._base.threads import one_blas_thread
-from .columns import Codes, Floats
+from ..._base.errors import listed
+from ..._base.threads import one_blas_thread
+from ..columns import Codes, Floats
+from ..formula import Formula
+from ..kinds.base import Frame
+from ..kinds.regressions import RegressionSpec
+from ..statistics import Observed, estimated_alpha, fitted, observed
+from ..unrounded import system_of
 from .estimable import BINARY, COUNTS, Fault, cannot, fault_after, fault_before
-from .formula import Formula
-from .kinds.base import Frame
-from .kinds.regressions import RegressionSpec
 from .printing import Printer
-from .statistics import Observed, estimated_alpha, fitted, observed
-from .unrounded import system_of
 
 __all__ = ["regression_numbers"]
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import InputError
-from .precision import SUPPRESSED, UNKNOWN, count_interval
+from ..._base.errors import InputError
+from ..precision import SUPPRESSED, UNKNOWN, count_interval
 
 __all__ = ["Printer", "bands_in", "digits_in", "is_withheld", "rounded", "style_of"]
 

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, MissingExtraError
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.recipes import Recipes, computed, read_recipes, recipes_of
+from chaffinch.outputs.recipes import Recipes, computed, estimable, read_recipes, recipes_of
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.spec import KINDS, Spec
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 NAMES = {
     "AGE": "wife_age", "EDUCATION": "wife_education", "CHILDREN": "num_children", "MEDIA": "media_exposure",
     "METHOD": "contraceptive_method", "LIVING": "standard_of_living",
@@ -347,7 +347,7 @@ MIXED = [("no", "n", "f", 1), ("yes", "n", "m", 2), ("no", "e", "m", 3), ("yes",
         ({"kind": "logit", "formula": "label ~ age", "success": "yes", "where": "AREA == 'x'"}, MIXED, "no record passes its filter"),
         ({"kind": "mean", "of": "age", "by": ["AREA"]}, MIXED, "cell 'x' has no records"),
         ({"kind": "median", "of": "age", "by": ["sex", "AREA"]}, MIXED, r"cell 'f\|x' has no records"),
-        ({"kind": "sd", "of": "age", "by": ["AREA"]}, [*MIXED, ("no", "x", "f", 1)], "cell 'x' has too few records for a sd"),
+        ({"kind": "sd", "of": "age", "by": ["AREA"]}, [*MIXED, ("no", "x", "f", 1)], "cell 'x' has too few records for its sd"),
         ({"kind": "mean", "of": "age", "where": "AREA == 'x'"}, MIXED, "the output has no records"),
         ({"kind": "correlation", "of": ["age", "age2"]}, MIXED, "column 'age2' has a single value"),
         ({"kind": "kaplan-meier", "time": "age", "event": "label", "times": [2], "by": ["AREA"], "survival": True}, MIXED,
@@ -405,13 +405,16 @@ def test_a_saturated_logit_has_no_estimate_exactly_if_a_cell_has_one_label(rows:
             made.entries(codes)
 
 
-@given(st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8)), min_size=4, max_size=12))
+@pytest.mark.parametrize("kind", ["logit", "probit", "cloglog"])
+@given(rows=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 8)), min_size=4, max_size=12))
 @settings(max_examples=40, deadline=None)
-def test_a_logit_on_one_number_has_no_estimate_exactly_if_labels_do_not_overlap(rows: list[tuple[int, int]]) -> None:
+def test_a_regression_on_one_number_has_no_estimate_exactly_if_labels_do_not_overlap(
+    kind: str, rows: list[tuple[int, int]]
+) -> None:
     """On a line: separated if all numbers of one label are at most, or at least, those of the other."""
     fields = Fields((Field("y", (0, 1)), Field("x", tuple(range(9)))))
     of = [[x for y, x in rows if y == label] for label in (0, 1)]
-    made = recipes_of([{"name": "it", "kind": "logit", "formula": "y ~ x"}], fields)
+    made = recipes_of([{"name": "it", "kind": kind, "formula": "y ~ x"}], fields)
     exists = bool(of[0] and of[1] and min(of[0]) < max(of[1]) and min(of[1]) < max(of[0]))
     codes = np.array(rows, dtype=np.int32)
     if exists:
@@ -435,6 +438,18 @@ def test_counts_and_classes_by_cell(rows: list[tuple[int, int]]) -> None:
         else:
             with pytest.raises(InputError, match="cannot be computed on the data"):
                 made.entries(codes)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["logit", "poisson", "multinomial"]), st.integers(4, 30))
+@settings(max_examples=80, deadline=None)
+def test_newton_and_the_linear_programme_agree_on_separation(seed: int, family: Any, rows: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([np.ones(rows), rng.integers(0, 2, (rows, 2)), rng.normal(size=rows).round(1)])
+    x /= np.abs(x).max(axis=0).clip(1e-9)
+    y = rng.integers(0, 3 if family == "multinomial" else 2, rows).astype(float)
+    if np.linalg.matrix_rank(x) == x.shape[1] and len(set(y)) == (3 if family == "multinomial" else 2):
+        by_newton = estimable._by_newton(x, y, family)
+        assert by_newton is None or bool(by_newton) == bool(estimable._by_programme(x, y, family))
 
 
 def test_without_statsmodels(documented: Recipes, codes: Any, monkeypatch: pytest.MonkeyPatch) -> None:

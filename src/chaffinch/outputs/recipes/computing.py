@@ -12,20 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from .blanks import cleaned, template
-from .columns import Codes
-from .computing_regressions import regression_numbers
-from .estimable import cannot
-from .fields import Fields
-from .kinds.base import Frame, crossed
-from .kinds.quantiles import QuantileSpec
-from .kinds.regressions import RegressionSpec
-from .kinds.summaries import CorrelationSpec, MomentSpec
-from .kinds.survival import KaplanMeierSpec
-from .kinds.tables import HistogramSpec, TableSpec
-from .kinds.trees import TreeSpec
-from .printing import WITHHELD, Printer
-from .unrounded import (
+from ..columns import Codes
+from ..fields import Fields
+from ..kinds.base import Frame, crossed
+from ..kinds.quantiles import QuantileSpec
+from ..kinds.regressions import RegressionSpec
+from ..kinds.summaries import CorrelationSpec, MomentSpec
+from ..kinds.survival import KaplanMeierSpec
+from ..kinds.tables import HistogramSpec, TableSpec
+from ..kinds.trees import TreeSpec
+from ..unrounded import (
     bin_names,
     cell_names,
     correlations,
@@ -42,6 +38,10 @@ from .unrounded import (
     whole_axis,
     with_margins,
 )
+from .blanks import cleaned, template
+from .estimable import cannot
+from .printing import WITHHELD, Printer
+from .regressions import regression_numbers
 
 __all__ = ["computed_entry"]
 
@@ -136,7 +136,8 @@ def _moments(output: MomentSpec, frame: Frame, codes: Codes, printer: Printer, p
         if name in printer.withheld or printer.few(len(x)) or (printer.suppresses and not len(x)):
             value = math.nan
         elif math.isnan(value) and not printer.suppresses:
-            few = "has no records" if not len(x) else f"has too few records for a {output.kind}"
+            # Of a spread nothing is said but this: one record would be a count of people.
+            few = "has no records" if output.kind == "mean" else f"has too few records for its {output.kind}"
             raise cannot(output.name, part, f"{_cell(name)} {few}")
         printed.append(WITHHELD if math.isnan(value) else printer.number(value, "values", name))
     _check_some(printed, output.name, part)

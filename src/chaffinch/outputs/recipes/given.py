@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from .formula import plain_name
-from .kinds.base import Cells, Frame, OutputSpec, crossed, shaped
-from .kinds.quantiles import QuantileSpec
-from .kinds.regressions import RegressionSpec
-from .kinds.summaries import CorrelationSpec, MomentSpec
-from .kinds.survival import KaplanMeierSpec
-from .kinds.tables import HistogramSpec, TableSpec
-from .kinds.trees import TreeSpec
+from ..formula import plain_name
+from ..kinds.base import Cells, Frame, OutputSpec, crossed, shaped
+from ..kinds.quantiles import QuantileSpec
+from ..kinds.regressions import RegressionSpec
+from ..kinds.summaries import CorrelationSpec, MomentSpec
+from ..kinds.survival import KaplanMeierSpec
+from ..kinds.tables import HistogramSpec, TableSpec
+from ..kinds.trees import TreeSpec
+from ..unrounded import bin_names, cell_names, quantile_names, survival_names
 from .printing import is_withheld
-from .unrounded import bin_names, cell_names, quantile_names, survival_names
 
 __all__ = ["Given", "given_numbers"]
 

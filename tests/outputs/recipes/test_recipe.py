@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.precision import count_interval, printed
-from chaffinch.outputs.printing import Printer, digits_in, rounded, style_of
 from chaffinch.outputs.recipes import named_columns, read_recipes, recipes_of
+from chaffinch.outputs.recipes.printing import Printer, digits_in, rounded, style_of
 
 HEAD = {"format": "chaffinch-outputs", "version": 1}
 FIELDS = Fields((Field("sex", ("f", "m")), Field("area", ("n", "e", "s")), Field("age", tuple(range(5)))))
@@ -274,6 +274,8 @@ def test_printed_counts_hold_what_they_print(
     assert low <= count <= high
     if threshold is not None and (0 if zeros else 1) <= count < threshold:
         assert isinstance(cell, str)
+    inside = [count_interval(band, most=200, suppressed_zeros=zeros) for band in bands]
+    assert (cell in bands) == any(lo <= count <= hi for lo, hi in inside)
 
 
 def test_random_rounding_has_no_bias_and_repeats() -> None:

@@ -18,19 +18,19 @@ from typing import Any
 
 import numpy as np
 
-from .._base.errors import InputError, unknown_name
-from .formula import plain_name
+from ..._base.errors import InputError, unknown_name
+from ..formula import plain_name
+from ..kinds.base import Frame, OutputSpec, crossed
+from ..kinds.quantiles import QuantileSpec
+from ..kinds.regressions import RegressionSpec
+from ..kinds.summaries import CorrelationSpec, MomentSpec
+from ..kinds.survival import KaplanMeierSpec
+from ..kinds.tables import Counted, HistogramSpec, TableSpec
+from ..kinds.trees import TreeSpec
+from ..precision import count_interval
+from ..spec import KINDS
 from .given import Given, given_numbers
-from .kinds.base import Frame, OutputSpec, crossed
-from .kinds.quantiles import QuantileSpec
-from .kinds.regressions import RegressionSpec
-from .kinds.summaries import CorrelationSpec, MomentSpec
-from .kinds.survival import KaplanMeierSpec
-from .kinds.tables import Counted, HistogramSpec, TableSpec
-from .kinds.trees import TreeSpec
-from .precision import count_interval
 from .printing import bands_in, digits_in, is_withheld
-from .spec import KINDS
 
 __all__ = ["blank_of", "check_blank", "cleaned", "has_numbers", "template"]
 

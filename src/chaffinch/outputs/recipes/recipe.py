@@ -7,25 +7,24 @@ rounded are read off them; where it has none, `standard_errors = true`, `decimal
 
 from __future__ import annotations
 
-import json
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from .._base.errors import FileError, InputError, unknown_name
+from ..._base.errors import InputError, unknown_name
+from ..columns import Codes
+from ..documents import read_document
+from ..fields import Fields
+from ..kinds.base import Frame, OutputSpec
+from ..spec import FORMAT, KINDS, VERSION, Spec
+from ..tokens import Reader
 from .blanks import blank_of, check_blank, cleaned, has_numbers, template
-from .columns import Codes
 from .computing import computed_entry
-from .fields import Fields
-from .kinds.base import Frame, OutputSpec
-from .spec import FORMAT, KINDS, MOST_BYTES, VERSION, Spec
-from .tokens import Reader
 
-__all__ = ["Recipe", "Recipes", "computed", "named_columns", "read_document", "read_recipes", "recipes_of"]
+__all__ = ["Recipe", "Recipes", "computed", "named_columns", "read_recipes", "recipes_of"]
 
 ROWS = 10**9
 """More records than any part will have: what is checked on reading must not depend on their number."""
@@ -210,35 +209,6 @@ def _recipes(data: Mapping[str, Any], name: str, fields: Fields | None) -> Recip
             raise InputError(f"Output '{output.name}': {error}") from None
         made.append(recipe)
     return Recipes(frame.fields, tuple(made))
-
-
-def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file of outputs holds, TOML or JSON, as it stands there."""
-    file = Path(path)
-    try:
-        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
-    except FileNotFoundError:
-        raise FileError(f"No such file: '{file}'. Name a TOML or JSON file that describes the outputs.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
-    if raw is None:
-        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no description of outputs is that large.")
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise FileError(f"'{file}' is not UTF-8. Descriptions of outputs are.") from None
-    is_json = text.lstrip().startswith("{")
-    try:
-        data = json.loads(text, parse_constant=_no_constant) if is_json else tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
-        raise InputError(f"'{file}' is not valid {'JSON' if is_json else 'TOML'}: {reason}.") from None
-    assert isinstance(data, dict)
-    return data
-
-
-def _no_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number")
 
 
 def named_columns(entries: Sequence[Mapping[str, Any]], known: Sequence[str]) -> tuple[str, ...]:
