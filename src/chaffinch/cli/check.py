@@ -47,7 +47,7 @@ def check(
     repeat_splits: Annotated[int, typer.Option(help="Random splits into folds; more take longer and give tighter figures.")] = 1,
     engine: Annotated[str, typer.Option(help="As in evolve: incremental, maxent or ea.")] = "incremental",
     start: Annotated[str, typer.Option(help="uniform over levels, or margins: the columns' weights in SPEC.")] = "uniform",
-    seconds: Annotated[float, typer.Option(help="When to give up, for each dataset.")] = 60.0,
+    seconds: Annotated[float, typer.Option(help="When to give up, for each dataset.")] = 20.0,
     tolerance: Annotated[
         float | None,
         typer.Option(help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."),

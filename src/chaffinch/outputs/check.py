@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Checked", "CheckedOutput", "check"]
 
+MOST_STEPS = 8
+"""Steps in which new outputs are added to each other: each is an assessment of its own."""
+
 
 @dataclass(frozen=True)
 class CheckedOutput:
@@ -183,7 +186,7 @@ def check(
     repeat_splits: int = 1,
     engine: EngineName = "incremental",
     start: StartName = "uniform",
-    seconds: float = 60.0,
+    seconds: float = 20.0,
     tolerance: float | None = None,
     tau: float = 1.0,
     level: float = LEVEL,
@@ -226,7 +229,7 @@ def check(
     level
         Of intervals; those of marginal risks hold for all attributes and conventions together.
     cumulative
-        Whether to assess outputs one by one, too.
+        Whether to assess outputs one by one, too (in at most eight steps, so a few at a time where there are many).
     leave_one_out
         Whether to assess the set without each of its outputs: where an `excess` was found, `always` or `never`.
     whole_runs
@@ -426,8 +429,10 @@ def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:
 
 
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Stages of a cumulative assessment: what was released already, then each new output in turn."""
+    """Stages of a cumulative assessment: what was released already, then the new outputs one by one, or a few at a time."""
     steps = [("released already", list(old))] if old else []
-    for number, name in enumerate(new, 1):
-        steps.append((name, [*old, *new[:number]]))
+    at_once = -(-len(new) // MOST_STEPS)
+    for first in range(0, len(new), at_once):
+        some = new[first : first + at_once]
+        steps.append((", ".join(some), [*old, *new[: first + len(some)]]))
     return steps

@@ -126,7 +126,12 @@ def recipes_of_acro(
     if isinstance(data, Table):
         from ..records import fields_of_table
 
-        fields = fields_of_table(data, columns_of_acro(directory, data.columns), declared=declared)
+        named = columns_of_acro(directory, data.columns)
+        if not named:
+            raise InputError(
+                f"The data have none of the columns that the results of '{directory.folder}' are about. Name the data they were made from."
+            )
+        fields = fields_of_table(data, named, declared=declared)
         rows = data.n_rows if rows is None else rows
     else:
         fields = data

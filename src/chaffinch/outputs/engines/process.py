@@ -222,6 +222,7 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     spec = Spec.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     columns = problem.columns if job.start == "margins" else _uniform(problem.columns)
+    _compile(Problem(columns, problem.outputs), job)
     for seed in seeds:
         made = _one(Problem(columns, problem.outputs), rows, job, seed)
         if seen := [name for name in FORBIDDEN if name in sys.modules]:  # a module is never there without its package
@@ -243,6 +244,14 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
             "bytes": body.getbuffer().nbytes,
         }
         _say(answers, head, body.getvalue())
+
+
+def _compile(problem: Problem, job: Job) -> None:
+    """Have the kernels compiled, or loaded, before the first copy's time begins: an installation does it once, and it takes a while."""
+    if job.engine != "ea":
+        from . import incremental
+
+        incremental.solve(problem, problem.columns.start(50, seed=0), seconds=GRACE, most_proposals=1, seed=0)
 
 
 def _uniform(columns: Columns) -> Columns:

@@ -127,6 +127,5 @@ def _withheld_before(
         for one in mine:
             if COUNT in one.quantities and one.withheld.any() and one.kind in TABLES:
                 own = [*(part for part in mine if part is not one), *out]
-                found = suppression(one, own, new, policy.of(one.kind))
-                made += [each for each in found if each.status != "pass" and each.other is not None]
+                made += suppression(one, own, new, policy.of(one.kind), judged=False)
     return made

@@ -1,6 +1,6 @@
 """Rules on numbers of people's own: dominance in sums and means, degrees of freedom of spreads, quantiles that are someone's value.
 
-The formulas are ACRO's (1.0, `sdcchecks.py`), with x1 >= x2 >= ... the values of a group and T their sum:
+The formulas are ACRO's (`sdcchecks.py`), with x1 >= x2 >= ... the values of a group and T their sum:
 
     n-k:       fails if  (x1 + ... + xn) / T >= k
     p-ratio:   fails if  (T - x1 - x2) / x1 < p

@@ -3,7 +3,7 @@
 The counts of a table's withheld cells are unknowns, each between what its sign says ("<10": 1 to 9). Every total or margin that is a sum
 of the table's cells by definition, in the same output or in another, is an equation; so is every cell of a finer output
 that adds up to one of the table's. What is left to an unknown is its interval: by propagation, which is exact for an equation with one
-unknown, and by linear programming for the rest (Hundepool et al. 2012, Statistical Disclosure Control, section 4.4.4, call it the audit).
+unknown, and by linear programming for the rest (the audit of sdcTable and tau-Argus).
 Bounds are those of real numbers, rounded inwards: for tables of three and more columns a sharper attacker may know more.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,10 @@ from .tallies import COUNT, Ints, Mask, Tally, aligned
 
 __all__ = ["bounds", "suppression"]
 
-MOST_PROGRAMMES = 200
-"""The most cells of a table that are bounded by linear programming; the rest by propagation alone."""
+MOST_WORK = 40_000
+"""Linear programmes times their unknowns that one table may cost; cells that are open after that are bounded by propagation alone."""
+FIRST = 6
+"""Linear programmes in random directions that are run first: most cells are seen to be safe by them."""
 _SLACK = 1e-6
 
 
@@ -35,8 +38,21 @@ class _Sums:
     hi: list[float]
 
 
-def bounds(table: Tally, others: Iterable[Tally]) -> tuple[Ints, Ints]:
+def bounds(
+    table: Tally, others: Iterable[Tally], *, of: Mask | None = None, enough: float = np.inf
+) -> tuple[Ints, Ints]:
     """Return the least and the largest count that each cell of a table can have, given what others show.
+
+    Parameters
+    ----------
+    table
+        The cells.
+    others
+        What is shown beside them.
+    of
+        The cells that are asked for: all that are withheld, if absent. Others may come back with wider bounds than they have.
+    enough
+        How far a count must be known to be able to lie from the true one for its cell to be safe, which saves working out its bounds.
 
     Examples
     --------
@@ -56,7 +72,7 @@ def bounds(table: Tally, others: Iterable[Tally]) -> tuple[Ints, Ints]:
     for other in others:
         _add(table, other, lo, hi, sums)
     lo, hi = _propagated(lo, hi, sums)
-    lo, hi = _programmed(table, lo, hi, sums)
+    lo, hi = _programmed(table, lo, hi, sums, table.withheld if of is None else of, enough)
     return np.ceil(lo - _SLACK).astype(np.int64), np.floor(hi + _SLACK).astype(np.int64)
 
 
@@ -96,11 +112,11 @@ def _propagated(
 
 
 def _programmed(
-    table: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums
+    table: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums, of_cells: Mask, enough: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bounds by linear programming, for withheld cells that propagation leaves open."""
     unknown = np.flatnonzero(hi - lo > 0.5)
-    asked = [cell for cell in unknown if table.withheld[cell]][:MOST_PROGRAMMES]
+    asked = [int(cell) for cell in unknown if of_cells[cell]]
     number = np.full(len(lo), -1)
     number[unknown] = np.arange(len(unknown))
     rows, ends = [], []
@@ -131,16 +147,34 @@ def _programmed(
             "A_ub": vstack([matrix[~exact], -matrix[~exact]]),
             "b_ub": np.concatenate([high[~exact], -low[~exact]]),
         }
-    for cell in asked:
-        cost = np.zeros(len(unknown))
-        cost[number[cell]] = 1.0
-        least, most = (linprog(sign * cost, **given) for sign in (1.0, -1.0))
-        if least.status == 0 and most.status == 0:
-            lo[cell], hi[cell] = max(lo[cell], least.fun), min(hi[cell], -most.fun)
+    safe = np.zeros(len(unknown), dtype=bool)
+    rng = np.random.default_rng(1)
+    every = np.arange(len(unknown))
+    goals: Iterable[tuple[int, NDArray[np.float64]]] = chain(
+        ((-1, rng.choice([-1.0, 1.0], len(unknown))) for _ in range(FIRST if np.isfinite(enough) else 0)),
+        ((cell, np.where(every == number[cell], sign, 0.0)) for cell in asked for sign in (1.0, -1.0)),
+    )
+    left = max(MOST_WORK // len(unknown), 2 * FIRST)
+    for cell, cost in goals:
+        if left == 0:
+            break
+        if cell >= 0 and safe[number[cell]]:
+            continue
+        found, left = linprog(cost, **given), left - 1
+        if found.status != 0:
+            continue
+        # Every solution is a table that fits, as the true one is: what differs between them is not given away.
+        safe |= np.abs(found.x - table.counts[unknown]) >= enough - _SLACK
+        if cell >= 0 and cost[number[cell]] > 0:
+            lo[cell] = max(lo[cell], found.fun)
+        elif cell >= 0:
+            hi[cell] = min(hi[cell], -found.fun)
     return lo, hi
 
 
-def suppression(table: Tally, own: Sequence[Tally], others: Sequence[Tally], policy: Policy) -> list[Finding]:
+def suppression(
+    table: Tally, own: Sequence[Tally], others: Sequence[Tally], policy: Policy, *, judged: bool = True
+) -> list[Finding]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
     Parameters
@@ -152,20 +186,21 @@ def suppression(table: Tally, own: Sequence[Tally], others: Sequence[Tally], pol
     policy
         A withheld cell must be left an interval at least `protection` wide. Cells with the threshold's people or more, withheld to
         protect others, need none; nor do zeros unless they are disclosive.
+    judged
+        Whether what `own` alone gives away counts; False for outputs that are out already.
     """
     secret = table.withheld & (table.counts < policy.threshold) & ((table.counts > 0) | policy.zeros_are_disclosive)
     if not table.withheld.any():
         return []
     output, of = table.output, int(table.withheld.sum())
     alone = _undone(table, own, secret, policy)
-    every = _undone(table, [*own, *others], secret, policy) if others else alone
-    made = [_told(table, alone, of, None)]
-    rest = every & ~alone
+    made = [_told(table, alone, of, None)] if judged else []
+    rest = _undone(table, [*own, *others], secret & ~alone, policy) if others else np.zeros_like(alone)
     for name in dict.fromkeys(other.output for other in others):
         if not rest.any():
             break
         some_others = [other for other in others if other.output == name]
-        found = _undone(table, [*own, *some_others], secret, policy) & rest
+        found = _undone(table, [*own, *some_others], rest, policy)
         if found.any():
             made.append(_told(table, found, of, name))
             rest &= ~found
@@ -185,7 +220,9 @@ def suppression(table: Tally, own: Sequence[Tally], others: Sequence[Tally], pol
 
 
 def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> Mask:
-    lo, hi = bounds(table, shown)
+    if not secret.any():
+        return secret
+    lo, hi = bounds(table, shown, of=secret, enough=policy.protection)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
     return secret & (hi - lo < np.minimum(policy.protection, table.hi - table.lo))
 

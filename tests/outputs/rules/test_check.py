@@ -1,0 +1,115 @@
+"""All rules together, on recipes, and on every kind of the documented file of outputs."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from chaffinch._base.errors import InputError
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.recipes import recipes_of
+from chaffinch.outputs.rules import Policy, check_entries, check_rules
+from chaffinch.outputs.spec import KINDS, Spec
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+NAMES = {
+    "AGE": "wife_age", "EDUCATION": "wife_education", "CHILDREN": "num_children", "MEDIA": "media_exposure",
+    "METHOD": "contraceptive_method", "LIVING": "standard_of_living",
+}  # fmt: skip
+
+
+def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
+    codes = people(
+        *(
+            (3, {"A": a, "B": b, "Y": y, "AGE": age})
+            for a in ("a1", "a2")
+            for b in ("b1", "b2")
+            for y in ("no", "yes")
+            for age in (20, 40)
+        )
+    )
+    special = {
+        "table": {"by": ["A"]}, "histogram": {"of": "AGE", "edges": [0, 30, 99]}, "median": {"of": "AGE"},
+        "quantiles": {"of": "AGE", "at": [0.5]}, "correlation": {"of": ["AGE", "PAY"]},
+        "kaplan-meier": {"time": "AGE", "event": "Y", "level": "yes", "times": [20, 40], "at_risk": True},
+        "tree": {"label": "Y", "leaves": [{"where": "AGE < 30", "counts": True}, {"where": "AGE >= 30", "counts": True}]},
+        "multinomial": {"formula": "A ~ AGE"}, "glm": {"formula": "Y ~ AGE", "family": "binomial", "success": "yes"},
+        **{kind: {"of": "AGE"} for kind in ("mean", "sum", "sd", "variance")},
+    }  # fmt: skip
+    for kind in KINDS:
+        entry = {"name": kind, "kind": kind, **special.get(kind, {"formula": "PAY ~ AGE"})}
+        if kind in ("logit", "probit", "cloglog"):
+            entry |= {"formula": "Y ~ AGE", "success": "yes"}
+        report = check_entries([entry], fields, codes, Policy())
+        assert len(report.findings) >= 2, kind
+        assert len({one.statbarn for one in report}) == 1
+        assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
+        json.dumps(report.inside())
+
+
+def test_recipes_with_numbers_and_without_say_the_same():
+    fields = Fields((Field("A", ("p", "q")), Field("B", ("x", "y"))))
+    counts = np.array([[20, 4], [30, 15]])
+    codes = np.repeat(np.indices((2, 2)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
+    bare = {"name": "t", "kind": "table", "by": ["A", "B"], "threshold": 10, "margins": True}
+    full = {**bare, "counts": [[20, "x", 24], [30, 15, 45], [50, 19, 69]]}
+    one, two = (check_rules(recipes_of([entry], fields), codes, Policy()) for entry in (bare, full))
+    assert one.to_dict() == two.to_dict()
+    assert [(f.rule, f.status) for f in one if f.status != "pass"] == [
+        ("suppression undone", "fail"),
+        ("differencing", "fail"),
+    ]
+    # "?" beside the small cell: only the numbers say that the cell is withheld.
+    more = {**bare, "counts": [["?", "x", 24], ["?", "?", 45], [50, 19, 69]]}
+    report = check_rules(recipes_of([more], fields), codes, Policy())
+    assert report.worst == "pass"
+
+
+def test_released_recipes():
+    fields = Fields((Field("A", ("p", "q")), Field("B", ("x", "y"))))
+    codes = np.repeat([[0, 0], [1, 0], [1, 1]], [20, 30, 2], axis=0).astype(np.int32)
+    new = recipes_of([{"name": "t", "kind": "table", "by": ["A"]}], fields)
+    old = recipes_of([{"name": "s", "kind": "table", "by": ["A"], "where": "B == 'x'"}], fields)
+    assert check_rules(new, codes, Policy()).worst == "pass"
+    report = check_rules(new, codes, Policy(), released=old)
+    assert [(f.output, f.other, f.status) for f in report if f.rule == "differencing"] == [("t", "s", "fail")]
+
+
+def test_the_documented_file():
+    """Every block of the page on outputs files, with the page's records; counts of the page are those of pandas."""
+    import pandas as pd
+
+    page = (ROOT / "docs" / "outputs-file.md").read_text("utf-8")
+    data = tomllib.loads("\n".join(part.split("```")[0] for part in page.split("```toml\n")[1:]))
+    raw, fields = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv"), Spec.from_dict(data).fields
+    columns = {}
+    for field in fields:
+        values = raw[NAMES[field.name]]
+        first = 1 if field.name in ("EDUCATION", "METHOD") else 0
+        columns[field.name] = values.tolist() if field.numeric else [field.levels[v - first] for v in values]
+    codes = fields.codes(columns)
+    recipes = recipes_of(data["outputs"], fields)
+    report = check_rules(recipes, codes, Policy())
+    failed = {(one.output, one.rule): one.where for one in report if one.status == "fail"}
+    # By eye on the page: one cell of education by method is "<10", and the percentages of the same table show it as 5.9 of 152.
+    assert failed["method within education", "threshold"] == ("none|long",)
+    assert ("education by method", "threshold") not in failed
+    assert failed["tree for method", "zeros"] == ("leaf 1: long",)
+    assert ("media by method, with totals", "threshold") not in failed
+    assert ("quartiles of age", "threshold") not in failed
+    # "<10" follows from the total by method in "media by method, with totals".
+    assert failed["education by method", "suppression undone"] == ("none|long",)
+    told = json.dumps(report.to_dict())
+    assert not any(name in told for where in failed.values() for name in where if "|" in name)
+
+
+def test_names_must_differ(fields, people):
+    entry = {"name": "t", "kind": "table", "by": ["A"]}
+    with pytest.raises(InputError, match="Two are called 't'"):
+        check_entries([entry, entry], fields, people((20, {})), Policy())

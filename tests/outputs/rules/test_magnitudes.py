@@ -1,0 +1,141 @@
+"""Dominance, spreads and quantiles on values worked by hand, and against the definitions written out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch.outputs.rules import Policy
+from chaffinch.outputs.rules.magnitudes import dominance
+
+MEAN = {"kind": "mean", "of": "PAY", "by": ["B"]}
+
+
+def paid(people, *values, **levels):
+    return people(*((1, {"PAY": value, **levels}) for value in values))
+
+
+def test_two_who_have_nine_tenths(check, one, people):
+    # 450 + 450 of 1,000: exactly 90 per cent fails, as in ACRO (>=); and 100 is more than a tenth of 450.
+    codes = paid(people, 450, 450, *[10] * 10)
+    report = check(codes, {"kind": "sum", "of": "PAY"})
+    assert one(report, "n-k dominance").status == "fail"
+    assert one(report, "p-ratio").status == "pass"
+    assert all(each.statbarn == "LinearAggregations" for each in report)
+    fewer = check(codes, {"kind": "sum", "of": "PAY"}, policy=Policy(nk_k=0.91))
+    assert one(fewer, "n-k dominance").status == "pass"
+
+
+def test_the_rest_less_than_a_tenth_of_the_largest(check, one, people):
+    # The largest 1,000, the second 10, the rest 99 in all: below a tenth of 1,000. With 100 in all it is not (p < 0.1 fails).
+    assert one(check(paid(people, 1000, 20, *[9] * 11), {"kind": "mean", "of": "PAY"}), "p-ratio").status == "fail"
+    assert one(check(paid(people, 1000, 20, *[10] * 10), {"kind": "mean", "of": "PAY"}), "p-ratio").status == "pass"
+
+
+def test_groups_apart(check, one, people):
+    codes = np.concatenate([paid(people, *range(20, 40)), paid(people, 1000, *[1] * 15, B="b2")])
+    report = check(codes, MEAN)
+    assert one(report, "n-k dominance").where == ("b2",)
+    assert one(report, "p-ratio").where == ("b2",)
+    assert one(report, "threshold").status == "pass"
+    assert one(check(codes, {**MEAN, "values": [29.5, "x"]}), "p-ratio").status == "pass"
+    assert one(check(codes, {**MEAN, "by": [], "value": 1}), "n-k dominance").status == "pass"
+
+
+def test_values_below_zero_are_for_a_person(check, people):
+    codes = paid(people, -5, *range(1, 20))
+    found = [(each.rule, each.status) for each in check(codes, {"kind": "mean", "of": "PAY"}) if each.status != "pass"]
+    assert found == [("n-k dominance", "review"), ("p-ratio", "review")]
+
+
+def test_everyone_the_same(check, one, people):
+    codes = paid(people, *[0] * 30)
+    report = check(codes, {"kind": "sd", "of": "PAY"})
+    assert one(report, "class disclosure").status == "review"
+    assert one(report, "n-k dominance").status == "pass"  # nothing to dominate
+    assert one(report, "class disclosure").statbarn == "Shape"
+
+
+def test_spreads_need_degrees_of_freedom(check, one, people):
+    codes = paid(people, *range(10, 20))
+    report = check(codes, {"kind": "variance", "of": "PAY"})
+    assert one(report, "threshold").status == "pass"
+    assert one(report, "residual degrees of freedom").status == "fail"  # 10 people, 9 degrees
+    assert (
+        one(
+            check(codes, {"kind": "sd", "of": "PAY"}, policy=Policy(residual_dof=9)), "residual degrees of freedom"
+        ).status
+        == "pass"
+    )
+    assert not [each for each in check(codes, {"kind": "mean", "of": "PAY"}) if "degrees" in each.rule]
+
+
+def test_small_groups_of_means(check, one, people):
+    codes = people((20, {"PAY": 5}), (9, {"PAY": 5, "B": "b2"}))
+    assert one(check(codes, MEAN), "threshold").where == ("b2",)
+    assert one(check(codes, {**MEAN, "threshold": 10}), "threshold").status == "pass"
+    # An empty group has no mean; a sum of nothing is printed as 0.
+    codes = people((20, {"PAY": 5}))
+    assert not [each for each in check(codes, MEAN) if each.rule == "zeros"]
+    assert one(check(codes, {**MEAN, "kind": "sum"}), "zeros").where == ("b2",)
+
+
+def test_quantiles_that_are_someones_value(check, one, people):
+    codes = people(
+        *((12, {"AGE": age}) for age in (20, 30, 40)), (3, {"AGE": 50}), (12, {"AGE": 60}), (12, {"AGE": 70})
+    )
+    quartiles = {"kind": "quantiles", "of": "AGE", "at": [0.25, 0.5, 0.75]}
+    report = check(codes, quartiles)
+    assert one(report, "quantile of a few").status == "pass"
+    assert one(report, "quantile of a few").statbarn == "Position"
+    # Three aged 50 and nine aged 60: the lower quartile is 57.5, nobody's; the others are 60, of nine people.
+    older = codes[codes[:, 3] >= 50]
+    assert one(check(older[:12], quartiles), "quantile of a few").where == ("cells at 0.5", "cells at 0.75")
+
+
+def test_a_median_of_one(check, one, people):
+    codes = people(*((1, {"AGE": age}) for age in range(21)))
+    found = one(check(codes, {"kind": "median", "of": "AGE"}), "quantile of a few")
+    assert (found.status, found.where) == ("review", ("cells at 0.5",))
+    # Between two values it is nobody's.
+    assert one(check(codes[:-1], {"kind": "median", "of": "AGE"}), "quantile of a few").status == "pass"
+    # Printed to tens it is everybody's from 5 to 15.
+    assert one(check(codes, {"kind": "median", "of": "AGE", "decimals": -1}), "quantile of a few").status == "pass"
+
+
+def test_ends_and_tails(check, one, people):
+    codes = people(*((10, {"AGE": age}) for age in range(20)), (1, {"AGE": 90}))
+    report = check(codes, {"kind": "quantiles", "of": "AGE", "at": [0.0, 0.02, 0.5, 0.98, 1.0]})
+    assert (one(report, "ends").status, one(report, "ends").where) == ("fail", ("cells at 1",))
+    assert one(report, "beyond a quantile").where == ("cells at 0.02", "cells at 0.98")
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60)), min_size=1, max_size=30),
+    st.integers(1, 4),
+    st.sampled_from([0.5, 0.75, 0.9]),
+)
+def test_dominance_is_its_definition(rows, n, k):
+    labels, values = np.array(rows).T
+    policy = Policy(nk_n=n, nk_k=k)
+    found = dominance(values.astype(float), labels.astype(np.int64), 3, policy)
+    for group in range(3):
+        mine = sorted((value for label, value in rows if label == group), reverse=True)
+        total, first = sum(mine), mine[0] if mine else 0
+        assert found.nk[group] == (total > 0 and sum(mine[:n]) / total >= k)
+        assert found.p_ratio[group] == (first > 0 and (total - sum(mine[:2])) / first < 0.1)
+        assert found.equal[group] == (len(mine) > 1 and len(set(mine)) == 1)
+
+
+@pytest.mark.parametrize("shift", [0, -5])
+def test_the_order_of_records_does_not_matter(shift):
+    rng = np.random.default_rng(4)
+    values, labels = rng.integers(0, 50, 60).astype(float) + shift, rng.integers(-1, 4, 60)
+    other = rng.permutation(60)
+    for one, two in zip(
+        dominance(values, labels, 4, Policy()), dominance(values[other], labels[other], 4, Policy()), strict=True
+    ):
+        assert (one == two).all()

@@ -1,0 +1,176 @@
+"""Withheld cells that can be worked out: by hand, and against counting every table that fits."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.rules import Policy
+from chaffinch.outputs.rules.behind import tallies_of
+from chaffinch.outputs.rules.suppression import bounds
+
+RULE = "suppression undone"
+TABLE = {"kind": "table", "by": ["A", "B"], "threshold": 10}
+
+
+@pytest.fixture
+def codes(people):
+    #        b1   b2
+    #  a1    20    3
+    #  a2    15   12
+    #  a3    30   10
+    sizes = {"a1": (20, 3), "a2": (15, 12), "a3": (30, 10)}
+    return people(*((n, {"A": a, "B": b}) for a, row in sizes.items() for n, b in zip(row, ("b1", "b2"), strict=True)))
+
+
+def test_totals_undo_a_single_withheld_cell(check, one, codes):
+    assert one(check(codes, TABLE), RULE).status == "pass"
+    found = one(check(codes, {**TABLE, "margins": True}), RULE)
+    assert (found.status, found.other, found.where) == ("fail", None, ("a1|b2",))
+    assert "a1" not in str(found.to_dict())
+
+
+def test_so_does_its_n(check, one, codes):
+    assert one(check(codes, {**TABLE, "n": 90}), RULE).status == "fail"
+
+
+def test_withholding_others_beside_it_protects_the_cell(check, one, codes):
+    # Four cells, a rectangle: row and column sums leave each an interval. "?" says nothing of a count.
+    counts = [[20, "?", 23], ["?", "?", 27], [30, 10, 40], [65, 25, 90]]
+    counts[0][0] = "?"
+    found = one(check(codes, {**TABLE, "margins": True, "counts": counts}), RULE)
+    assert found.status == "pass"
+    # What sums leave: a1|b2 is 0 to 15, by the column's 25 - 10.
+    assert (
+        one(check(codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=15)), RULE).status
+        == "pass"
+    )
+    assert (
+        one(check(codes, {**TABLE, "margins": True, "counts": counts}, policy=Policy(protection=16)), RULE).status
+        == "fail"
+    )
+    # Two in one row only: the columns give them away.
+    counts = [["?", "?", 23], [15, 12, 27], [30, 10, 40], [65, 25, 90]]
+    assert one(check(codes, {**TABLE, "margins": True, "counts": counts}), RULE).where == ("a1|b2",)
+
+
+def test_another_outputs_margin(check, codes):
+    report = check(codes, TABLE, {"kind": "table", "by": ["A"]})
+    (found,) = [each for each in report if each.rule == RULE]
+    assert (found.status, found.output, found.other) == ("fail", "o1", "o2")
+    report = check(codes, TABLE, {"kind": "table", "by": ["A"], "where": "Y == 'yes' or Y == 'no'"})
+    assert [each.status for each in report if each.rule == RULE] == ["fail"]
+    report = check(codes, TABLE, {"kind": "table", "by": ["A"], "where": "AGE < 50"})  # another population
+    assert [each.status for each in report if each.rule == RULE] == ["pass"]
+
+
+def test_bands_that_do_not_fit_say_nothing(check, codes):
+    banded = {"kind": "table", "by": ["A"], "groups": {"A": [["a1", "a2"], ["a3"]]}}
+    assert [each.status for each in check(codes, TABLE, banded) if each.rule == RULE] == ["fail"]  # 50 - 20 - 15 - 12
+    crossing = {"kind": "table", "by": ["A"], "groups": {"A": [["a2", "a3"]]}}
+    assert [each.status for each in check(codes, TABLE, crossing) if each.rule == RULE] == ["pass"]
+
+
+def test_finer_outputs_and_filters_that_are_columns_elsewhere(check, codes):
+    coarse = {"kind": "table", "by": ["B"], "where": "A == 'a1'", "threshold": 10}
+    report = check(codes, coarse, {"kind": "table", "by": ["A", "B"]})
+    assert [(each.other, each.status) for each in report if each.rule == RULE] == [("o2", "fail")]
+    report = check(codes, coarse, {"kind": "table", "by": ["B", "Y"], "where": "A == 'a1'", "suppressed_zeros": True})
+    assert [(each.other, each.status) for each in report if each.rule == RULE] == [("o2", "fail")]
+
+
+def test_a_finer_output_that_withholds_cells_of_its_own(check, people):
+    codes = people((20, {}), (20, {"Y": "yes"}), (4, {"B": "b2"}), (3, {"B": "b2", "Y": "yes"}))
+    coarse = {"kind": "table", "by": ["B"], "threshold": 10}
+    finer = {"kind": "table", "by": ["B", "Y"], "counts": [["?", 20], [4, 3]]}
+    report = check(codes, coarse, finer)
+    assert [
+        (each.output, each.other, each.where) for each in report if each.rule == RULE and each.status == "fail"
+    ] == [("o1", "o2", ("b2",))]
+
+
+def test_zeros_need_protection_only_if_they_are_disclosive(check, one, people):
+    table = {"kind": "table", "by": ["B"], "threshold": 10, "suppressed_zeros": True, "n": 20}
+    codes = people((20, {}))
+    assert one(check(codes, table), RULE).status == "fail"
+    assert one(check(codes, table, policy=Policy(zeros_are_disclosive=False)), RULE).status == "pass"
+
+
+def test_several_others_together(check, codes):
+    # The rows' totals come from one output, and neither of the two columns of unknowns is closed by it alone.
+    table = {**TABLE, "counts": [["?", "?"], ["?", 12], [30, 10]]}
+    rows, columns = {"kind": "table", "by": ["A"]}, {"kind": "table", "by": ["B"]}
+    assert [each.status for each in check(codes, table, rows) if each.rule == RULE] == ["pass"]
+    found = [each for each in check(codes, table, rows, columns) if each.rule == RULE]
+    assert [(each.status, each.other) for each in found] == [("fail", "o3")] or found[-1].status == "fail"
+
+
+def test_released_tables_are_protected_too(check, codes):
+    alone = [{"name": "old", **TABLE, "margins": True}]  # what it gave away itself is not the new output's fault
+    assert not [each for each in check(codes, {"kind": "table", "by": ["A"]}, released=alone) if each.rule == RULE]
+    before = [{"name": "old", **TABLE}]
+    report = check(codes, {"kind": "table", "by": ["A"]}, released=before)
+    found = [each for each in report if each.rule == RULE]
+    assert [(each.output, each.other, each.status) for each in found] == [("old", "o1", "fail")]
+    assert not [
+        each
+        for each in check(codes, {"kind": "table", "by": ["Y"], "where": "AGE < 50"}, released=before)
+        if each.rule == RULE and each.status == "fail"
+    ]
+
+
+def test_cells_withheld_to_protect_others_need_no_protection(check, one, codes):
+    counts = [[20, 3], ["?", 12], [30, 10]]
+    assert one(check(codes, {**TABLE, "threshold": None, "counts": counts, "n": 90}), RULE).status == "pass"
+
+
+FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 5), min_size=9, max_size=9).filter(any),
+    st.sets(st.integers(0, 8), max_size=5),
+    st.tuples(st.booleans(), st.booleans(), st.booleans()),
+)
+def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
+    """Tables of two columns: linear bounds are exact. Every filling of the withheld cells (0 to 5) is tried."""
+    counts = np.array(cells).reshape(3, 3)
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
+    given_counts = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
+    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": given_counts}, FIELDS, codes)
+    others = []
+    for by, is_shown in zip((["A"], ["B"], None), shown, strict=True):
+        entry = (
+            {"name": "n", "kind": "mean", "of": "A", "n": True}
+            if by is None
+            else {"name": "m", "kind": "table", "by": by}
+        )
+        if is_shown and by is not None:
+            others += tallies_of(entry, FIELDS, codes)[:1]
+        elif is_shown:
+            others += [
+                one
+                for one in tallies_of({"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes)
+                if one.part == "n"
+            ]
+    places = sorted(hidden)
+    fitting = []
+    for filled in product(range(6), repeat=len(places)):
+        trial = counts.copy().ravel()
+        trial[places] = filled
+        trial = trial.reshape(3, 3)
+        if (
+            (not shown[0] or (trial.sum(axis=1) == counts.sum(axis=1)).all())
+            and (not shown[1] or (trial.sum(axis=0) == counts.sum(axis=0)).all())
+            and (not shown[2] or trial.sum() == counts.sum())
+        ):
+            fitting.append(trial.ravel())
+    lo, hi = bounds(table, others)
+    assert lo.tolist() == np.min(fitting, axis=0).tolist()
+    assert hi.tolist() == np.max(fitting, axis=0).tolist()
