@@ -16,7 +16,7 @@ from ..kinds.base import Frame
 from ..kinds.regressions import RegressionSpec
 from ..statistics import Observed, estimated_alpha, fitted, observed
 from ..unrounded import system_of
-from .estimable import BINARY, COUNTS, Fault, cannot, fault_after, fault_before
+from .estimable import BINARY, Fault, cannot, fault_after, fault_before
 from .printing import Printer
 
 __all__ = ["regression_numbers"]
@@ -158,8 +158,8 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
         field = frame.fields.every[formula.label.columns[0]]
         return f"class '{field.labels[code]}' of column '{field.name}' has no records"
     names = [formula.names[k] for k in fault.columns]
-    same = "all have count 0" if output.family_name in COUNTS else "all have the same label"
-    same = "lack a class" if output.family_name == "multinomial" else same
+    # That all of a group answer alike would tell each of their answers: it is not said which it is.
+    same = "are too few, or too much alike"
     if fault.kind == "empty":
         return f"no record is behind {_called(names)}"
     if fault.kind == "dependent":
