@@ -1,19 +1,22 @@
 """Several moves at once that cancel what is left: for when no single move is small enough.
 
 What moves of different records add to the sums adds up exactly, so the last step of a search is a problem of its own: among many
-candidates with changes d_1, d_2, ... find a few whose sum is nearly -r, where r is what the sums still lack. Two candidates of N give
-N^2 sums; lists of sums that cancel in some coordinates can be paired again to cancel the next ones (the generalised birthday problem:
-Wagner, CRYPTO 2002), so 8 candidates are found in little more than the time it takes to sort N. With 1,500 records and 5 coefficients
-a stalled search comes 15 times closer in a tenth of a second. It pays when there are few numbers to meet: beyond about a dozen the
-sums of 8 moves are hardly smaller than single moves.
+candidates with changes d_1, d_2, ... find a few whose sum is nearly -r, where r is what the numbers still lack (`cancelling.py`).
+
+Everything is counted in half-widths of the published intervals (tolerances, where a number is known in full). A principal axis of the
+candidates along which they are s half-widths long needs log2(s) bits to be brought inside; pairing L times yields about L + 1 times
+log2(N) bits. That is what decides how many moves are combined, and whether it is worth trying.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Floats
+from .cancelling import few_that_cancel
 from .moves import Moves
 from .state import State
 
@@ -21,96 +24,53 @@ __all__ = ["combine", "few_that_cancel"]
 
 Ints = NDArray[np.int64]
 
-LIST = 20_000
+LIST = 32_768
 """Length of the lists of sums."""
-DRAWS = 4
+DRAWS = 2
 """Moves that are drawn for each place in a list; the smallest are kept."""
-MOST_NUMBERS = 12
+MOST_LEVELS = 5
+MOST_AXES = 14
+"""Directions in which moves are too coarse, beyond which lists take long and sums of a few moves are hardly smaller than single ones."""
+MOST_NUMBERS = 400
 MOST_FLOATS = 20_000_000
+FEW = 1_000
+"""Kinds of moves below which sums of them are likely to be alike, so that more of them must be added up."""
+FINE = 0.25
+"""How small, in half-widths, combinations should become along each axis."""
+INNER = 0.98
+"""Share of the half-width inside of which a number has arrived."""
+LOOKED_AT = 500
+"""How many combinations are looked at without linearising what is read off the sums;"""
 TRIED = 20
-"""How many combinations are tried: some use a record twice."""
+"""how many of them are tried: some use a record twice, or push a count out of its interval."""
+MOST_ALIKE = 50
+"""Moves of one kind among which one is looked for whose records are not moved yet."""
+BETTER = 0.9
+"""How much smaller what is left must become."""
+SPARE = 1.15
+"""Bits for which a combination is tried, as a multiple of what the lists yield: estimates are rough, and coming closer is something."""
 
 
-def few_that_cancel(changes: Floats, rest: Floats, *, rng: np.random.Generator, levels: int, size: int) -> Ints:
-    """Return rows of `changes` (N, d) whose sum nearly cancels `rest` (d,): one combination of 2^levels rows in each line, best first.
+def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> bool | None:
+    """Make several moves at once if some were found that bring the numbers nearer; return whether, None if there is no use in looking.
 
-    Examples
-    --------
-    >>> changes = np.array([[1.0], [-0.3], [0.75], [5.0]])
-    >>> sorted(few_that_cancel(changes, np.array([-0.45]), rng=np.random.default_rng(1), levels=1, size=4)[0].tolist())
-    [1, 2]
+    Tables keep every count inside.
     """
-    d = len(rest)
-    # Any rotation will do; a new one each time finds other combinations.
-    turn, _ = np.linalg.qr(rng.normal(size=(d, d)))
-    changes, rest = changes @ turn, rest @ turn
-    blocks = np.array_split(np.arange(d), levels)
-    near_zero = _List(np.arange(len(changes))[:, None], changes)
-    near_goal = near_zero
-    for level, block in enumerate(blocks):
-        last = level == levels - 1
-        goal = _paired(near_goal, near_zero, -rest, block, rng, size)
-        if not last:
-            near_zero = _paired(near_zero, near_zero, np.zeros(d), block, rng, size)
-        near_goal = goal
-    best = np.argsort(((near_goal.sums + rest) ** 2).sum(axis=1))
-    return near_goal.members[best]
-
-
-class _List:
-    """Sums of rows, and which rows they are of."""
-
-    def __init__(self, members: Ints, sums: Floats) -> None:
-        self.members, self.sums = members, sums
-
-
-def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int) -> _List:
-    """Pair sums of two lists so that they come near to `goal` in the coordinates of a block."""
-    from scipy.spatial import cKDTree
-
-    left = rng.permutation(len(one.sums))[:size]
-    each = min(-(-size // len(left)), len(other.sums))
-    _, right = cKDTree(other.sums[:, block]).query(goal[block] - one.sums[np.ix_(left, block)], k=each)
-    left, right = np.repeat(left, each), np.asarray(right).ravel()
-    return _List(np.hstack([one.members[left], other.members[right]]), one.sums[left] + other.sums[right])
-
-
-def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> bool:
-    """Make several moves at once if some were found that lower the error; return whether. Tables keep every count inside."""
-    n_numbers = sum(len(s.lo) for s in state.systems)
-    if not 1 <= n_numbers <= MOST_NUMBERS or state.table_error > 1e-9:
-        return False
-    moved, changes = _candidates(state, moves)
-    whitened, rest = _whitened(state, changes)
-    norms = (whitened**2).sum(axis=1)
-    some = np.flatnonzero(norms > 1e-9 * float(rest @ rest))
-    if len(some) < 8:
-        return False
-    # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
-    marks = np.round(whitened[some] @ rng.normal(size=len(rest)) / (1e-6 * np.sqrt(float(rest @ rest)) + 1e-300))
-    _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
-    kinds = np.argsort(norms[some[first]])[: 2 * LIST]
-    levels = 1 if n_numbers == 1 else 2 if n_numbers <= 3 else 3
-    found = few_that_cancel(whitened[some[first[kinds]]], rest, rng=rng, levels=levels, size=LIST)
-    before, error = state.codes.copy(), state.error
-    for members in found[:TRIED]:
-        chosen = moved[[some[rng.choice(np.flatnonzero(alike == kinds[m]))] for m in members]]
-        records = chosen[:, :2][chosen[:, :2] >= 0]
-        if len(np.unique(records)) < len(records):
-            continue
-        for record, other, column, level in chosen:
-            if other >= 0:
-                state.codes[other, column] = state.codes[record, column]
-            state.codes[record, column] = level
-        state.refresh()
-        if state.error < 0.9 * error:
-            return True
-        state.codes[:] = before
-    state.refresh()
-    return False
+    n_systems, n_numbers = len(state.systems), sum(len(s.lo) for s in state.systems)
+    if not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS) or state.table_error > 1e-9:
+        return None
+    helped = _try(state, moves, rng, None)
+    if (
+        helped is None and n_systems > 1
+    ):  # too much at once: one system after the other, by moves that leave the others as they are
+        tried = [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
+        looked = [one for one in tried if one is not None]
+        helped = any(looked) if looked else None
+    return helped
 
 
 def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
+    """Moves (record, other record or -1, column, level), and what each adds to the sums."""
     from .kernels import COPY_TWO, candidates
 
     single = moves.kinds < COPY_TWO
@@ -125,18 +85,148 @@ def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
     return moved[:found], changes[:found]
 
 
-def _whitened(state: State, changes: Floats) -> tuple[Floats, Floats]:
-    """Changes of sums, and what the sums still lack, in coordinates whose squares add up to the error."""
-    parts, rest = [], []
-    for k, system in enumerate(state.systems):
-        linear, weight = state.linear[k], state.linear[k].focused(state.focus[k])
-        off = linear.at(state.sums[state.sums_of[k]]) - state.aims[k]
-        if system.diagonal:
-            parts.append(changes[:, state.sums_of[k]] * np.sqrt(weight))
-            rest.append(off * np.sqrt(weight))
+@dataclass(frozen=True, eq=False)
+class _Numbers:
+    """The published numbers as functions of the sums, in units of how near to the middle of their intervals they must come.
+
+    What is read off a model (standard errors, a log-likelihood) is meant at the fitted coefficients, so that it changes with these.
+    """
+
+    state: State
+    drifts: dict[int, tuple[int, Floats]]
+
+    def of_changes(self, changes: Floats) -> Floats:
+        """Return changes of the numbers, to first order, for changes of the sums (N, p)."""
+        state, parts = self.state, []
+        for k, linear in enumerate(state.linear):
+            of = changes[:, state.sums_of[k]]
+            parts.append(of * linear.slope if linear.slope.ndim == 1 else of @ linear.slope.T)
+        for j, (k, drift) in self.drifts.items():
+            parts[j] = parts[j] + parts[k] @ drift.T
+        return np.hstack([part / state.near(k) for k, part in enumerate(parts)])
+
+    def off(self, sums: Floats) -> Floats:
+        """Return how far the numbers are from the middle of their intervals at some sums; coefficients to first order."""
+        state, parts = self.state, []
+        for k, system in enumerate(state.systems):
+            here = sums[state.sums_of[k]]
+            parts.append(system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here))
+        for j, (k, drift) in self.drifts.items():
+            at = state.systems[k].at
+            assert at is not None
+            parts[j] = parts[j] + drift @ (parts[k] - at)
+        return np.concatenate(
+            [
+                (part - 0.5 * (s.lo + s.hi)) / state.near(k)
+                for k, (part, s) in enumerate(zip(parts, state.systems, strict=True))
+            ]
+        )
+
+
+def _excess(off: Floats) -> Floats:
+    """How far numbers lie outside of the inner part of their intervals, squared and added up."""
+    return (np.maximum(np.abs(off) - INNER, 0.0) ** 2).sum(axis=-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """Changes and what is left along principal axes, how long changes are there and the bits that each axis needs.
+
+    `levels`: how often lists are to be paired so that they yield these bits, and so often that sums of so many moves go as far as they
+    must, if that is more. A few moves can be made part of the way where many would need the same records.
+    """
+
+    changes: Floats
+    rest: Floats
+    lengths: Floats
+    bits: Floats
+    levels: tuple[int, ...]
+
+    def goal(self, levels: int) -> Floats:
+        """Return what is left, no more of it than so many moves can mend."""
+        reach = 0.7 * 2.0 ** (0.5 * levels) * self.lengths
+        return np.clip(self.rest, -reach, reach)
+
+
+def _plan(x: Floats, off: Floats) -> _Plan | None:
+    """Return how to combine changes `x` (N, q), in half-widths, so that they cancel `off`; None where that is out of reach."""
+    sizes, axes = np.linalg.eigh(x.T @ x / len(x))
+    lengths, rest = np.sqrt(np.maximum(sizes, 0.0)), off @ axes
+    moving = lengths > 1e-6 * lengths.max()
+    use = moving & ((lengths > FINE) | (np.abs(rest) > 1.0))
+    order = np.flatnonzero(use)[np.argsort(-lengths[use])]
+    if not 1 <= len(order) <= MOST_AXES:
+        return None
+    bits = np.log2(np.maximum(lengths[order] / FINE, 1.0)) + 0.5
+    yields = np.log2(min(LIST, len(x) ** 2))
+    least = 1 if len(x) > FEW else 3
+    enough = int(np.clip(np.ceil(bits.sum() / yields - 1.0), least, MOST_LEVELS))
+    if bits.sum() > SPARE * (enough + 1) * yields:
+        return None
+    far = 2.0 * np.log2(max(float((np.abs(rest[order]) / lengths[order]).max()), 0.1)) + 1.0
+    most = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
+    levels = sorted({min(enough + 1, most), most})
+    return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(levels))
+
+
+def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> bool | None:
+    """Look for a combination of moves, of those that change only one system if asked; make it if it helps.
+
+    Return whether it did; None if there is no use in looking.
+    """
+    moved, by_sums = _candidates(state, moves)
+    numbers = _Numbers(state, state.drifts())
+    changes, off = numbers.of_changes(by_sums), numbers.off(state.sums)
+    size = np.abs(changes)
+    still = size <= 1e-9 * size.max(axis=0, initial=0.0)
+    some = ~still.all(axis=1)
+    if alone is not None:
+        others = np.repeat(np.arange(len(state.systems)) != alone, [len(s.lo) for s in state.systems])
+        some &= still[:, others].all(axis=1)
+    moved, by_sums, changes = moved[some], by_sums[some], changes[some]
+    if len(moved) < 8:
+        return None
+    # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
+    marks = np.round(changes @ rng.normal(size=changes.shape[1]) / (1e-9 * np.abs(changes).max()))
+    _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
+    kinds = np.argsort((changes[first] ** 2).sum(axis=1))[:LIST]
+    x = changes[first[kinds]]
+    plan = _plan(x, off)
+    if plan is None:
+        return None
+    added, before, had = by_sums[first[kinds]], state.codes.copy(), float(_excess(off))
+    for levels in plan.levels:
+        rows = few_that_cancel(plan.changes, plan.goal(levels), rng=rng, levels=levels, size=LIST, bits=plan.bits)
+        # All of them to first order; those that leave least, as they are.
+        rows = rows[np.argsort(_excess(off + sum(x[members] for members in rows.T)), kind="stable")[:LOOKED_AT]]
+        left = [float(_excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
+        for one in np.argsort(left)[:TRIED]:
+            if not left[one] < BETTER * had:
+                break
+            chosen = _apart(moved, [np.flatnonzero(alike == kinds[m]) for m in rows[one]], rng)
+            if chosen is None:
+                continue
+            for record, other, column, level in chosen:
+                if other >= 0:
+                    state.codes[other, column] = state.codes[record, column]
+                state.codes[record, column] = level
+            state.refresh()
+            if state.table_error <= 1e-9:
+                return True
+            state.codes[:] = before
+            state.refresh()
+    return False
+
+
+def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints | None:
+    """Return a move of each class such that no record is moved twice; None if none was found."""
+    used, chosen = {-1}, []
+    for members in classes:
+        for one in rng.permutation(members)[:MOST_ALIKE]:
+            if not ({int(moved[one, 0]), int(moved[one, 1])} - {-1}) & used:
+                break
         else:
-            sizes, vectors = np.linalg.eigh(weight)
-            root = (vectors * np.sqrt(np.maximum(sizes, 0.0))).T
-            parts.append(changes[:, state.sums_of[k]] @ (root @ linear.slope).T)
-            rest.append(root @ off)
-    return np.hstack(parts), np.concatenate(rest)
+            return None
+        used |= {int(moved[one, 0]), int(moved[one, 1])}
+        chosen.append(one)
+    return moved[chosen]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
-from ..columns import Codes
+from ..columns import Codes, Floats
 from ..equations import Problem
 from .combine import combine
 from .moves import KINDS, Kind, Moves
@@ -44,6 +44,8 @@ PATIENCE = 25
 """after so many windows in which it gained nothing, or at once while a table is wrong, it is given up for"""
 HEATS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 """temperatures as multiples of the smallest error so far, each for a window, with one of temperature 0 after it. First: warm."""
+LEAST_HEAT = 0.1
+"""The error that they are multiples of at least, in units of one over the number of records: below, no move would be made."""
 HOTTEST = 1.0
 """Highest temperature: a search that takes moves of chi-square 1 undoes what it has."""
 FOCUS = 2.0
@@ -52,6 +54,13 @@ MOST_FOCUS = 64.0
 """the most that it may come to weigh;"""
 EASE = 0.7
 """what that weight is multiplied with after each stall once its interval is reached."""
+COARSE = 10.0
+"""Error, in units of one over the number of records (what a typical move changes), above which a stalled search is not just too coarse:
+something stands in the way, such as an event more or less in a small group, and heat is tried at once."""
+REPEATS = 6
+"""How often moves are combined one time after the other, and"""
+MOST_WAIT = 8
+"""the most stalls that are let pass until they are combined again."""
 THIN = 1.05
 """The trace keeps a checkpoint when this many times the proposals of the last one have been made."""
 
@@ -162,6 +171,9 @@ def solve(
             state.refresh()
             errors = state.errors()
             reached = not any(error.outside for error in errors)
+            if reached and state.stand():
+                errors = state.errors()
+                reached = not any(error.outside for error in errors)
         elapsed = time.perf_counter() - started
         done = reached or not moves.arms or elapsed >= seconds or made >= (most_proposals or np.inf)
         if done or not trace or made >= THIN * trace[-1].proposals:
@@ -170,7 +182,8 @@ def solve(
                 watch(trace[-1])
         if done:
             break
-        schedule.look(made)
+        if schedule.look(made):
+            continue
         block = min(max(BLOCKS[0], made // 20), BLOCKS[1], (most_proposals or made + BLOCKS[1]) - made)
         wrong, n_over, n_under = moves.wrong(state)
         state.table_error, state.system_error, kept = search(
@@ -187,6 +200,11 @@ def solve(
     return Solved(state.codes, reached, errors, made, accepted, time.perf_counter() - started, tuple(trace))
 
 
+def _focused(focus: Floats, late: NDArray[np.bool_]) -> Floats:
+    """Return how much more numbers weigh after a stall: those that are late more than before, the others less."""
+    return np.clip(focus * np.where(late, FOCUS, EASE), 1.0, MOST_FOCUS)
+
+
 class _Schedule:
     """When the metric is renewed, when a search has stalled, and what is done about it."""
 
@@ -199,6 +217,7 @@ class _Schedule:
         self._last = self._best = np.inf
         self._best_codes = state.codes.copy()
         self._stalls, self._next_combine = 0, 1
+        self._arrived, self._failures = False, 0
         self._rung, self._patience, self._heat = -1, PATIENCE, 0.0
 
     @property
@@ -206,13 +225,15 @@ class _Schedule:
         """The temperature of the next block."""
         return WARM * self._state.error if self._rung == 0 else self._heat
 
-    def look(self, made: int) -> None:
-        """Look at what the proposals so far came to, and renew what is due."""
+    def look(self, made: int) -> bool:
+        """Look at what the proposals so far came to, and renew what is due; return whether all that was asked for seems reached."""
         state = self._state
         due = made >= self._next_refresh
         if made >= self._next_look:
             self._next_look = made + self._window
             due |= self._judge()
+            if self._arrived:
+                return True
         if due or state.error < self._at_refresh / FALL:
             # A rough metric will do, unless the search has stalled: what is reached is looked at with all records.
             state.refresh(every=max(1, len(state.codes) // SAMPLE) if self._stalls == 0 else 1)
@@ -221,10 +242,11 @@ class _Schedule:
             if made >= self._next_sort:
                 self._moves.sort(state.codes)
                 self._next_sort = made + self._window // 2
+        return False
 
     def _judge(self) -> bool:
         """Decide how to go on after a window; return whether the quadratics must be made anew."""
-        state, before = self._state, self._best
+        state, before, self._arrived = self._state, self._best, False
         if state.fill_levels(self._rng):  # a search may empty a level, since then its score is zero
             return True
         error = self._remember()
@@ -235,28 +257,50 @@ class _Schedule:
             state.loose = True
             return True
         self._stalls += 1
-        if self._stalls >= self._next_combine:
-            if combine(state, self._moves, rng=self._rng):
+        state.stand()  # what holds the search up may be that coefficients are not linear in the sums so far from where they stand
+        if self._stalls >= self._next_combine and self._heat == 0.0 and not self._blocked(error):
+            # It takes longer than a window, so it is tried again at once while it helps, and later and later if it does not.
+            helped = self._combine()
+            self._failures = 0 if helped else self._failures + 1
+            self._next_combine = self._stalls + (1 if helped else 2 * min(self._failures, MOST_WAIT))
+            if helped:
                 self._last = self._remember()
                 return False
-            self._next_combine = 2 * self._stalls  # it takes longer than a window
+            if helped is not None:
+                self._patience = 0  # where a few moves found nothing, single ones will not without heat
         if self._heat > 0.0:
             self._heat = 0.0  # what heat is worth shows after it has cooled down
             return True
         self._climb(helped=self._best < 0.9 * before)
         for k, system in enumerate(state.systems):
-            late = (system.hi > system.lo) & state.outside(k)
-            state.focus[k] = np.clip(state.focus[k] * np.where(late, FOCUS, EASE), 1.0, MOST_FOCUS)
+            state.focus[k] = _focused(state.focus[k], (system.hi > system.lo) & state.outside(k))
+        state.cell_focus = _focused(state.cell_focus, state.off() > 0.0)
         return True
+
+    def _blocked(self, error: float) -> bool:
+        """Whether what is left is more than moves are too coarse for: a few of them together could not mend it."""
+        return self._state.table_error > 1e-9 or error * len(self._state.codes) > COARSE
+
+    def _combine(self) -> bool | None:
+        """Combine moves while that helps; return whether it did, None if there was no use in it."""
+        helped = combine(self._state, self._moves, rng=self._rng)
+        again = helped
+        for _ in range(REPEATS):
+            if not again:
+                break
+            self._state.stand()
+            self._arrived = not any(error.outside for error in self._state.errors())
+            again = not self._arrived and combine(self._state, self._moves, rng=self._rng)
+        return helped
 
     def _climb(self, *, helped: bool) -> None:
         """Choose the next temperature: warm again if the last one helped, else a higher one."""
         self._patience = PATIENCE if helped else self._patience - 1
         if helped:
             self._rung = 0
-        elif self._rung != 0 or self._patience <= 0 or self._state.table_error > 1e-9:
+        elif self._rung != 0 or self._patience <= 0 or self._blocked(self._best):
             self._rung, self._patience = (self._rung + 1) % len(HEATS), PATIENCE
-        self._heat = min(HEATS[self._rung] * self._best, HOTTEST)
+        self._heat = min(HEATS[self._rung] * max(self._best, LEAST_HEAT / len(self._state.codes)), HOTTEST)
 
     def _remember(self) -> float:
         """Keep the codes if they are the best so far, since heat may lose them; return the error without any focus."""

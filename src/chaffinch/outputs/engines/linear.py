@@ -29,10 +29,14 @@ AIM = 0.8
 REACHED = 0.98
 """the share inside of which it has arrived: a refit then prints the same digits although its error is not quite linear."""
 WIDE = 0.25
-"""Half-width, in standard errors, from which on an interval is aimed inside of at once, and not at its middle."""
+"""Half-width, in standard errors, from which on an interval is aimed inside of at once, and not at its middle; and from which on the
+ends that are kept away from do not grow with it: a number that is only known to be below another may lie just there."""
 
 RIDGE = 1e-9
 """Added to covariances of unit diagonal: numbers that follow from each other have none of full rank."""
+
+FLAT = 1e-8
+"""Share of a variance, in covariances of unit diagonal, below which a direction has none."""
 
 SWEEPS = 8
 
@@ -103,10 +107,14 @@ class Linear:
             return self.weight * focus
         return self.weight + np.diag((focus - 1.0) * np.diag(self.weight))
 
+    def inner(self, half: Floats, share: float) -> Floats:
+        """Return the half-widths of the inner parts of intervals: a share of narrow ones, all but a little of wide ones."""
+        return half - (1.0 - share) * np.minimum(half, WIDE * self.scale)
+
     def aim(self, system: SumSystem, focus: Floats, *, loose: bool, before: Floats | None) -> Floats:
         """Return where to aim: the middle of each interval; if `loose` or wide, its nearest point well inside."""
         middle, half = 0.5 * (system.lo + system.hi), 0.5 * (system.hi - system.lo)
-        half = AIM * np.where(loose | (half > WIDE * self.scale), half, 0.0)
+        half = np.where(loose | (half > WIDE * self.scale), self.inner(half, AIM), 0.0)
         if self.weight.ndim == 1:
             return np.clip(self.values, middle - half, middle + half)
         weight = self.focused(focus)
@@ -158,7 +166,7 @@ def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> Li
     values, slope = system.reported(sums) if callable(system.reported) else (sums, np.eye(system.size))
     covariance = slope @ covariance @ slope.T
     least = 1e-12 * np.full(len(values), max(float(np.diag(covariance).max()), 1e-300))
-    return Linear(sums, values, slope, _inverse(covariance, least), np.sqrt(np.maximum(np.diag(covariance), least)))
+    return Linear(sums, values, slope, _weight(covariance, least), np.sqrt(np.maximum(np.diag(covariance), least)))
 
 
 def _largest(system: SumSystem) -> Floats:
@@ -178,6 +186,27 @@ def _inverse(matrix: Floats, least: Floats) -> Floats:
     outer = np.outer(root, root)
     inverse: Floats = np.linalg.inv(matrix / outer + RIDGE * np.eye(len(root))) / outer
     return 0.5 * (inverse + inverse.T)
+
+
+def _weight(covariance: Floats, least: Floats) -> Floats:
+    """Return the inverse of a covariance; of one that leaves directions out, such as shares that add up to 1, without these.
+
+    No records can differ there, so that nothing can be gained; but printed numbers do not quite add up, and a ridge would make of that
+    the largest part of the error.
+    """
+    root = np.sqrt(np.maximum(np.diag(covariance), least))
+    outer = np.outer(root, root)
+    unit = covariance / outer
+    np.fill_diagonal(unit, 1.0)
+    try:
+        pivots = np.diag(np.linalg.cholesky(unit))
+    except np.linalg.LinAlgError:
+        pivots = np.zeros(1)
+    if pivots.min() > np.sqrt(FLAT):
+        return _inverse(covariance, least)
+    sizes, axes = np.linalg.eigh(unit)
+    weight: Floats = (axes * np.where(sizes > FLAT, 1.0 / np.maximum(sizes, FLAT), 0.0)) @ axes.T / outer
+    return 0.5 * (weight + weight.T)
 
 
 def nearest(point: Floats, weight: Floats, lo: Floats, hi: Floats, start: Floats) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,9 @@ from .compiled import compile_problem
 from .linear import REACHED, Linear, of_coefficients, of_sums
 
 __all__ = ["OutputError", "State"]
+
+BENT = 0.02
+"""Width of an interval, in standard errors of the coefficient, from which on a first-order error is not taken at its word."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class State:
         self.linear: list[Linear] = []
         self.aims: list[Floats] = []
         self.focus = [np.ones(len(s.lo)) for s in self.systems]
+        self.cell_focus = np.ones(p.n_cells)
         self.loose = False
         self.table_error = self.system_error = 0.0
         self.refresh()
@@ -100,7 +105,9 @@ class State:
             self.system_error += error
             self.gradient[self.sums_of[k]] = 2.0 * pull
             self.weights[self._weights_of[k]] = matrix.ravel()
-        self.table_error = float((self._off() ** 2 * self.cell_weights).sum())
+        weights = self.cell_weights * self.cell_focus
+        self.program.floats[self.program.cell_weight :][: len(weights)] = weights
+        self.table_error = float((self.off() ** 2 * weights).sum())
 
     def _linear(self, k: int, every: int) -> Linear:
         from .kernels import gram, square_sums
@@ -120,6 +127,73 @@ class State:
         else:
             squares = of_kind(0)[0]
         return of_sums(system, sums, len(self.codes), squares)
+
+    def stand(self) -> bool:
+        """Let models stand at the coefficients that the records had at the last refresh, where that matters; return whether any.
+
+        Standard errors, dispersions and log-likelihoods are those at the fitted coefficients. The printed ones, at which the search
+        begins, may be half a digit off; with a column of large numbers that shows in the last digit of a standard error. And where
+        few digits were printed the fitted coefficients may be so far from these that they are not linear in the sums any more.
+        """
+        moved = {
+            k: np.clip(linear.values, s.lo, s.hi)
+            for k, (s, linear) in enumerate(zip(self.systems, self.linear, strict=True))
+            if k in self.beside or (s.reported == "coefficients" and (s.hi - s.lo > BENT * linear.scale).any())
+        }
+        if moved:
+            self.problem, self.systems = self._standing(moved)
+            self.program = compile_problem(self.problem)
+            self.refresh()
+        return bool(moved)
+
+    @cached_property
+    def beside(self) -> dict[int, list[int]]:
+        """For each system of coefficients the systems of other numbers that are read off the same model, where there are any."""
+        etas = [None if s.model is None else s.model.eta for s in self.systems]
+        found = {
+            k: [j for j, eta in enumerate(etas) if j != k and eta is not None and eta is etas[k]]
+            for k, s in enumerate(self.systems)
+            if s.reported == "coefficients"
+        }
+        return {k: others for k, others in found.items() if others}
+
+    def _standing(self, at: dict[int, Floats]) -> tuple[Problem, list[SumSystem]]:
+        """The problem with some models at other coefficients."""
+        systems = list(self.systems)
+        for k, coefficients in at.items():
+            s = systems[k]
+            assert s.model is not None
+            matrix = coefficients.reshape(s.model.n_predictors, -1).T
+            eta = (*(terms.times(matrix) for terms in s.terms), *s.model.eta[len(s.terms) :])
+            systems[k] = replace(s, model=replace(s.model, eta=eta), at=coefficients)
+            for j in self.beside.get(k, []):
+                model = systems[j].model
+                assert model is not None
+                systems[j] = replace(systems[j], model=replace(model, eta=eta))
+        new = {s.name: s for s in systems}
+        outputs = tuple(new.get(output.name, output) for output in self.problem.outputs)
+        return Problem(self.problem.columns, outputs), systems
+
+    def drifts(self) -> dict[int, tuple[int, Floats]]:
+        """Return, for each system that is read off a model with coefficients: which these are, and its numbers' derivatives by them."""
+        from .kernels import sums_from_scratch
+
+        found: dict[int, tuple[int, Floats]] = {}
+        counts, multipliers, sums = self.counts.copy(), np.empty_like(self.multipliers), np.empty_like(self.sums)
+        for k, others in self.beside.items():
+            at = self.systems[k].at
+            assert at is not None
+            for j in others:
+                found[j] = (k, np.zeros((len(self.systems[j].lo), len(at))))
+            for c in range(len(at)):
+                step = np.zeros(len(at))
+                step[c] = 1e-3 * self.linear[k].scale[c]
+                program = compile_problem(self._standing({k: at + step})[0])
+                sums_from_scratch(program, self.codes, counts, multipliers, sums)
+                for j in others:
+                    change = self.linear[j].at(sums[self.sums_of[j]]) - self.linear[j].values
+                    found[j][1][:, c] = change / step[c]
+        return found
 
     def fill_levels(self, rng: np.random.Generator) -> bool:
         """Give levels that no record has to some, where a published coefficient is not determined without; return whether any."""
@@ -142,23 +216,28 @@ class State:
             self.refresh()
         return filled
 
-    def _off(self) -> Floats:
+    def off(self) -> Floats:
         """How far each count lies outside its interval."""
         return np.maximum(np.maximum(self.cell_lo - self.counts, self.counts - self.cell_hi), 0).astype(float)
+
+    def near(self, k: int) -> Floats:
+        """Return how near to the middle of its interval each number of a system must come."""
+        s, linear = self.systems[k], self.linear[k]
+        half = 0.5 * (s.hi - s.lo)
+        # What is read off plain sums is exact, and both ends belong to it. Rounding alone leaves about 1e-12 standard errors.
+        inner = half + 1e-9 * linear.scale if s.model is None else linear.inner(half, REACHED)
+        return np.where(half > 0.0, inner, max(self.tolerance, 1e-9) * linear.scale)
 
     def outside(self, k: int) -> NDArray[np.bool_]:
         """Return which numbers of a system have not arrived."""
         s, linear = self.systems[k], self.linear[k]
-        half = 0.5 * (s.hi - s.lo)
-        # Rounding alone leaves about 1e-12 standard errors.
-        near = np.where(half > 0.0, REACHED * half, max(self.tolerance, 1e-9) * linear.scale)
-        off = np.abs(linear.at(self.sums[self.sums_of[k]]) - 0.5 * (s.lo + s.hi)) > near
+        off = np.abs(linear.at(self.sums[self.sums_of[k]]) - 0.5 * (s.lo + s.hi)) > self.near(k)
         return off if linear.undetermined is None else off | linear.undetermined
 
     def errors(self) -> tuple[OutputError, ...]:
         """Return the error of each output, in the problem's order; what is not linear in sums (coefficients) to first order."""
         found: dict[str, OutputError] = {}
-        every_off = self._off()
+        every_off = self.off()
         for table, cells in zip(self.tables, self.cells_of, strict=True):
             off = every_off[cells]
             chi = float((off**2 * self.cell_weights[cells]).sum())

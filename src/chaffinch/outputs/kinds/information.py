@@ -138,9 +138,10 @@ class Information:
 
 
 class LeastSquares:
-    """Standard errors, log-likelihood and dispersion of linear regression at given coefficients, with derivatives.
+    """Standard errors, log-likelihood and dispersion of linear regression, with derivatives.
 
-    Sums: x_i x_j (i <= j), x_i y, y y, n. RSS = yy - 2 b'xy + b'xx b.
+    Sums: x_i x_j (i <= j), x_i y, y y, n. RSS = yy - 2 b'xy + b'xx b at the fitted b, so that b's own change adds nothing to the
+    derivative; at the published b where the sums determine none.
     """
 
     def __init__(self, size: int, at: Floats, keys: list[int], what: list[str]) -> None:
@@ -151,6 +152,8 @@ class LeastSquares:
         p, b = self.size, self.at
         m = p * (p + 1) // 2
         xx, xy, yy, n = _symmetric(sums[:m], p), sums[m : m + p], float(sums[-2]), max(float(sums[-1]), p + 1.0)
+        if np.linalg.cond(xx) < 1e12:
+            b = np.asarray(np.linalg.solve(xx, xy), dtype=np.float64)
         rss = max(float(yy - 2.0 * b @ xy + b @ xx @ b), 1e-12 * max(yy, 1e-12))
         by = np.zeros(len(sums))
         by[:m] = (np.outer(b, b) * (2.0 - np.eye(p)))[np.triu_indices(p)]

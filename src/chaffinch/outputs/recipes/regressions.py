@@ -16,7 +16,7 @@ from ..kinds.base import Frame
 from ..kinds.regressions import RegressionSpec
 from ..statistics import Observed, estimated_alpha, fitted, observed
 from ..unrounded import system_of
-from .estimable import BINARY, Fault, cannot, fault_after, fault_before
+from .estimable import BINARY, COUNTS, Fault, cannot, fault_after, fault_before
 from .printing import Printer
 
 __all__ = ["regression_numbers"]
