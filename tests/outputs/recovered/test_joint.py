@@ -89,6 +89,7 @@ def of_adults(frame: pd.DataFrame, p: Any) -> Outputs:
 OTHERS = [(of_adults, "adult"), (of_adults, "adult", 5_000)]
 
 
+@pytest.mark.slow
 def test_a_sample_of_adults_is_recovered(recovered):
     assert recovered(of_adults, data="adult", rows=5_000) == []
 
