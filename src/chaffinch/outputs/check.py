@@ -6,28 +6,27 @@ attack the fold's people and people held out. Elliot, Little and Allmendinger (P
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from .._base.errors import InputError, listed, unknown_name
-from .._base.masking import about
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
-from .checking.agreement import Agreement, Exposed, agreement_of, exposed_classes
+from .checking.agreement import agreement_of, exposed_classes
 from .checking.attribution import attack_of
-from .checking.ensembles import Evolver, Fit, Maker
-from .checking.errors import ErrorLine, error_lines
+from .checking.checked import Checked, CheckedOutput
+from .checking.ensembles import Evolver, Maker
+from .checking.errors import error_lines
 from .checking.folds import Fold, folds
-from .checking.marginal import LEVEL, Estimate
-from .checking.sizes import BySize, by_size
-from .checking.stages import Scene, Stage
-from .checking.verdict import Verdict, verdict_of
+from .checking.marginal import LEVEL
+from .checking.sizes import by_size
+from .checking.stages import Scene
+from .checking.verdict import verdict_of
 from .checking.whole import Whole, whole_data
 from .columns import Codes
 from .contradictions import check_contradictions
@@ -41,135 +40,10 @@ from .rules.findings import STATBARNS
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["Checked", "CheckedOutput", "check"]
+__all__ = ["Checked", "check"]
 
 MOST_STEPS = 8
 """Steps in which new outputs are added to each other: each is an assessment of its own."""
-
-
-@dataclass(frozen=True)
-class CheckedOutput:
-    """One output of a check.
-
-    Parameters
-    ----------
-    name, kind, statbarn
-        What it is, and the class a checker files it under.
-    columns
-        The columns it is about.
-    released
-        Whether it was released already.
-    consistent
-        Whether its published numbers are those of the data; None where it came as a recipe, without numbers.
-    fit
-        How well the ensembles reproduce it.
-    """
-
-    name: str
-    kind: str
-    statbarn: str
-    columns: tuple[str, ...]
-    released: bool
-    consistent: bool | None
-    fit: Fit | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        shown = {name: getattr(self, name) for name in ("name", "kind", "statbarn", "released", "consistent")}
-        return {**shown, "columns": list(self.columns), "fit": self.fit.to_dict() if self.fit else None}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Checked:
-    """What a check found.
-
-    Parameters
-    ----------
-    settings
-        What was asked for: keys, sensitive attributes, syntheses, engine, seed and so on.
-    records, left_out
-        How many records took part, and the share of the data, 0 to 1, that was left out for missing values.
-    outputs
-        Each output.
-    all
-        What all outputs give away together.
-    cumulative
-        The same as outputs are added one by one to those released already; `all` comes last.
-    added
-        For each step of `cumulative` after the first, by sensitive attribute and convention, what it adds to the marginal risk.
-    without
-        What the outputs give away when one is left out.
-    agreement
-        How often the datasets agree on people.
-    whole, sizes, lines
-        P1's experiment with all the data; marginal risk by size; attribution by error. Empty where not asked for.
-    rules
-        What the rules of thumb say.
-    verdict
-        The outcome in words.
-    seconds
-        How long it took.
-    """
-
-    settings: Mapping[str, Any]
-    records: int
-    left_out: float
-    outputs: tuple[CheckedOutput, ...]
-    all: Stage
-    cumulative: tuple[Stage, ...]
-    added: tuple[tuple[tuple[str, str, Estimate], ...], ...]
-    without: tuple[Stage, ...]
-    agreement: tuple[Agreement, ...]
-    whole: tuple[Whole, ...]
-    sizes: tuple[BySize, ...]
-    lines: tuple[ErrorLine, ...]
-    rules: RuleReport
-    verdict: Verdict
-    seconds: float
-    exposed: Sequence[Exposed] = field(default=())
-    recipes: Recipes | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Whether the risk could be measured, no excess was found, every output was reached and consistent, and no rule failed."""
-        measured = math.isfinite(self.verdict.detectable)
-        return measured and self.verdict.word == "no excess found" and self.rules.worst != "fail"
-
-    def __repr__(self) -> str:
-        return f"Checked({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what may leave: no record, no value of the data, no small count."""
-        return {
-            "verdict": self.verdict.to_dict(),
-            "passed": self.passed,
-            "settings": dict(self.settings),
-            "records": about(self.records),
-            "left_out": round(self.left_out, 2),
-            "outputs": [output.to_dict() for output in self.outputs],
-            "all": self.all.to_dict(),
-            "cumulative": [
-                {**stage.to_dict(), "added": [_added(one) for one in added]}
-                for stage, added in zip(self.cumulative, ((), *self.added), strict=True)
-            ],
-            "without": [stage.to_dict() for stage in self.without],
-            "agreement": [one.to_dict() for one in self.agreement],
-            "whole": [one.to_dict() for one in self.whole],
-            "sizes": [one.to_dict() for one in self.sizes],
-            "error_lines": [one.to_dict() for one in self.lines],
-            "rules": self.rules.to_dict(),
-            "exposed_classes": about(len(self.exposed)),
-            "seconds": round(self.seconds, 1),
-        }
-
-    def inside(self) -> dict[str, Any]:
-        """Return what must stay inside: the exposed classes with their values and counts, and the cells behind each rule."""
-        return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.inside()}
-
-
-def _added(one: tuple[str, str, Estimate]) -> dict[str, Any]:
-    sensitive, convention, estimate = one
-    return {"sensitive": sensitive, "convention": convention, **estimate.to_dict()}
 
 
 def check(
