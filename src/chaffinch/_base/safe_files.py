@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of either."""
+"""Files that are either the old one or the new one, never half of either; and small ones read whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["check_writable", "filling", "replacing", "write_text"]
+__all__ = ["check_writable", "filling", "read_small", "replacing", "write_text"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -50,6 +50,35 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Pa
     finally:
         with contextlib.suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step: str) -> str:
+    """Return the text of a small file that somebody wrote; FileError where it is absent, too large to be one, or not UTF-8.
+
+    Parameters
+    ----------
+    path
+        The file.
+    what
+        What it holds, for messages: "schema".
+    most
+        The most bytes it may have.
+    next_step
+        What to do where there is no such file.
+    """
+    file = Path(path)
+    try:
+        raw = file.read_bytes() if file.stat().st_size <= most else None
+    except FileNotFoundError:
+        raise FileError(f"No such file: '{file}'. {next_step}") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
+    if raw is None:
+        raise FileError(f"'{file}' is over {most >> 20} MiB: no {what} is that large.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileError(f"'{file}' is not UTF-8, which a {what} is.") from None
 
 
 def write_text(path: str | os.PathLike[str], text: str, *, mode: int = 0o644) -> None:

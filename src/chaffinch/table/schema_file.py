@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from .._base.errors import FileError, InputError, SchemaError, unknown_name
-from .._base.safe_files import write_text
+from .._base.errors import InputError, SchemaError, unknown_name
+from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
 from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
 from .types import parse_type, type_name
@@ -77,18 +77,9 @@ class _SchemaModel(BaseModel):
 def read_schema(path: str | os.PathLike[str]) -> Schema:
     """Return the schema in a file: TOML, or SDV metadata in JSON (V1 or SINGLE_TABLE_V1)."""
     file = Path(path)
-    try:
-        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
-    except FileNotFoundError:
-        raise FileError(f"No such file: '{file}'. `chaffinch schema DATA -o {file.name}` writes one.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror}.") from error
-    if raw is None:
-        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no schema is that large.")
-    try:
-        text = raw.decode("utf-8")
-    except UnicodeDecodeError:
-        raise FileError(f"'{file}' is not UTF-8. Schemas are.") from None
+    text = read_small(
+        file, what="schema", most=MOST_BYTES, next_step=f"`chaffinch schema DATA -o {file.name}` writes one."
+    )
     if text.lstrip().startswith("{"):
         from .sdv import schema_from_sdv
 

@@ -18,8 +18,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from ..._base.errors import FileError, InputError
-from ..._base.safe_files import write_text
+from ..._base.errors import InputError
+from ..._base.safe_files import read_small, write_text
 from ..fields import Fields
 
 __all__ = ["Released", "read_released", "recorded", "write_released"]
@@ -68,14 +68,14 @@ def _hash(output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added
 def read_released(path: str | os.PathLike[str]) -> Released:
     """Return what a project has released; InputError if the file was changed by other hands."""
     file = Path(path)
+    text = read_small(
+        file,
+        what="file of released outputs",
+        most=MOST_BYTES,
+        next_step="Name a file of released outputs; --record makes one.",
+    )
     try:
-        if file.stat().st_size > MOST_BYTES:
-            raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no file of released outputs is that large.")
-        data = json.loads(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise FileError(f"No such file: '{file}'. Name a file of released outputs; --record makes one.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
+        data = json.loads(text)
     except (ValueError, RecursionError):
         raise InputError(f"'{file}' is not a file of released outputs: it is not JSON.") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:

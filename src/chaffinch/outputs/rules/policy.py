@@ -24,7 +24,8 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic import Field as Key
 
-from ..._base.errors import FileError, InputError, unknown_name
+from ..._base.errors import InputError, unknown_name
+from ..._base.safe_files import read_small
 from ..spec import KINDS
 
 __all__ = ["Policy", "policy_of_acro", "read_policy"]
@@ -149,18 +150,9 @@ def read_policy(path: str | os.PathLike[str] | None = None) -> Policy:
     if path is None:
         return Policy()
     file = Path(path)
+    text = read_small(file, what="policy", most=MOST_BYTES, next_step="Name a TOML file that holds the policy.")
     try:
-        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
-    except FileNotFoundError:
-        raise FileError(f"No such file: '{file}'. Name a TOML file that holds the policy.") from None
-    except OSError as error:
-        raise FileError(f"Cannot read '{file}': {error.strerror or 'the system refused'}.") from None
-    if raw is None:
-        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB: no policy is that large.")
-    try:
-        data = tomllib.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise FileError(f"'{file}' is not UTF-8. A policy is.") from None
+        data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         reason = (str(error).splitlines() or ["cannot be parsed"])[0].rstrip(".")
         raise InputError(f"'{file}' is not valid TOML: {reason}.") from None
