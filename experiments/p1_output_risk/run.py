@@ -38,7 +38,7 @@ LEVELS = {
     "mstatus": [str(c) for c in range(1, 6)], "sex": ["1", "2"], "tenure": [0, 1],
 }  # fmt: skip
 SYNTHESES = 50
-FEWER = 10
+FEWER = 8
 """Syntheses of each set of outputs where tables are added one by one."""
 
 
@@ -317,7 +317,7 @@ def cumulative() -> None:
         "as they are": {}, "cells below 10 withheld": {"threshold": 10, "suppressed_zeros": True}, "ages in bands": {"groups": bands},
     }.items():  # fmt: skip
         entries = [logit(who), pairs, *({**one, **change} for one in (three, more))]
-        found = measured(who, entries, whole_runs=0, syntheses=FEWER, seconds=10.0)
+        found = measured(who, entries, whole_runs=0, syntheses=FEWER, seconds=5.0)
         for stage in found.cumulative:
             for measure in stage.measures:
                 rows.append(

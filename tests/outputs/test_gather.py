@@ -7,8 +7,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.api as sm
+import statsmodels.formula
 import statsmodels.formula.api as smf
-from statsmodels.formula import options
 
 from chaffinch import Column, InputError, Schema, read
 from chaffinch.outputs.gather import columns_of, levels_of, outputs_of, spec_of, table_of
@@ -43,9 +43,11 @@ def frame():
 
 @pytest.fixture(params=["patsy", "formulaic"])
 def engine(request, monkeypatch):
-    if not hasattr(options, "formula_engine"):
+    options = getattr(statsmodels.formula, "options", None)  # from 0.15 on
+    if hasattr(options, "formula_engine"):
+        monkeypatch.setattr(options, "formula_engine", request.param)
+    elif request.param == "formulaic":
         pytest.skip("statsmodels before 0.15 has patsy alone")
-    monkeypatch.setattr(options, "formula_engine", request.param)
     return request.param
 
 
