@@ -23,7 +23,7 @@ class Verdict:
     word
         `no excess found`, `excess found`, `outputs inconsistent` or `not reached (lower bound)`.
     detectable
-        The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if not measurable.
+        The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed.
     sentences
         What it means, in plain words.
     """
@@ -37,7 +37,7 @@ class Verdict:
         """The words as shown: "no excess found" never stands without what could have been detected."""
         if self.word != "no excess found":
             return self.word
-        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "not measurable"
+        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
         return f"no excess found (detectable: {shown})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -86,14 +86,14 @@ def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Seq
             f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
             f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
         )
-    if not found:
+    if not found and every:
         sentences.append(
-            "No difference was found between people in the data and people held out"
-            + (
-                f"; one of {detectable:.3f} would have been found with a chance of 80 %."
-                if every
-                else ", but it could not be measured."
-            )
+            "No difference was found between people in the data and people held out; "
+            f"one of {detectable:.3f} would have been found with a chance of 80 %."
+        )
+    elif not found:
+        sentences.append(
+            "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
         )
     if reached < 1.0:
         sentences.append(
