@@ -41,10 +41,10 @@ LOGIT = {
 }
 
 
-def whole(runs: int = 2) -> list[list[object]]:
+def whole(runs: int = 1) -> list[list[object]]:
     """The check as a function call, the first after compilation; and one refit by statsmodels, times what P1 would need."""
     recipes, codes = recipes_of([LOGIT], FIELDS), census(N)
-    check(recipes, census(400), keys=KEYS, sensitive=["tenure"], syntheses=2, whole_runs=0, seed=0)  # compiles
+    check(recipes, census(20_000), keys=KEYS, sensitive=["tenure"], syntheses=2, whole_runs=0, seed=0)  # compiles
     rows = []
     for seed in range(runs):
         for whole_runs in (0, 10):
