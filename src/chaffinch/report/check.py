@@ -206,7 +206,8 @@ def _agreement(told: Data) -> tuple[Block, ...]:
     )  # fmt: skip
     words = (
         "A dataset may be right by chance; where all that say anything of a person say the same, and at least half of them speak, it is a statement. "
-        "These are shares of people, averaged over key sets and folds. The difference is of those agreed on rightly, with its interval."
+        "These are shares of people, averaged over key sets and folds. The difference is of those agreed on rightly, with its interval. "
+        "What would tell of fewer than ten people is not shown."
     )
     count = told["exposed_classes"]
     classes = "no class" if count == 0 else f"about {count:,} classes" if is_number(count) else "fewer than 10 classes"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,6 +99,15 @@ def test_what_leaves_holds_no_class(checked):
     names = re.compile(r"\b[abcy]\d\b")  # of levels
     assert not names.search(json.dumps(found.to_dict()))
     assert names.search(json.dumps(found.inside()))
+
+
+def test_shares_of_few_people_do_not_leave(checked):
+    (found,) = checked(JOINT).agreement
+    few, none = replace(found, right=3 / found.people), replace(found, right=0.0)
+    assert few.to_dict()["right"] is None
+    assert few.to_dict()["excess"]["value"] is None
+    assert none.to_dict()["right"] == 0.0
+    assert found.to_dict()["excess"]["value"] == found.excess.value
 
 
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):

@@ -19,7 +19,7 @@ from ...measure.risk.classes import class_ids
 from ..columns import Codes
 from ..fields import Fields
 from .attribution import Attack, Attributed
-from .marginal import HOLDOUT, LEVEL, ORIGINAL, Estimate, Part, combined
+from .marginal import HOLDOUT, LEVEL, NOTHING, ORIGINAL, Estimate, Part, combined
 
 __all__ = ["Agreement", "Exposed", "agreement_of", "exposed_classes"]
 
@@ -41,6 +41,8 @@ class Agreement:
         People on whose value they agree rightly.
     excess
         right - right_holdout; the interval is over people, for these ensembles.
+    people
+        How many people there are on either side of a fold.
     right_by_keys
         For each key set `right`, None where that would tell of fewer than ten people.
     """
@@ -51,13 +53,21 @@ class Agreement:
     right: float
     right_holdout: float
     excess: Estimate
+    people: int
     right_by_keys: tuple[tuple[tuple[str, ...], float | None], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        shares = {name: getattr(self, name) for name in ("pinned", "pinned_holdout", "right", "right_holdout")}
+        """Return what JSON can hold and may leave: a share of fewer than ten people is None, and so is a difference of such."""
+        names = ("pinned", "pinned_holdout", "right", "right_holdout")
+        shares = {name: _shown(getattr(self, name), self.people) for name in names}
+        known = shares["right"] is not None and shares["right_holdout"] is not None
         by_keys = [{"keys": list(keys), "right": right} for keys, right in self.right_by_keys]
-        return {"sensitive": self.sensitive, **shares, "excess": self.excess.to_dict(), "by_keys": by_keys}
+        excess = (self.excess if known else NOTHING).to_dict()
+        return {"sensitive": self.sensitive, **shares, "excess": excess, "by_keys": by_keys}
+
+
+def _shown(share: float, people: int) -> float | None:
+    return None if 0.0 < share * people < SHOWN_FROM else share
 
 
 @dataclass(frozen=True)
@@ -113,7 +123,9 @@ def agreement_of(attack: Attack, found: Sequence[Attributed], *, level: float = 
         for k, keys in enumerate(attack.key_sets)
     )
     means = {name: float(np.mean(some)) for name, some in shares.items()}
-    return Agreement(attack.sensitive, **means, excess=combined(parts, level=level), right_by_keys=shown)
+    return Agreement(
+        attack.sensitive, **means, excess=combined(parts, level=level), people=min(people), right_by_keys=shown
+    )
 
 
 def _pinned_right(one: Attributed) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

@@ -17,7 +17,19 @@ import numpy as np
 from ..columns import Floats
 from .attribution import CONVENTIONS, Attributed
 
-__all__ = ["LEVEL", "POWER", "Estimate", "Measure", "Part", "apart", "combined", "excess_of", "measures_of", "side_of"]
+__all__ = [
+    "LEVEL",
+    "NOTHING",
+    "POWER",
+    "Estimate",
+    "Measure",
+    "Part",
+    "apart",
+    "combined",
+    "excess_of",
+    "measures_of",
+    "side_of",
+]
 
 LEVEL = 0.95
 POWER = 0.8
