@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from html.parser import HTMLParser
 from itertools import combinations
 from typing import Any
 
@@ -285,3 +287,38 @@ def risk_of() -> Callable[..., dict[str, Any]]:
 def attack_of() -> Callable[..., dict[str, Any]]:
     """The builder of one attack."""
     return make_attack
+
+
+class Balanced(HTMLParser):
+    """Reads a page: which tags are still open, and which ids it has."""
+
+    VOID = frozenset({"meta", "link", "br", "hr", "img", "input", "col", "path", "circle", "rect"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str | None] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.ids += [value for name, value in attrs if name == "id"]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+
+@pytest.fixture
+def whole_page() -> Callable[[str], None]:
+    """Assert that a page closes what it opens, has each id once, and calls nobody."""
+
+    def check(html: str) -> None:
+        parser = Balanced()
+        parser.feed(html)
+        assert parser.open == []
+        assert len(parser.ids) == len(set(parser.ids))
+        assert "<script" not in html
+        assert not re.search(r"""(?:src|href)=["'](?!#)""", html)
+
+    return check

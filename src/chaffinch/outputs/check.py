@@ -22,7 +22,7 @@ from .checking.attribution import attack_of
 from .checking.checked import Checked, CheckedOutput
 from .checking.ensembles import Evolver, Maker
 from .checking.errors import error_lines
-from .checking.folds import Fold, folds
+from .checking.folds import folds
 from .checking.marginal import LEVEL
 from .checking.sizes import by_size
 from .checking.stages import Scene
@@ -141,7 +141,7 @@ def check(
     old = [] if released is None else [recipe.name for recipe in released.every]
     new = [name for name in names if name not in old]
     rules = check_rules(together.only(new), codes, policy, released=together.only(old) if old else None)
-    _check_folds(together, codes, splits, rules)
+    _check_folds(scene, rules)
 
     steps = _steps(old, new) if cumulative else [("all outputs", names)]
     ahead = len(steps) + (1 if whole_runs else 0) + (2 if fold_of_fold else 0) + (1 if error_line else 0)
@@ -273,21 +273,29 @@ def _codes(fields: Fields, data: Table | Codes, given: Fields) -> tuple[Codes, f
     from .records import codes_of_table
 
     records = codes_of_table(data, fields)
-    return records.codes, 1.0 - float(np.mean(records.kept)) if len(records.kept) else 0.0
+    return records.codes, 1.0 - records.share_kept
 
 
-def _check_folds(recipes: Recipes, codes: Codes, splits: Sequence[Fold], rules: RuleReport) -> None:
+def _check_folds(scene: Scene, rules: RuleReport) -> None:
     """Raise InputError, before any search begins, where an output cannot be computed on a fold; with the rules that it breaks."""
-    for fold in splits:
-        for recipe in recipes.every:
+    try:
+        scene.specs  # noqa: B018  computed here, and kept for every stage
+    except InputError as error:
+        name = _failing(scene)
+        broken = sorted({one.rule for one in rules.findings if one.status == "fail" and one.output == name})
+        more = f" On all the data it breaks these rules: {', '.join(broken)}." if broken else ""
+        raise InputError(f"{error}{more}") from None
+
+
+def _failing(scene: Scene) -> str:
+    """The first output that some fold cannot give."""
+    for fold in scene.folds:
+        for name in scene.recipes.names:
             try:
-                recipes.spec(codes[fold.original], part=f"the {fold.name}", only=[recipe.name])
-            except InputError as error:
-                broken = sorted(
-                    {one.rule for one in rules.findings if one.status == "fail" and one.output == recipe.name}
-                )
-                more = f" On all the data it breaks these rules: {', '.join(broken)}." if broken else ""
-                raise InputError(f"{error}{more}") from None
+                scene.recipes.spec(scene.codes[fold.original], only=[name])
+            except InputError:
+                return name
+    return ""
 
 
 def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:

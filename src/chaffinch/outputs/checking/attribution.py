@@ -8,7 +8,7 @@ sets, then over datasets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -167,7 +167,6 @@ def attributed(
     attack: Attack,
     *,
     threads: int | None = None,
-    done: Callable[[], None] | None = None,
 ) -> Attributed:
     """Return what datasets give away about the people of two groups.
 
@@ -183,8 +182,6 @@ def attributed(
         Keys and sensitive attribute.
     threads
         How many work at once; results do not depend on it.
-    done
-        Called after each dataset.
     """
     from . import kernels  # compiled: loaded when needed
 
@@ -206,8 +203,6 @@ def attributed(
         )
         sets = np.maximum(np.isfinite(tcap).sum(axis=2), 1)  # groups x conventions: the key sets that the mean is over
         adds /= sets[np.maximum(sides, 0)].T
-        if done:
-            done()
         return tcap, adds, claims
 
     step = 8  # so many at a time: claims are large, and are added up in order

@@ -11,7 +11,6 @@ import numpy as np
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
-from ..engines.incremental import Checkpoint
 from ..evolve import EngineName, StartName, evolve
 from ..fields import Fields
 from ..spec import Spec
@@ -62,20 +61,12 @@ class Ensemble:
         For each output how well it is reproduced.
     errors
         For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression).
-    trace
-        The way of the first dataset.
     """
 
     datasets: tuple[Codes, ...]
     reached: tuple[bool, ...]
     fits: tuple[Fit, ...] = ()
     errors: tuple[float, ...] = ()
-    trace: tuple[Checkpoint, ...] = ()
-
-    @property
-    def all_reached(self) -> bool:
-        """Whether every dataset reproduces every output."""
-        return all(self.reached)
 
 
 class Maker(Protocol):
@@ -128,9 +119,7 @@ class Evolver:
             )
         errors = tuple(_error(copy.outputs) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
-        return Ensemble(
-            datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors, evolved.copies[0].trace
-        )
+        return Ensemble(datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors)
 
 
 def _error(outputs: Sequence[Any]) -> float:

@@ -73,7 +73,7 @@ def error_lines(
 ) -> tuple[ErrorLine, ...]:
     """Return the lines for the first fold: so many datasets for each of several moments of the search."""
     fold = scene.folds[0]
-    spec = scene.recipes.only(names).spec(scene.codes[fold.original], part=f"the {fold.name}")
+    spec = replace(scene.specs[0], outputs=tuple(output for output in scene.specs[0].outputs if output.name in names))
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(scene.entropy).spawn(3)[2].spawn(len(STOPS))
     for number, (stop, seed) in enumerate(zip(STOPS, seeds, strict=True)):

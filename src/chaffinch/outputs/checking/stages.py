@@ -15,6 +15,7 @@ from ..._base.seeds import seed_sequence
 from ..columns import Codes
 from ..evolve import StartName
 from ..recipes import Recipes
+from ..spec import Spec
 from .attribution import CONVENTIONS, Attack, Attributed, attributed
 from .ensembles import Ensemble, Fit, Maker, prior_datasets
 from .folds import Fold
@@ -124,6 +125,11 @@ class Scene:
         return len(self.attacks) * len(CONVENTIONS)
 
     @cached_property
+    def specs(self) -> tuple[Spec, ...]:
+        """All outputs computed from the records of each fold; InputError where a fold cannot give one."""
+        return tuple(self.recipes.spec(self.codes[fold.original], part=f"the {fold.name}") for fold in self.folds)
+
+    @cached_property
     def prior(self) -> dict[str, tuple[Attributed, ...]]:
         """What datasets from the start alone give away, by sensitive attribute and fold."""
         fields, seed = self.recipes.fields, seed_sequence(self.entropy).spawn(2)[1]
@@ -149,7 +155,7 @@ class Scene:
         name
             What to call the stage.
         names
-            The outputs; none gives the prior itself.
+            The outputs.
         keep
             Whether to keep what is said of each person.
         progress
@@ -158,14 +164,13 @@ class Scene:
         found: dict[str, list[Attributed]] = {attack.sensitive: [] for attack in self.attacks}
         ensembles = []
         seeds = seed_sequence(self.entropy).spawn(2)[0].spawn(len(self.folds))
-        recipes = self.recipes.only(names)
-        for number, (fold, seed) in enumerate(zip(self.folds, seeds, strict=True)):
+        for number, (fold, spec, seed) in enumerate(zip(self.folds, self.specs, seeds, strict=True)):
 
             def part(_what: str, share: float, number: int = number) -> None:
                 progress(name, (number + 0.8 * share) / len(self.folds))
 
-            spec = recipes.spec(self.codes[fold.original], part=f"the {fold.name}")
-            ensemble = self.maker(spec, copies=self.syntheses, seed=seed, progress=part)
+            wanted = replace(spec, outputs=tuple(output for output in spec.outputs if output.name in names))
+            ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=part)
             ensembles.append(replace(ensemble, datasets=()))
             for attack in self.attacks:
                 found[attack.sensitive].append(self.attributed(ensemble.datasets, fold, attack, keep=keep))
