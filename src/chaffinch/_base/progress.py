@@ -5,6 +5,10 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Progress", "progress_bar", "silent"]
 
@@ -17,20 +21,40 @@ def silent(_stage: str, _share: float) -> None:
 
 
 @contextlib.contextmanager
-def progress_bar(*, quiet: bool = False) -> Iterator[Progress]:
-    """Give a `Progress` that draws a bar on standard error when a terminal watches, and nothing otherwise."""
-    if quiet or not sys.stderr.isatty():
+def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iterator[Progress]:
+    """Give a `Progress` that draws a bar on standard error when a terminal watches, and nothing otherwise.
+
+    The bar is of the stage, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
+    reports nothing.
+
+    Parameters
+    ----------
+    console
+        Where the bar is drawn; standard error unless given.
+    """
+    if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal):
         yield silent
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
+    from datetime import timedelta
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=1.0)
+    from rich.console import Console as Screen
+    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class Clock(ProgressColumn):
+        """The time since the start. rich's own column stops for good when a task first reaches its total."""
+
+        def render(self, task: Task) -> Text:
+            return Text(str(timedelta(seconds=int(task.elapsed or 0.0))), style="progress.elapsed")
+
+    columns = (TextColumn("{task.description}"), BarColumn(), Clock())
+    with Bar(*columns, console=console or Screen(stderr=True), transient=True) as bar:
+        bar.add_task("", total=1.0)
+        task = bar.tasks[0]
 
         def show(stage: str, share: float) -> None:
-            bar.update(task, description=stage, completed=max(share, 0.0), total=1.0 if share >= 0 else None)
+            task.total = 1.0 if share >= 0 else None  # set here: to `update`, a total of None is the total as it was
+            bar.update(task.id, description=stage, completed=max(share, 0.0))
 
         yield show

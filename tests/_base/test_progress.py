@@ -1,0 +1,78 @@
+"""The bar on a terminal: a clock for the whole run, a bar for the stage."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+
+from rich.console import Console
+
+from chaffinch._base.progress import progress_bar, silent
+
+
+class Terminal:
+    """A recorded terminal with a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.text = io.StringIO()
+        self.console = Console(
+            file=self.text, force_terminal=True, width=80, get_time=lambda: self.now, legacy_windows=False, color_system=None
+        )  # fmt: skip
+
+    def lines(self) -> list[str]:
+        """Return what was drawn, without control codes."""
+        return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line) for line in re.split(r"[\r\n]", self.text.getvalue())]
+
+    def drawn(self, stage: str, clock: str) -> bool:
+        """Return whether a line with the stage and the clock is drawn, now or soon: the bar is redrawn ten times a second."""
+        wanted = re.compile(rf"{stage} .*\b{clock}")
+        for _ in range(100):
+            if any(map(wanted.search, self.lines())):
+                return True
+            time.sleep(0.05)
+        return False
+
+
+def test_the_clock_goes_on_through_all_stages():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console) as progress:
+        for minutes, stage in enumerate(("reading", "fitting", "drawing", "writing")):
+            terminal.now = 60.0 * minutes
+            progress(stage, 0.0)
+            terminal.now += 2.0
+            progress(stage, 1.0)
+            assert terminal.drawn(stage, f"0:0{minutes}:02")
+
+
+def test_the_clock_goes_on_while_a_stage_reports_nothing():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console) as progress:
+        progress("reading", 1.0)
+        progress("searching", -1)
+        for seconds, clock in ((7, "0:00:07"), (671, "0:11:11")):
+            terminal.now = float(seconds)
+            assert terminal.drawn("searching", clock)
+
+
+def test_a_stage_whose_end_is_not_known_pulses():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console) as progress:
+        progress("reading", 1.0)
+        progress("drawing", 0.0)
+        assert terminal.drawn("drawing", "0:00:00")
+        progress("searching", -1)
+        assert terminal.drawn("searching", "0:00:00")
+    # Without colours nothing is drawn of a bar at 0; a pulse is drawn all over.
+    assert not any("━" in line for line in terminal.lines() if "drawing" in line)
+    assert all("━" in line for line in terminal.lines() if "searching" in line)
+
+
+def test_no_terminal_no_bar():
+    text = io.StringIO()
+    with progress_bar(console=Console(file=text)) as progress:
+        assert progress is silent
+    with progress_bar(quiet=True, console=Terminal().console) as progress:
+        assert progress is silent
+    assert text.getvalue() == ""
