@@ -1,11 +1,17 @@
-"""A plain HTML table: what notebooks show for a result. Pictures live in `report/`."""
+"""A plain HTML table, what notebooks show for a result, and how every page is written. Pictures live in `report/`."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from html import escape
 
-__all__ = ["html_page", "html_table"]
+from .safe_files import write_text
+
+__all__ = ["KEEP_INSIDE", "html_page", "html_table", "write_page"]
+
+KEEP_INSIDE = "Keep inside until reviewed."
+"""The first words of every page that Chaffinch writes: a page compares with the original, and a person decides whether it may leave."""
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = "") -> str:
@@ -23,7 +29,7 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption
 
 
 def html_page(title: str, body: str) -> str:
-    """Return a whole HTML page around a body that is already HTML: no script, nothing from elsewhere."""
+    """Return a whole HTML page around a body that is already HTML: no script, nothing from elsewhere, to be kept inside."""
     style = (
         "body{font-family:system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#222}"
         "table{border-collapse:collapse}th,td{padding:.25rem .6rem;border-bottom:1px solid #ccc;text-align:left;"
@@ -33,5 +39,10 @@ def html_page(title: str, body: str) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
-        f"<body><h1>{escape(title)}</h1>{body}</body></html>\n"
+        f"<body><p><strong>{KEEP_INSIDE}</strong></p><h1>{escape(title)}</h1>{body}</body></html>\n"
     )
+
+
+def write_page(path: str | os.PathLike[str], html: str) -> None:
+    """Write a page to a file, wholly or not at all, readable by its owner alone."""
+    write_text(path, html, mode=0o600)

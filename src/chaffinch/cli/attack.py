@@ -133,6 +133,7 @@ class Asked:
         """Write what was asked for: plain data, a page, and for the steward alone the targets' records."""
         import json as plain
 
+        from .._base.html import write_page
         from .._base.safe_files import write_text
         from ..report.membership import membership_page
         from ..report.singling_out import singling_out_page
@@ -150,7 +151,7 @@ class Asked:
             write_json(self.json, data)
         if self.html is not None:
             page = membership_page if kind == "membership" else singling_out_page
-            write_text(self.html, page(data))
+            write_page(self.html, page(data))
         if self.inside is not None:
             secrets = plain.dumps(study.inside(), indent=1, ensure_ascii=False)
             write_text(self.inside, secrets + "\n", mode=0o600)

@@ -55,8 +55,8 @@ def audit(
     Exit code 1 if that is more than is claimed. `not refuted` is no proof that the claim holds.
     """
     from .._base.errors import InputError, unknown_name
+    from .._base.html import write_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import write_text
     from ..privacy.relation import NEIGHBOURS
     from .journey import names_of
     from .options import start_arrow, write_json
@@ -99,7 +99,7 @@ def audit(
     if html is not None:
         from ..report.audit import audit_page
 
-        write_text(html, audit_page(told))
+        write_page(html, audit_page(told))
     if not quiet:
         _show(found)
     if found.verdict == "claim broken":

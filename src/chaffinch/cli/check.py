@@ -90,6 +90,7 @@ def check(
     Exit code 1 if they do, if a rule fails, if published numbers are not those of the data, or if the outputs were not reached.
     """
     from .._base.errors import InputError, unknown_name
+    from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import write_text
     from ..report.check import check_page
@@ -139,7 +140,7 @@ def check(
         write_json(json, told)
         written.append(f"Wrote {json}.")
     if html is not None:
-        write_text(html, check_page(told))
+        write_page(html, check_page(told))
         written.append(f"Wrote {html}.")
     if inside is not None:
         kept = {"format": "chaffinch-check-inside", "version": 1, "confidential": True, **checked.inside()}

@@ -22,7 +22,7 @@ def compare(
     threads: Threads = None,
 ) -> None:
     """Compare two reports: which table is nearer the original by each measure, and whether they can be told apart."""
-    from .._base.safe_files import write_text
+    from .._base.html import write_page
     from ..report.compare import compare as compare_reports
 
     check_outputs(first, json, html)
@@ -31,7 +31,7 @@ def compare(
     if json is not None:
         write_json(json, found.to_dict())
     if html is not None:
-        write_text(html, found.to_html())
+        write_page(html, found.to_html())
     if not quiet:
         typer.echo(found.to_text())
 

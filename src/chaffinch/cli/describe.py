@@ -40,9 +40,8 @@ def describe(
     """
     from rich.table import Table as RichTable
 
-    from .._base.html import html_page
+    from .._base.html import html_page, write_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import write_text
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
     from .reading import scan_input
@@ -56,7 +55,7 @@ def describe(
     if json is not None:
         write_json(json, description.to_dict())
     if html is not None:
-        write_text(html, html_page(f"{input.name}", description._repr_html_()))
+        write_page(html, html_page(f"{input.name}", description._repr_html_()))
     screen = console()
     screen.print(f"{description.n_rows:,} rows x {len(description.columns)} columns")
     table = RichTable(*description.HEAD, box=None, pad_edge=False)

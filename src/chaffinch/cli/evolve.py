@@ -89,10 +89,10 @@ def evolve(
     if json is not None:
         write_json(json, told)
     if html is not None:
-        from .._base.safe_files import write_text
+        from .._base.html import write_page
         from ..report.evolve import evolve_page
 
-        write_text(html, evolve_page(told))
+        write_page(html, evolve_page(told))
     if not quiet:
         _show(told, paths)
     if not made.reached:

@@ -40,7 +40,10 @@ Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; found from its header unless given.")]
 Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
-HtmlOut = Annotated[Path | None, typer.Option("--html", help="Write the result as a page.")]
+HtmlOut = Annotated[
+    Path | None,
+    typer.Option("--html", help="Write the result as a page, to keep inside until reviewed: readable by you alone."),
+]
 LedgerIn = Annotated[
     Path | None,
     typer.Option("--ledger", help="Project ledger that adds up releases of this data, and may refuse this one."),

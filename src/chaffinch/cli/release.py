@@ -70,8 +70,9 @@ def release(
     does, since its figures are taken from the original.
     """
     from .._base.errors import InputError
+    from .._base.html import write_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import filling, write_text
+    from .._base.safe_files import filling
     from ..report.network import network_svg
     from ..report.page import render, report_of
     from .attacking import end, release_risk, show_attacks
@@ -120,7 +121,7 @@ def release(
         account = journey.account(fitted, table)
         report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
         write_json(folder / "report.json", report)
-        write_text(folder / "report.html", render(report, network_svg=network_svg(fitted)))
+        write_page(folder / "report.html", render(report, network_svg=network_svg(fitted)))
         names = sorted(path.name for path in folder.iterdir())
     if json is not None:
         write_json(json, report)

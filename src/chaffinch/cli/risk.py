@@ -74,6 +74,7 @@ def risk(
     """
     import json as plain
 
+    from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import write_text
     from .journey import Journey
@@ -107,7 +108,7 @@ def risk(
     if json is not None:
         write_json(json, data)
     if html is not None:
-        write_text(html, render(report))
+        write_page(html, render(report))
     if inside is not None:
         write_text(inside, plain.dumps(study.inside(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
     if not quiet:

@@ -54,6 +54,7 @@ def audit(
     """
     import json as plain
 
+    from .._base.html import write_page
     from .._base.safe_files import write_text
     from ..measure.risk.trees.files import open_model
     from ..measure.risk.trees.records import worth
@@ -72,7 +73,7 @@ def audit(
     if html is not None:
         from ..report.trees import tree_page
 
-        write_text(html, tree_page(found, None, f"What {model.name} gives away"))
+        write_page(html, tree_page(found, None, f"What {model.name} gives away"))
     if inside is not None:
         write_text(inside, plain.dumps(secrets, indent=1, ensure_ascii=False) + "\n", mode=0o600)
     if not quiet:
@@ -99,7 +100,7 @@ def prune_command(
 
     Exit code 1, and no file, if the attack on the written file still finds someone.
     """
-    from .._base.safe_files import write_text
+    from .._base.html import write_page
     from ..measure.risk.trees.files import open_model, write_model
     from ..measure.risk.trees.prune import prune, prune_plain
     from ..measure.risk.trees.records import worth
@@ -138,7 +139,7 @@ def prune_command(
         known = scores if scores and None not in scores else None
         name = "Accuracy" if pruned.before.kind == "classification" else "R²"
         title = f"What {model.name} gives away"
-        write_text(html, tree_page(before, pruned, title, scores=known, score=name))  # type: ignore[arg-type]
+        write_page(html, tree_page(before, pruned, title, scores=known, score=name))  # type: ignore[arg-type]
 
 
 def _beyond(

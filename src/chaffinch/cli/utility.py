@@ -40,8 +40,8 @@ def utility(
     Each figure stands beside that of a table of independent columns, of a holdout if there is one, and of identical tables.
     It says nothing of what the table gives away.
     """
+    from .._base.html import write_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import write_text
     from .estimates import say_measuring
     from .journey import Journey
     from .options import start_arrow, write_json
@@ -64,6 +64,6 @@ def utility(
     if json is not None:
         write_json(json, {**study, "verdict": report["verdict"]})
     if html is not None:
-        write_text(html, render(report))
+        write_page(html, render(report))
     if not quiet:
         show_verdict(report["verdict"])

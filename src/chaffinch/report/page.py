@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from .._base.errors import InputError
+from .._base.html import KEEP_INSIDE
 from .about import closing_sections, header, synthesis_section
 from .promise import promise_of, promise_row, promise_section
 from .risk import risk_about, risk_facts, risk_sections, risk_verdict, risk_verdict_section
@@ -153,14 +154,14 @@ def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:
-    """Return sections as one HTML file.
+    """Return sections as one HTML file, whose first words say to keep it inside.
 
     Parameters
     ----------
     facts
         Names and words that stand below the title.
     alarm
-        What has to be said before all else, above the title.
+        What has to be said before all other findings, above the title.
     """
     html = _template().render(
         title=shown(title, 120),
@@ -169,6 +170,7 @@ def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, 
         policy=POLICY,
         printed_rows=PRINTED_ROWS,
         alarm=alarm,
+        keep_inside=KEEP_INSIDE,
     )
     return html.translate(UNSEEN)
 

@@ -1,0 +1,135 @@
+"""Every page that a command writes: readable by its owner alone, and its first words say to keep it inside."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+import typer
+
+from chaffinch.cli.app import app
+
+KEEP = "Keep inside until reviewed."
+OUTPUTS = """
+format = "chaffinch-outputs"
+version = 1
+rows = 100
+[[columns]]
+name = "sex"
+levels = ["f", "m"]
+[[columns]]
+name = "home"
+levels = ["rented", "owned"]
+[[outputs]]
+name = "home by sex"
+kind = "table"
+by = ["sex", "home"]
+counts = [[20, 25], [30, 25]]
+"""
+WANTED = """
+format = "chaffinch-outputs"
+version = 1
+[[outputs]]
+name = "home by sex"
+kind = "table"
+by = ["sex", "home"]
+threshold = 10
+"""
+SHADOWS = ("--synth", "independent", "--shadows", 10, "--tests", 10, "--tables", 1, "--targets", 2, "--threads", 1)
+ATTACK = ("people.csv", *SHADOWS)
+COMMANDS = {
+    "describe": ("people.csv",),
+    "utility": ("people.csv", "synthetic.csv", "--measures", "tvd", "--repeats", 1),
+    "risk": ("people.csv", "synthetic.csv", "--keys", "sex,area", "--sensitive", "home", "--attackers", "gcap", "--repeats", 20),
+    "compare": ("a.json", "b.json"),
+    "check": (
+        "wanted.toml", "--data", "people.csv", "--keys", "sex", "--sensitive", "home", "--syntheses", 2,
+        "--whole-runs", 0, "--no-cumulative", "--threads", 1,
+    ),
+    "evolve": ("outputs.toml", "-o", "evolved.csv", "--threads", 1),
+    "audit": ("--synth", "independent", "--epsilon", 1, "--neighbours", "add-remove", "--runs", 80, "--pairs", "narrow", "--threads", 1),
+    "tree audit": ("tree.json",),
+    "tree prune": ("tree.json", "-o", "pruned.json"),
+    "attack membership": ATTACK,
+    "attack singling-out": (*ATTACK, "--releases", 20),
+    "release": ("people.csv", "-o", "folder", "--measures", "tvd", "--repeats", 1),
+}  # fmt: skip
+"""A quick call of each command that writes a page; `release` does so unasked."""
+
+
+class Words(HTMLParser):
+    """The words that a reader of a page sees, in order; the link past the head is for those who listen."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.feed(re.sub(r"(?s)<style>.*?</style>|<a class=\"skip\".*?</a>", "", html[html.index("<body>") :]))
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.words.append(data.strip())
+
+
+def commands_with_pages(group=None, name: str = "") -> set[str]:
+    """Return the commands that have --html."""
+    group = group or typer.main.get_command(app)
+    out = set()
+    for word, command in group.commands.items():
+        if hasattr(command, "commands"):
+            out |= commands_with_pages(command, f"{name}{word} ")
+        elif any("--html" in parameter.opts for parameter in command.params):
+            out.add(f"{name}{word}")
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    from sklearn.tree import DecisionTreeClassifier
+
+    from chaffinch.measure.risk.trees.files import write_model
+    from chaffinch.measure.risk.trees.from_sklearn import read_model
+
+    place = tmp_path_factory.mktemp("pages")
+    rng = np.random.default_rng(1)
+    for name in ("people", "synthetic"):
+        levels = (("f", "m"), ("rented", "owned"), *(tuple("nsewm"),) * 4)
+        rows = np.column_stack([rng.choice(words, 200) for words in levels])
+        text = "\n".join(",".join(row) for row in rows)
+        (place / f"{name}.csv").write_text(f"sex,home,area,school,work,birth\n{text}\n")
+    (place / "outputs.toml").write_text(OUTPUTS)
+    (place / "wanted.toml").write_text(WANTED)
+    x, y = rng.integers(0, 9, (200, 3)), rng.integers(0, 2, 200)
+    write_model(place / "tree.json", read_model(DecisionTreeClassifier(max_depth=4, random_state=1).fit(x, y)), None)
+    return place
+
+
+def test_all_commands_with_pages_are_here():
+    assert commands_with_pages() | {"release"} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    if command == "audit":
+        pytest.importorskip("opendp", reason="private fits need the extra")
+    if command == "compare":
+        for name in "ab":
+            run_here("utility", "people.csv", "synthetic.csv", "--measures", "tvd", "--json", f"{name}.json", "--quiet")
+    page = folder / (f"{command}.html" if command != "release" else "folder/report.html")
+    if command != "release":
+        page.write_text("an older page")  # a file that others may read gives way to one that they may not
+        page.chmod(0o644)
+    seed = () if command.startswith("tree") else ("--seed", 1)
+    before = os.umask(0o022)
+    try:
+        options = () if command == "release" else ("--html", page)
+        done = run_here(*command.split(), *COMMANDS[command], *seed, *options)
+    finally:
+        os.umask(before)
+    assert done.code in (0, 1), done.err
+    assert stat.S_IMODE(page.stat().st_mode) == 0o600
+    assert Words(page.read_text()).words[0] == KEEP
