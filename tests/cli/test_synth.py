@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -44,7 +45,7 @@ def test_the_whole_way(data, tmp_path):
     told = json.loads(account.read_text())
     assert told["rows"] == 1473
     assert told["seed"] == 7
-    assert set(told["run"]["seconds"]) == {"read", "fit", "sample", "write"}
+    assert set(told["run"]["seconds"]) == {"read", "fit", "sample", "compare", "write"}
     assert 0 <= told["rows_equal_to_an_original"] <= 1
     network = told["network"]
     assert network["order"][0] == network["label"] == "contraceptive_method"
@@ -170,3 +171,29 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
         assert says in done.stderr
     assert copy.read_bytes() == before
     assert os.listdir(tmp_path) == ["c.csv"]
+
+
+def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch):
+    """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables."""
+    from chaffinch.measure.risk.classes import class_ids
+    from chaffinch.measure.risk.equal import KeyedRows
+
+    keyed, looked_up = [], []
+    of, holds = KeyedRows.of, KeyedRows.holds
+    monkeypatch.setattr(KeyedRows, "of", classmethod(lambda cls, table: keyed.append(table.n_rows) or of(table)))
+    monkeypatch.setattr(KeyedRows, "holds", lambda rows, batch: looked_up.append(batch.n_rows) or holds(rows, batch))
+    out, told = tmp_path / "s.parquet", tmp_path / "s.json"
+    done = run_here(
+        "synth", data / "cmc.csv", "-o", out, "--rows", 150_000, "--copies", 2, "--seed", 1, "--quiet", "--json", told
+    )
+    assert done.code == 0, done.err
+    assert keyed == [1473]
+    assert len(looked_up) > 4
+    assert sum(looked_up) == 300_000
+    table = chaffinch.read(data / "cmc.csv")
+    shares = []
+    for copy in (1, 2):
+        whole = chaffinch.read(tmp_path / f"s-{copy}.parquet", table.schema)
+        ids = class_ids(*([one.codes[j] for j in range(len(one.codes))] for one in (table, whole)))
+        shares.append(int(np.isin(ids[1], ids[0]).sum()) / 150_000)
+    assert json.loads(told.read_text())["rows_equal_to_an_original"] == shares

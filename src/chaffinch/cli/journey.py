@@ -15,7 +15,7 @@ import typer
 from .._base.progress import Progress
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
-from ..measure.risk.exposure import equal_rows
+from ..measure.risk.equal import KeyedRows
 from ..synth import BayesNetModel
 from ..table import Table, read, table_writer
 from ..table.write import file_format
@@ -25,6 +25,9 @@ from .reading import check_rare, plain_delimiter, show_notes
 from .settings import Choice
 
 __all__ = ["Journey", "copy_paths", "names_of"]
+
+STEPS = ("read", "fit", "sample", "compare", "write")
+"""What a run spends its time on; `compare` is looking rows up in the original."""
 
 
 def names_of(words: str | None) -> tuple[str, ...]:
@@ -115,15 +118,21 @@ class Journey:
         self.rows = model.fitted.n_rows if rows is None else rows
         if not self.quiet:
             say_drawing(self.rows, table.schema, len(outputs))
+        keyed = None
+        if not self.private:  # how many rows equal an original one is a figure of the data, and not paid for
+            self.progress("keying the original's rows", -1)
+            with self.timed("compare"):
+                keyed = KeyedRows.of(table)
         for i, path in enumerate(outputs, start=1):
-            equal = 0.0
+            equal = 0
             with table_writer(path) as write:
                 for batch in self._batches(model, table, keep, self._stream(i)):
                     with self.timed("write"):
                         write(batch)
-                    if not self.private:
-                        equal += equal_rows(table, batch) * batch.n_rows
-            if not self.private:  # how many rows equal an original one is a figure of the data, and not paid for
+                    if keyed is not None:
+                        with self.timed("compare"):
+                            equal += int(keyed.holds(batch).sum())
+            if keyed is not None:
                 self.shares.append(equal / max(self.rows, 1))
         self.copies = len(outputs)
 
@@ -158,9 +167,7 @@ class Journey:
                 if self.private
                 else {"rows_equal_to_an_original": self.shares[0] if self.copies == 1 else self.shares}
             ),
-            "run": {
-                "seconds": {step: round(self.seconds.get(step, 0.0), 6) for step in ("read", "fit", "sample", "write")}
-            },
+            "run": {"seconds": {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}},
         }
 
     def say(self, outputs: Sequence[Path], model: Path | None) -> None:

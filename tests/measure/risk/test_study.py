@@ -11,7 +11,6 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet, Independent, InputError, UnknownNameError
 from chaffinch.measure.risk import RiskPlan, cross_fit, study_risk
-from chaffinch.measure.risk.exposure import equal_rows
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -185,14 +184,6 @@ def test_a_copying_generator_is_flagged_without_a_holdout(data):
     for study in (copies, honest):
         for attack in study.attacks:
             assert attack.excess.value == pytest.approx(attack.value - attack.holdout, abs=0.02)
-
-
-def test_rows_that_equal_an_original_are_counted(halves):
-    assert equal_rows(halves[0], halves[0]) == 1.0
-    names = halves[0].schema.names
-    seen = {tuple(row) for row in zip(*(halves[0].code(n).tolist() for n in names), strict=True)}
-    rows = list(zip(*(halves[1].code(n).tolist() for n in names), strict=True))
-    assert equal_rows(halves[0], halves[1]) == pytest.approx(np.mean([row in seen for row in rows]))
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from .scene import Scene
 from .scores import Scores
 from .tcap import all_conventions
 
-__all__ = ["equal_rows", "funnel", "inside", "matched", "spread"]
+__all__ = ["funnel", "inside", "matched", "spread"]
 
 STEPS = ("iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "UiO", "UiOiS", "repU")
 BINS = 10
@@ -76,14 +76,6 @@ def spread(found: Match, sensitive: str) -> tuple[dict[str, Any], dict[str, Any]
     people = int(exposed.sum())
     classes = {"sensitive": sensitive, "people": about(people), "share": None if 0 < people < SHOWN_FROM else share}
     return records, classes
-
-
-def equal_rows(original: Table, other: Table) -> float:
-    """Return the share of another table's rows whose codes all equal those of some original row."""
-    if not other.n_rows:
-        return 0.0
-    ids = class_ids(*([table.codes[j] for j in range(len(table.codes))] for table in (original, other)))
-    return float(np.isin(ids[1], ids[0]).mean())
 
 
 def inside(original: Table, scene: Scene, found: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:

@@ -15,7 +15,8 @@ from ...table.table import Table
 from ..splits import child
 from .attack import RiskStudy
 from .combining import ONE_SYNTHESIS
-from .exposure import equal_rows, funnel, inside, matched, spread
+from .equal import KeyedRows
+from .exposure import funnel, inside, matched, spread
 from .outcomes import Question
 from .plan import RiskPlan
 from .run import Run
@@ -125,13 +126,14 @@ def _exposure(scene: Scene, questions: Sequence[Question]) -> tuple[dict[str, An
     matches = {s: matched(scene, scene.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s) for s in widest]
     original, fresh = scene.tables["original"], scene.tables.get("holdout")
+    rows = KeyedRows.of(original)
     shown = {
         "funnel": [funnel(matches[s], keys, s) for s, keys in widest.items()],
         "records": [records for records, _ in parts],
         "classes": [classes for _, classes in parts],
         "memorisation": {
-            "rows_equal": equal_rows(original, scene.tables[scene.synthetics[0]]),
-            "holdout_rows_equal": None if fresh is None else equal_rows(original, fresh),
+            "rows_equal": rows.share(scene.tables[scene.synthetics[0]]),
+            "holdout_rows_equal": None if fresh is None else rows.share(fresh),
         },
     }
     hidden = {"attacks": [inside(original, scene, matches[s], keys, s) for s, keys in widest.items()]}
