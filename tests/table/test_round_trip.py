@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -320,3 +321,142 @@ def test_codes_and_values_agree_whatever_the_table(given_table, seed):
             if codec.other and codec.null and table.schema[name].type != "string":
                 continue  # (other) is no value of the type: written as null, it reads back as null
             assert np.array_equal(back.code(name), table.code(name)), name
+
+
+def _stored(values, how, tmp_path):
+    """The same numbers as a pandas, polars or Arrow table, a Parquet file or a CSV file, always stored as floats."""
+    words = ["a", "b"] * (len(values) // 2)
+    if how == "pandas":
+        return pd.DataFrame({"x": pd.array(values, dtype="Float64"), "w": words})
+    if how == "numpy":
+        return pd.DataFrame({"x": np.asarray(values, dtype=float), "w": words})
+    if how == "polars":
+        return pl.DataFrame({"x": values, "w": words}, schema_overrides={"x": pl.Float64})
+    path = tmp_path / f"{abs(hash(tuple(values)))}.{how}"
+    if how == "parquet":
+        pd.DataFrame({"x": np.asarray(values, dtype=float), "w": words}).to_parquet(path)
+    else:
+        path.write_text("x,w\n" + "".join(f"{x:.1f},{w}\n" for x, w in zip(values, words, strict=True)))
+    return path
+
+
+@pytest.mark.parametrize("how", ["pandas", "numpy", "polars", "parquet", "csv"])
+def test_floats_that_are_whole_in_one_file_may_have_fractions_in_the_next(tmp_path, how):
+    """The stored type says what may come: neither a fitted schema nor a schema file refuses the next file."""
+    first = chaffinch.read(_stored([float(i % 40) for i in range(200)], how, tmp_path))
+    halves = [(i % 79) / 2 for i in range(200)]
+    second = _stored(halves, how, tmp_path)
+    under = chaffinch.read(second, schema=first.schema)
+    assert under.data["x"].to_pylist() == halves
+    codec = first.schema["x"].codec
+    low, high = codec.ranges()
+    for x, code in zip(halves, under.code("x").tolist(), strict=True):  # by hand: the bin around it, less the atoms
+        whole = x == int(x)
+        assert code == codec.encode(np.array([int(x)]))[0] if whole else low[code] <= x < high[code] + 1, x
+    chaffinch.write_schema(first.schema, tmp_path / "s.toml")
+    again_fitted = chaffinch.read(second, schema=tmp_path / "s.toml")
+    assert (again_fitted.schema["x"].kind, again_fitted.schema["x"].decimals) == ("float", 1)
+    assert [note.what for note in again_fitted.notes] == ["fractions"]
+    whole_again = chaffinch.read(_stored([float(i % 30) for i in range(200)], how, tmp_path), schema=tmp_path / "s.toml")
+    assert whole_again.schema["x"].kind == "integer"
+    assert whole_again.notes == ()
+
+
+def test_whole_number_types_still_refuse_fractions():
+    first = chaffinch.read(pa.table({"x": np.arange(200) % 40, "w": ["a", "b"] * 100}))
+    with pytest.raises(chaffinch.SchemaError, match="'x' is integer, but holds fractions"):
+        chaffinch.read(pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+def test_pooled_words_are_written_as_other_in_every_type_of_words(kind):
+    words = pa.array(["a", "b"] * 30 + ["rare"], type=kind)
+    table = chaffinch.read(pa.table({"w": words, "v": ["x"] * 61}))
+    (note,) = [note for note in table.notes if note.what == "pooled"]
+    assert "missing" not in note.sentence
+    assert again(table).data["w"].to_pylist()[-1] == "(other)"
+
+
+def test_pooled_numbers_are_said_to_come_out_missing():
+    table = chaffinch.read(pa.table({"n": [1, 2] * 30 + [3], "v": ["x", "y"] * 30 + ["x"]}))
+    assert "Output has a missing value in its place" in str(table.notes[0])
+
+
+def spelled_times(n=400):
+    rng = np.random.default_rng(2)
+    draw = lambda: f"{rng.integers(0, 24):02d}:{rng.integers(0, 60):02d}"  # noqa: E731
+    return [f"{draw()},{draw()}:00,2024-01-{i % 28 + 1:02d} {draw()},2024-02-{i % 28 + 1:02d}T{draw()},{'ab'[i % 2]}" for i in range(n)]
+
+
+TIMES = {"clock": r"\d\d:\d\d", "exact": r"\d\d:\d\d:00", "seen": r"2024-01-\d\d \d\d:\d\d", "left": r"2024-02-\d\dT\d\d:\d\d"}
+
+
+@pytest.mark.parametrize("declared", [False, True], ids=["inferred", "declared without a format"])
+def test_whole_minutes_of_a_text_file_come_back_as_they_were_written(tmp_path, declared):
+    path = tmp_path / "in.csv"
+    path.write_text("clock,exact,seen,left,w\n" + "\n".join(spelled_times()) + "\n")
+    schema = None
+    if declared:
+        schema = tmp_path / "s.toml"
+        times = "".join(f'[columns.{n}]\nkind = "integer"\ntype = "time32[s]"\n' for n in ("clock", "exact"))
+        moments = "".join(f'[columns.{n}]\nkind = "datetime"\n' for n in ("seen", "left"))
+        schema.write_text(
+            f'format = "chaffinch-schema"\nversion = 1\n{times}{moments}[columns.w]\nkind = "categorical"\n'
+        )
+    table = chaffinch.read(path, schema=schema)
+    assert [str(table.data[name].type) for name in ("clock", "seen")] == ["time32[s]", "timestamp[s]"]
+    table.write(tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_text() == path.read_text()
+    model = chaffinch.BayesNet(parents=1).fit(table, seed=1)
+    for like in (table, None):
+        drawn = model.sample(300, seed=2, like=like)
+        drawn.write(tmp_path / "out.csv")
+        frame = pd.read_csv(tmp_path / "out.csv", dtype=str)
+        for name, pattern in TIMES.items():
+            if name != "exact" or not declared:  # a schema that spells seconds and declares no step means seconds
+                assert frame[name].str.fullmatch(pattern).all(), name
+        assert (drawn.data["clock"].cast(pa.int32()).to_numpy() % 60 == 0).all()
+    back = chaffinch.read(tmp_path / "out.csv", schema=table.schema)
+    assert np.array_equal(back.code("clock"), drawn.code("clock"))
+    assert np.array_equal(back.code("seen"), drawn.code("seen"))
+
+
+@pytest.mark.parametrize("how", ["arrow", "parquet", "pandas", "polars"])
+def test_whole_minutes_stay_whole_minutes_in_every_type_of_times(tmp_path, how):
+    rng = np.random.default_rng(3)
+    minutes = rng.integers(0, 1440, 500)
+    start = datetime.datetime(2024, 1, 1)
+    whole = pa.table(
+        {
+            "clock": pa.array([(start + datetime.timedelta(minutes=int(m))).time() for m in minutes], pa.time64("us")),
+            "seen": pa.array([start + datetime.timedelta(minutes=int(m) * 7) for m in minutes], pa.timestamp("us")),
+            "took": pa.array([datetime.timedelta(minutes=int(m)) for m in minutes], pa.duration("us")),
+            "w": ["a", "b"] * 250,
+        }
+    )
+    source = {"arrow": lambda: whole, "pandas": whole.to_pandas, "polars": lambda: pl.from_arrow(whole)}.get(how)
+    if source is None:
+        pa.parquet.write_table(whole, tmp_path / "t.parquet")
+        table = chaffinch.read(tmp_path / "t.parquet")
+    else:
+        table = chaffinch.read(source())
+    drawn = again(table).to_arrow()
+    for name in ("clock", "seen", "took"):
+        unit = {"us": 10**6, "ns": 10**9}[drawn[name].type.unit]
+        assert (drawn[name].cast(pa.int64()).to_numpy() % (60 * unit) == 0).all(), name
+
+
+def test_another_file_may_spell_times_with_seconds(tmp_path):
+    """The original has 14:30, a program that made the synthetic file wrote 14:30:00: the same times."""
+    from chaffinch.table.alike import alike
+
+    path = tmp_path / "in.csv"
+    path.write_text("clock,exact,seen,left,w\n" + "\n".join(spelled_times()) + "\n")
+    frame = pd.read_csv(path, dtype=str)
+    frame["clock"] += ":00"
+    frame["seen"] += ":00"
+    frame.to_csv(tmp_path / "other.csv", index=False)
+    original = chaffinch.read(path)
+    one, two = alike(original, tmp_path / "other.csv")
+    assert np.array_equal(one.code("clock"), two.code("clock"))
+    assert np.array_equal(one.code("seen"), two.code("seen"))

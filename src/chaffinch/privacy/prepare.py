@@ -264,11 +264,15 @@ def _parsed(column: Column, words: list[str | None], kind: pa.DataType) -> pa.Ar
         return pa.array(
             [None if w is None else truth.get(w.strip(), truth.get(w.strip().lower())) for w in words], pa.bool_()
         )
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
-        seconds = [None if word is None else _seconds(word.strip()) for word in words]
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
+        read = _seconds_of_day if pa.types.is_time(kind) else _seconds
+        seconds = [None if word is None else read(word.strip()) for word in words]
         if column.format.startswith("%"):
             trimmed = pa.array([None if word is None else word.strip() for word in words], type=pa.string())
-            seconds = pc.strptime(trimmed, column.format, "s", error_is_null=True).cast(pa.int64()).to_pylist()
+            parsed = pc.strptime(trimmed, column.format, "s", error_is_null=True).cast(pa.int64()).to_pylist()
+            # strptime puts a time of day on a day in 1900: what is left of it is the time.
+            day = 86_400 if pa.types.is_time(kind) else None
+            seconds = [second if second is None or day is None else second % day for second in parsed]
         present = np.array([second is not None for second in seconds], dtype=bool)
         return _moments(np.array([second or 0 for second in seconds], dtype=np.int64), 1, present, kind)
     found = [None if word is None else _number(word.strip()) for word in words]
@@ -318,6 +322,15 @@ def _seconds(word: str) -> int | None:
         return None
     moment = moment.replace(tzinfo=datetime.UTC) if moment.tzinfo is None else moment
     return math.floor((moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)).total_seconds())
+
+
+def _seconds_of_day(word: str) -> int | None:
+    """Return the seconds since midnight of a time of day in its plain spelling, None for what is none."""
+    try:
+        moment = datetime.time.fromisoformat(word)
+    except ValueError:
+        return None
+    return moment.hour * 3600 + moment.minute * 60 + moment.second
 
 
 def _moments(numbers: NDArray[np.int64], per_second: float, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:

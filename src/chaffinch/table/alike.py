@@ -25,7 +25,7 @@ from .schema import Column, Schema
 from .settle import spelling_of, typed
 from .sources import Source, open_source
 from .table import Table
-from .text import NULL_WORDS, parse_words
+from .text import NULL_WORDS, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 
 __all__ = ["alike"]
@@ -275,16 +275,23 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     extra = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *levels))
     missing = (*spelling.missing, *extra)
 
-    def read_as(kind: pa.DataType) -> Values:
-        return parse_words(cells, name=column.name, kind=kind, spelled=spelling.format, missing=missing)
+    def read_as(kind: pa.DataType, form: str) -> Values:
+        return parse_words(cells, name=column.name, kind=kind, spelled=form, missing=missing)
 
     try:
-        values, tokens = read_as(spelling.type)
+        values, tokens = read_as(spelling.type, spelling.format)
     except SchemaError as error:
-        if not pa.types.is_integer(spelling.type):
+        other = (spelling.type, "")
+        if pa.types.is_integer(spelling.type):
+            other = (pa.float64(), "")  # 12.0, as some programs spell whole numbers beside missing ones
+        elif pa.types.is_temporal(spelling.type):
+            guess = TextGuess(column.name, declared=missing)
+            guess.add(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
+            other = (spelling.type, guess.plain_format(spelling.type))  # 14:30:00 where the original has 14:30
+        if other == (spelling.type, spelling.format):
             raise
         try:
-            values, tokens = read_as(pa.float64())  # 12.0, as some programs spell whole numbers beside missing ones
+            values, tokens = read_as(*other)
         except SchemaError:
             raise error from None
     if tokens is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError
 from .codec import OTHER, Categories, Intervals
 from .codes import narrowest
-from .grid import from_numbers, to_numbers
+from .grid import from_numbers, is_whole, to_numbers
 from .schema import Column
 from .types import is_numeric, is_words, parse_type, value_type
 
@@ -101,10 +102,7 @@ def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) ->
     held = numbers if plain else numbers[~done]
     if not len(held):
         return absent
-    if isinstance(codec, Intervals):
-        codes = codec.encode(_in_range(column, codec, held))
-    else:
-        codes = _level_codes(column, codec, held)
+    codes = _in_bins(column, codec, held) if isinstance(codec, Intervals) else _level_codes(column, codec, held)
     if plain:
         out[:] = codes
     else:
@@ -112,13 +110,19 @@ def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) ->
     return absent
 
 
+def _in_bins(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArray[np.int64]:
+    if not codec.whole or numbers.dtype != np.float64:
+        return codec.encode(_in_range(column, codec, numbers))
+    if (np.rint(numbers) == numbers).all():
+        return codec.encode(_in_range(column, codec, numbers.astype(np.int64)))
+    if is_whole(value_type(parse_type(column.type))):
+        raise SchemaError(f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\".")
+    # Stored as floats, and whole throughout where it was fitted: a fraction lies in the bin around it, and is no atom.
+    wide = replace(codec, whole=False)
+    return wide.encode(_in_range(column, wide, numbers))
+
+
 def _in_range(column: Column, codec: Intervals, numbers: NDArray[Any]) -> NDArray[Any]:
-    if codec.whole and numbers.dtype == np.float64:
-        if (np.rint(numbers) != numbers).any():
-            raise SchemaError(
-                f"Column '{column.name}' is {column.kind}, but holds fractions. Declare kind = \"float\"."
-            )
-        numbers = numbers.astype(np.int64)
     bounds = codec.bounds or ((column.edges[0], column.edges[-1]) if column.edges else None)
     if bounds is None or (numbers.min() >= bounds[0] and numbers.max() <= bounds[1]):
         return numbers
@@ -151,8 +155,11 @@ def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> ND
 
 
 def _outside(column: Column) -> SchemaError:
+    kind = parse_type(column.type)
+    measure = ', or declare kind = "float" if it is no code' if pa.types.is_floating(kind) else ""
     return SchemaError(
-        f"Column '{column.name}' has values outside its levels. Add them to levels, list them in missing, or set other = true."
+        f"Column '{column.name}' has values outside its levels. Add them to levels, list them in missing, or set other = "
+        f"true{measure}."
     )
 
 
@@ -261,7 +268,8 @@ def level_labels(column: Column) -> list[str]:
         raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
     names = codec.names()
     kind = parse_type(column.type)
-    if not isinstance(codec, Intervals) or not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
+    moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)
+    if not isinstance(codec, Intervals) or not moments:
         return names
     low, high = codec.ranges()
     words = [

@@ -11,9 +11,10 @@ from .._base.errors import SchemaError
 from .codec import OTHER, Categories, Codec, Scalar
 from .discretise import fit_intervals
 from .grid import is_whole
+from .infer import decimals_of
 from .profile import Profile
 from .schema import NUMERIC_KINDS, Column
-from .types import is_numeric, parse_type, value_type
+from .types import is_numeric, is_words, parse_type, value_type
 
 __all__ = ["MOST_LEVELS", "Note", "fit_column"]
 
@@ -50,6 +51,7 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
         codec: Codec = Categories((), False, column.nullable or not column.missing, column.missing)
         return replace(column, codec=codec), notes
     if column.kind in NUMERIC_KINDS:
+        column = _with_fractions(column, profile, notes)
         codec = _intervals(column, profile, rare_below, notes)
     else:
         codec = _categories(column, profile, rare_below, notes)
@@ -68,6 +70,19 @@ def _unmodelled(column: Column) -> Note:
     )
 
 
+def _with_fractions(column: Column, profile: Profile, notes: list[Note]) -> Column:
+    """Return a column of whole numbers as one of floats where it is stored as such and holds fractions.
+
+    Another file of the same type may have been whole throughout: the stored type says what may come, one file does not.
+    """
+    if column.kind != "integer" or is_whole(value_type(parse_type(column.type))) or not profile.n_fraction:
+        return column
+    notes.append(
+        Note(column.name, "fractions", f"whole numbers by its schema, but stored as {column.type} with fractions: float.")
+    )
+    return replace(column, kind="float", decimals=decimals_of(profile), reason="")
+
+
 def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[Note]) -> Codec:
     kind = value_type(parse_type(column.type))
     if not is_numeric(kind) or pa.types.is_dictionary(parse_type(column.type)):
@@ -76,10 +91,6 @@ def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[No
         )
     values, counts = profile.numbers.result()
     whole = is_whole(kind) or column.kind == "integer"
-    if whole and profile.n_fraction:
-        raise SchemaError(
-            f"Column '{column.name}' is declared {column.kind}, but holds fractions. Declare kind = \"float\"."
-        )
     if whole:
         values = np.asarray(values).astype(np.int64)
     _check_range(column, values)
@@ -127,7 +138,7 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
         if len(kept) < len(levels):
             emitted = (
                 ""
-                if pa.types.is_string(value_type(parse_type(column.type)))
+                if is_words(parse_type(column.type))
                 else " Output has a missing value in its place."
             )
             notes.append(

@@ -14,7 +14,7 @@ from .profile import FULL_PRECISION, Profile
 from .schema import Column
 from .types import is_nested, is_numeric, type_name, value_type
 
-__all__ = ["CODED_LEVELS", "infer_column", "looks_like_id"]
+__all__ = ["CODED_LEVELS", "decimals_of", "infer_column", "looks_like_id"]
 
 CODED_LEVELS = 10
 """Whole numbers with at most this many distinct values are taken for codes of categories."""
@@ -118,9 +118,11 @@ class _Inference:
             step = self._step()
             kind = "date" if pa.types.is_date(self.kind) else "datetime"
             return self._column(kind, f"{found} {kind}s", step=step)
+        if pa.types.is_time(self.kind):
+            return self._column("integer", f"{found} times of day", step=self._step())
         whole = profile.n_fraction == 0 and profile.largest < 2.0**53
         if not pa.types.is_integer(self.kind) and not pa.types.is_temporal(self.kind) and not whole:
-            decimals = self._decimals()
+            decimals = decimals_of(profile)
             shown = "full precision" if decimals is None else f"{decimals} decimals"
             return self._column("float", f"{found} numbers, {shown}", decimals=decimals)
         if self.labels and distinct <= max(CODED_LEVELS, 2 * len(self.labels)):
@@ -129,7 +131,8 @@ class _Inference:
             return self._column("categorical", f"{found} whole numbers: taken as codes of categories")
         if id_like := self._identifier(distinct, n):
             return self._column("identifier", id_like, output="drop")
-        return self._column("integer", f"{found} whole numbers{self._odd_one_out()}")
+        step = self._step() if pa.types.is_duration(self.kind) else 1
+        return self._column("integer", f"{found} whole numbers{self._odd_one_out()}", step=step)
 
     def _odd_one_out(self) -> str:
         """Return a hint where a single negative number stands among many that are not: often a missing code."""
@@ -172,14 +175,6 @@ class _Inference:
             return self._column("text", "most values are rare: free text, dropped")
         return self._column("categorical", f"{distinct:,} distinct values")
 
-    def _decimals(self) -> int | None:
-        """Return the decimals that all but fewer than ten records need; None for full precision."""
-        needed = self.profile.decimals
-        for d in range(FULL_PRECISION):
-            if needed[d + 1 :].sum() < min(SHOWN_FROM, self.profile.n_present / 2):
-                return d
-        return None
-
     def _step(self) -> int:
         """Return the largest natural step (day, hour, minute, second) that nearly all times are multiples of."""
         if pa.types.is_date32(self.kind):
@@ -190,6 +185,14 @@ class _Inference:
             if step >= 1 and counts[values % step != 0].sum() < min(SHOWN_FROM, self.profile.n_present / 2):
                 return step
         return 1
+
+
+def decimals_of(profile: Profile) -> int | None:
+    """Return the decimals that all but fewer than ten records need; None for full precision."""
+    for d in range(FULL_PRECISION):
+        if profile.decimals[d + 1 :].sum() < min(SHOWN_FROM, profile.n_present / 2):
+            return d
+    return None
 
 
 def _repeats(name: str) -> str:

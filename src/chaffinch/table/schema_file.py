@@ -27,7 +27,7 @@ VERSION = 1
 MOST_BYTES = 64 << 20
 PUBLIC = "nothing in this file was read from the confidential data, or it may be known"
 
-Moment = datetime.datetime | datetime.date | Annotated[float, Field(allow_inf_nan=False)]
+Moment = datetime.datetime | datetime.date | datetime.time | Annotated[float, Field(allow_inf_nan=False)]
 Code = (
     Annotated[bool, Field(strict=True)]
     | Annotated[int, Field(strict=True)]
@@ -187,6 +187,8 @@ def _code(word: str) -> Scalar:
 
 def _number(value: Moment, kind: str, name: str) -> float:
     """Return a bound or edge as a number of the column's units: dates and times may be written as such."""
+    if isinstance(value, datetime.time):
+        return _time_of_day(value, kind, name)
     if not isinstance(value, datetime.date):
         return float(value)
     units = {
@@ -205,6 +207,13 @@ def _number(value: Moment, kind: str, name: str) -> float:
     if value.tzinfo is None:
         value = value.replace(tzinfo=datetime.UTC)
     return value.timestamp() * unit
+
+
+def _time_of_day(value: datetime.time, kind: str, name: str) -> float:
+    units = {"time32[s]": 1.0, "time32[ms]": 1e3, "time64[us]": 1e6, "time64[ns]": 1e9}
+    if kind not in units:
+        raise SchemaError(f"Column '{name}': a time of day stands where another value belongs: its type is {kind}.")
+    return (value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6) * units[kind]
 
 
 def _explain(error: ValidationError, name: str) -> SchemaError:

@@ -19,7 +19,7 @@ from .infer import infer_column
 from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
-from .text import Spelling, TextGuess, parse_words
+from .text import Spelling, TextGuess, parse_words, step_of
 from .types import parse_type, type_name
 
 __all__ = ["Settled", "settle", "spelling_of", "typed"]
@@ -148,13 +148,25 @@ def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dic
             out[column.name] = Spelling(kind, schema[column.name].format if schema is not None else "", missing)
         return out
     if schema is not None:
-        return {column.name: spelling_of(column) for column in schema}
+        return _declared_spellings(source, schema, progress)
     guesses = {name: TextGuess(name) for name in source.schema.names}
     for batch in source.batches():
         for name, guess in guesses.items():
             guess.add(batch.column(name))
         progress("understanding text", -1)
     return {name: guess.spelling() for name, guess in guesses.items()}
+
+
+def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> dict[str, Spelling]:
+    """Return how each column of a text file is to be read as a schema declares it; dates and times are written as they came."""
+    spellings = {column.name: spelling_of(column) for column in schema}
+    moments = [name for name, s in spellings.items() if pa.types.is_temporal(s.type) and not s.format]
+    guesses = {name: TextGuess(name, declared=spellings[name].missing) for name in moments}
+    for batch in source.batches(moments) if moments else ():
+        for name, guess in guesses.items():
+            guess.add(batch.column(name))
+        progress("understanding text", -1)
+    return spellings | {name: replace(spellings[name], format=g.plain_format(spellings[name].type)) for name, g in guesses.items()}
 
 
 def _column(
@@ -169,6 +181,9 @@ def _column(
     if schema is not None:
         given = schema[name]
         kind = type_name(spelling.type) if given.modelled else given.type
+        if source.text and given.modelled and not given.format and spelling.format:
+            step = max(given.step, step_of(spelling.type, spelling.format))
+            given = replace(given, format=spelling.format, step=step)
         return replace(given, type=kind, spelled=_spelled(source, name))
     labels = source.labels.get(name, Labels())
     column = infer_column(

@@ -19,7 +19,7 @@ from .._base.masking import SHOWN_FROM
 from .codec import Scalar
 from .profile import FULL_PRECISION
 
-__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
+__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words", "step_of"]
 
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
@@ -29,7 +29,8 @@ _NUMBER = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
-_FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES))
+_CLOCKS = ("%H:%M:%S", "%H:%M")
+_FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES), *_CLOCKS)
 _PARTS = {
     "%Y": r"[0-9]{4}",
     "%m": r"[0-9]{1,2}",
@@ -55,6 +56,7 @@ class TextGuess:
     """Collects what all cells of one text column agree on."""
 
     name: str
+    declared: tuple[Scalar, ...] = ()
     n_present: int = 0
     n_number: int = 0
     n_infinite: int = 0
@@ -72,7 +74,8 @@ class TextGuess:
         found = pc.value_counts(cells.drop_null())
         words, counts = found.field("values"), found.field("counts").to_numpy(zero_copy_only=False)
         trimmed = pc.utf8_trim_whitespace(words)
-        null = pc.is_in(trimmed, value_set=pa.array(NULL_WORDS)).to_numpy(zero_copy_only=False)
+        known = [*NULL_WORDS, *(code for code in self.declared if isinstance(code, str))]
+        null = pc.is_in(trimmed, value_set=pa.array(known)).to_numpy(zero_copy_only=False)
         empty = pc.equal(trimmed, "").to_numpy(zero_copy_only=False)
         self.missing.update(dict.fromkeys(sorted(words.filter(pa.array(null)).to_pylist())))
         present = ~(null | empty)
@@ -130,11 +133,22 @@ class TextGuess:
             )
         return Spelling(pa.string(), "", missing)
 
+    def plain_format(self, kind: pa.DataType) -> str:
+        """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
+        if not self.n_present:
+            return ""
+        if pa.types.is_time(kind):
+            return next((form for form in self.formats if form in _CLOCKS), "")
+        plain = [form for form in self.formats if form.startswith("%Y-%m-%d")]
+        if pa.types.is_date(kind):
+            return next((form for form in plain if form in _DATES), "")
+        return next(iter(plain), "") if pa.types.is_timestamp(kind) and kind.tz is None else ""
+
     def _times(self, missing: tuple[str, ...]) -> Spelling:
         chosen = self.formats[0]
         day_or_month = [f for f in self.formats if f != chosen]
         doubt = f"; {listed(day_or_month)} would fit too" if day_or_month else ""
-        kind = pa.date32() if chosen in _DATES else pa.timestamp("s")
+        kind = pa.date32() if chosen in _DATES else pa.time32("s") if chosen in _CLOCKS else pa.timestamp("s")
         return Spelling(kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
 
 
@@ -192,9 +206,26 @@ def format_values(values: pa.Array, spelled: str) -> pa.Array:
         return pc.if_else(values, true, false)
     if pa.types.is_floating(kind) and spelled.startswith("fixed "):
         return _fixed(values, int(spelled.split()[1]))
+    if spelled.startswith("%") and pa.types.is_time(kind):
+        seconds = values.cast(pa.time32("s"), safe=False).cast(pa.int32()).cast(pa.int64())
+        return pc.strftime(seconds.cast(pa.timestamp("s")), format=spelled)
     if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and spelled.startswith("%"):
         return pc.strftime(values.cast(pa.timestamp("s")), format=spelled)
     return values.cast(pa.string())
+
+
+def step_of(kind: pa.DataType, spelled: str) -> int:
+    """Return the units of a time's type between neighbouring values that a format can spell.
+
+    Examples
+    --------
+    >>> step_of(pa.timestamp("s"), "%Y-%m-%d %H:%M"), step_of(pa.time64("us"), "%H:%M:%S")
+    (60, 1000000)
+    """
+    if not spelled.startswith("%") or not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
+        return 1
+    seconds = 1 if "%S" in spelled else 60 if "%M" in spelled else 86_400
+    return seconds * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
 
 
 def _fixed(values: pa.Array, decimals: int) -> pa.Array:
