@@ -114,3 +114,68 @@ def test_roles():
 def test_nothing_to_model_is_said():
     with pytest.raises(chaffinch.InputError, match="nothing to model"):
         chaffinch.read(pa.table({"id": range(100), "uuid": [f"x{i}" for i in range(100)]}))
+
+
+def write_column(path, cells):
+    path.write_text("code,b\n" + "".join(f"{cell},{'xy'[i % 2]}\n" for i, cell in enumerate(cells)))
+    return path
+
+
+CODES = {
+    "zero-padded": [f"{i:05d}" for i in [772, 1002, *range(94103, 94161)]],
+    "zero-padded, with a word": [*(f"{i:05d}" for i in [772, *range(94103, 94161)]), "abroad"],
+    "zero-padded, of several widths": [f"0{i}" for i in range(1, 9)] + [str(i) for i in range(10, 60)],
+    "mixed": [f"A{i}" for i in range(17, 37)] + [str(i) for i in range(345, 385)],
+    "mixed, mostly numbers": ["A17", "B2", *(str(i) for i in range(300, 358))],
+    "with a point": [f"{i}.{j}" for i in range(250, 262) for j in range(4)] + [f"V{i}.1" for i in range(12)],
+    "ranges": [str(i) for i in range(18, 50)] + [f"{i}-{i + 4}" for i in range(50, 90, 5)],
+}
+
+
+@pytest.mark.parametrize("cells", CODES.values(), ids=CODES)
+def test_codes_are_categories_and_come_back_as_written(tmp_path, cells):
+    path = write_column(tmp_path / "in.csv", [cell for cell in cells for _ in range(5)])
+    table = chaffinch.read(path)
+    assert (table.schema["code"].kind, table.schema["code"].type) == ("categorical", "string")
+    assert set(table.schema["code"].codec.levels) == set(cells)
+    drawn = chaffinch.Independent().fit(table, seed=1).sample(600, seed=2, like=table)
+    drawn.write(tmp_path / "out.csv")
+    written = {line.split(",")[0] for line in (tmp_path / "out.csv").read_text().splitlines()[1:]}
+    assert len(written) > 20
+    assert written <= set(cells)
+    table.write(tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_text() == path.read_text()
+
+
+MISTAKES = {
+    "a word": ([str(i) for i in range(2000)] + ["unknown"] * 12, 'missing = ["unknown"]'),
+    "several words": ([str(i / 4) for i in range(999)] + ["refused", "unknown"] * 15, 'missing = ["refused", "unknown"]'),
+    "a bound": ([str(i) for i in range(5, 2000)] + ["<5"] * 200, 'missing = ["<5"]'),
+    "a few units": ([str(i % 97) for i in range(3000)] + ["3m", "5m", "11m"], "missing = ["),
+    "one padded number": ([str(i % 97) for i in range(3000)] + ["07"], "missing = ["),
+}
+
+
+@pytest.mark.parametrize(("cells", "says"), MISTAKES.values(), ids=MISTAKES)
+def test_a_measure_with_stray_words_is_an_error_that_says_what_to_declare(tmp_path, cells, says):
+    path = write_column(tmp_path / "in.csv", cells)
+    with pytest.raises(chaffinch.SchemaError, match="Column 'code' mixes numbers and text") as caught:
+        chaffinch.read(path)
+    assert says in str(caught.value)
+    assert not any(word in str(caught.value) for word in ("3m", "07", "11m"))  # fewer than ten records have it
+    schema = tmp_path / "s.toml"
+    words = sorted({cell for cell in cells if not cell.replace(".", "").isdigit()} | {"07"})
+    schema.write_text(
+        f'format = "chaffinch-schema"\nversion = 1\n[columns.code]\nkind = "float"\nmissing = {words}\n[columns.b]\nkind = "categorical"\n'
+    )
+    assert chaffinch.read(path, schema=schema).schema["code"].kind == "float"
+
+
+def test_what_a_column_is_does_not_depend_on_how_many_batches_it_comes_in():
+    """Seven numbers and a word are categories, however often they come."""
+    from chaffinch.table.text import TextGuess
+
+    guess = TextGuess("children")
+    for _ in range(10):
+        guess.add(pa.array(["0", "1", "2", "3", "4", "5", "6", "7+"]))
+    assert guess.spelling().type == pa.string()

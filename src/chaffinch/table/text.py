@@ -1,11 +1,13 @@
 """What a column of a text file means, decided from every cell, and how it spells its values.
 
 A CSV file has only words. Guessing is done on distinct words with their counts, batch by batch, and a type is
-taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals.
+taken only if every present word has it: `007` keeps a column text, `1.50` keeps two decimals. Codes that mix digits and
+letters are text as they stand; a measure with stray words in it is an error that says how to declare them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
@@ -24,8 +26,14 @@ __all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
 
+CODE_SHARE = 50
+"""Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
+
 _INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
 _NUMBER = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"
+_CODE = r"^[\pL0-9][\pL0-9._/-]*$"
+_MOST_NUMBERS = 50_000
+_MOST_CODES = 1_000
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
 _TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
@@ -60,8 +68,12 @@ class TextGuess:
     n_present: int = 0
     n_number: int = 0
     n_infinite: int = 0
+    n_code: int = 0
     integer: bool = True
-    number_words: int = 0
+    numbers: dict[str, None] = field(default_factory=dict)
+    codes: dict[str, None] = field(default_factory=dict)
+    widths: set[int] = field(default_factory=set)
+    padded: bool = False
     missing: dict[str, None] = field(default_factory=dict)
     booleans: dict[str, None] = field(default_factory=dict)
     boolean: bool = True
@@ -95,7 +107,8 @@ class TextGuess:
         number = whole | _matches(words, _NUMBER)
         self.integer = self.integer and bool(whole.all())
         self.n_number += int(counts[number].sum())
-        self.number_words += int(number.sum())
+        _collect(self.numbers, words, number, _MOST_NUMBERS)
+        self._add_codes(words, counts, number)
         infinite = _matches(words, _INFINITE)
         self.n_infinite += int(counts[infinite].sum())
         if number.all():
@@ -108,6 +121,29 @@ class TextGuess:
             for word, n in zip(words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False):
                 if len(self.odd) < 1000 or word in self.odd:
                     self.odd[word] = self.odd.get(word, 0) + int(n)
+
+    def _add_codes(self, words: pa.Array, counts: NDArray[np.int64], number: NDArray[np.bool_]) -> None:
+        """Count the words that only codes have: digits beside letters or dashes (A17, 10-B), digits after a zero (00772)."""
+        code = ~number & _matches(words, _CODE) & _matches(words, "[0-9]")
+        self.n_code += int(counts[code].sum())
+        _collect(self.codes, words, code, _MOST_CODES)
+        digits = _matches(words, "^[0-9]+$")
+        self.padded = self.padded or bool((digits & ~number).any())
+        if len(self.widths) < 2 and (number | digits).any():
+            # Signs and points are no digits of a code: their width is that of no word.
+            widths = np.where(digits, pc.utf8_length(words).to_numpy(zero_copy_only=False), 0)
+            self.widths.update(np.unique(widths[number | digits]).tolist())
+
+    def _is_code(self) -> bool:
+        """Return whether a column of numbers and words holds codes: categories, and not a measure with words in it.
+
+        It does if its digits are padded with zeros to one width, or if words that only codes have are at least one in fifty of
+        its cells and of its different words. A word without digits (unknown, refused) and a bound (<5, 90+) say nothing.
+        """
+        if self.padded and len(self.widths) == 1:
+            return True
+        often = CODE_SHARE * self.n_code >= self.n_present
+        return often and CODE_SHARE * len(self.codes) >= len(self.codes) + len(self.numbers)
 
     def spelling(self) -> Spelling:
         """Return what the column is, from all cells added; raise if it mixes numbers and text."""
@@ -124,14 +160,20 @@ class TextGuess:
             return Spelling(pa.float64(), fixed, missing)
         if self.formats:
             return self._times(missing)
-        if 2 * self.n_number >= self.n_present and self.number_words > 20:
-            common = sorted(word for word, n in self.odd.items() if n >= SHOWN_FROM)
-            shown = f" Common words in it: {listed(common, most=5)}." if common else ""
-            raise SchemaError(
-                f"Column '{self.name}' mixes numbers and text.{shown} Declare the words that mean missing, as in "
-                f'missing = ["unknown"], or type = "string" and kind = "categorical", in a schema.'
-            )
+        if self.n_number and self._is_code():
+            return Spelling(pa.string(), "", missing, "numbers and words that are codes")
+        if 2 * self.n_number >= self.n_present and len(self.numbers) > 20:
+            raise self._mixed()
         return Spelling(pa.string(), "", missing)
+
+    def _mixed(self) -> SchemaError:
+        common = sorted(word for word, n in self.odd.items() if n >= SHOWN_FROM)
+        shown = f" Common words in it: {listed(common, most=5)}." if common else ""
+        example = ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
+        return SchemaError(
+            f"Column '{self.name}' mixes numbers and text.{shown} If the words mean missing, declare them in a schema, as in "
+            f'missing = [{example}]; if all are codes, declare type = "string" and kind = "categorical".'
+        )
 
     def plain_format(self, kind: pa.DataType) -> str:
         """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
@@ -241,6 +283,12 @@ def _fixed(values: pa.Array, decimals: int) -> pa.Array:
         words = pc.binary_join_element_wise(sign, pa.array(units).cast(pa.string()), "")
         words = pc.binary_join_element_wise(words, tail, ".")
     return pc.if_else(values.is_valid(), words, pa.scalar(None, pa.string()))
+
+
+def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], most: int) -> None:
+    """Add the chosen words to different ones, up to a number of them."""
+    if len(into) < most and which.any():
+        into.update(dict.fromkeys(words.filter(pa.array(which)).slice(0, most).to_pylist()))
 
 
 def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
