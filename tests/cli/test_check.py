@@ -177,11 +177,15 @@ def test_a_recipe_that_a_fold_cannot_give_names_the_cell_unless_few_have_it(run,
     assert done.code == 2, done.out + done.err
     assert "'rooms' cannot be computed on the" in done.err
     assert "islet" not in done.err
-    # A level that the file itself names may be named.
+    # Also where the file itself declares the level: one record has it.
     columns = '[[columns]]\nname = "area"\nlevels = ["north", "south", "islet"]\n[[columns]]\nname = "home"\nlevels = ["owned", "rented"]\n[[columns]]\nname = "rooms"\nfrom = 0\nto = 6\n'
     done = run(spec(HEAD, columns, mean), *ask)
     assert done.code == 2
-    assert "islet|" in done.err
+    assert "cell '…|owned' has no records" in done.err
+    typo = run(spec(HEAD, mean, "where = \"area != 'islt'\"\n"), *ask)
+    assert typo.code == 2
+    assert "Levels that 10 or more records have: north, south." in typo.err
+    assert "islet" not in typo.err
 
 
 def acro_of(folder, *uids):

@@ -32,6 +32,8 @@ __all__ = [
     "TooLargeError",
     "UnknownNameError",
     "listed",
+    "plural",
+    "suggestion",
     "unknown_name",
 ]
 
@@ -110,8 +112,30 @@ def unknown_name(thing: str, name: object, known: Iterable[object]) -> UnknownNa
     Unknown column 'incme'. Did you mean 'income'? Columns: age, income, sex.
     """
     every = [str(k) for k in known]
-    close = difflib.get_close_matches(str(name), every, n=1, cutoff=0.6)
-    hint = f" Did you mean '{close[0]}'?" if close else ""
+    return UnknownNameError(
+        f"Unknown {thing} '{name}'.{suggestion(name, every)} {plural(thing).capitalize()}: {listed(every)}."
+    )
+
+
+def suggestion(name: object, known: Iterable[object]) -> str:
+    """Return " Did you mean '...'?" with the nearest of some names; nothing where none is near.
+
+    Examples
+    --------
+    >>> suggestion("incme", ["age", "income"]), suggestion("incme", [])
+    (" Did you mean 'income'?", '')
+    """
+    close = difflib.get_close_matches(str(name), [str(k) for k in known], n=1, cutoff=0.6)
+    return f" Did you mean '{close[0]}'?" if close else ""
+
+
+def plural(thing: str) -> str:
+    """Return the plural of a word.
+
+    Examples
+    --------
+    >>> plural("column"), plural("family"), plural("search"), plural("class")
+    ('columns', 'families', 'searches', 'classes')
+    """
     consonant_y = thing.endswith("y") and thing[-2:-1] not in "aeiou"
-    plural = thing[:-1] + "ies" if consonant_y else thing + ("es" if thing.endswith("ch") else "s")
-    return UnknownNameError(f"Unknown {thing} '{name}'.{hint} {plural.capitalize()}: {listed(every)}.")
+    return thing[:-1] + "ies" if consonant_y else thing + ("es" if thing.endswith(("ch", "ss")) else "s")

@@ -1,11 +1,19 @@
-"""Small counts do not leave: how counts are shown in what may leave a trusted environment."""
+"""Small counts do not leave, nor do values that few records share: how both are shown in what may leave a trusted environment."""
 
 from __future__ import annotations
 
-__all__ = ["SHOWN_FROM", "about"]
+import re
+from collections.abc import Collection, Iterable
+
+from .errors import UnknownNameError, listed, plural, suggestion
+
+__all__ = ["HIDDEN", "SHOWN_FROM", "about", "unknown_level", "without_levels"]
 
 SHOWN_FROM = 10
 """Records that must share a value or a cell before it may show."""
+
+HIDDEN = "…"
+"""What stands in a message for a value that fewer than `SHOWN_FROM` records share, or that is not known to be shared by so many."""
 
 
 def about(count: int | float, *, at_least: int = SHOWN_FROM) -> int | str:
@@ -23,3 +31,50 @@ def about(count: int | float, *, at_least: int = SHOWN_FROM) -> int | str:
     if count < at_least:
         return f"<{at_least}"
     return int(round(count / 10.0) * 10)
+
+
+def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str = "") -> UnknownNameError:
+    """Return the error for a name that is no level, or is made of none: the nearest and the list are of common names alone.
+
+    Parameters
+    ----------
+    thing
+        What is named: level, cell, coefficient, class.
+    name
+        What came.
+    common
+        Those names that may show: `SHOWN_FROM` records or more are known to have each level in them.
+    of
+        Words that say of what, such as " of column 'area'".
+
+    Examples
+    --------
+    >>> print(unknown_level("level", "nort", ["north", "south"], of=" of column 'area'"))
+    Unknown level 'nort' of column 'area'. Did you mean 'north'? Levels that 10 or more records have: north, south.
+    >>> print(unknown_level("cell", "nort|rented", []))
+    Unknown cell 'nort|rented'. Cells are listed only where 10 or more records are known to have their levels: look at the column itself.
+    """
+    every = [str(one) for one in common]
+    if not every:
+        rest = f"{plural(thing).capitalize()} are listed only where {SHOWN_FROM} or more records are known to have "
+        rest += f"{'them' if thing == 'level' else 'their levels'}: look at the column itself."
+        return UnknownNameError(f"Unknown {thing} '{name}'{of}. {rest}")
+    which = "that" if thing == "level" else "whose levels"
+    return UnknownNameError(
+        f"Unknown {thing} '{name}'{of}.{suggestion(name, every)} "
+        f"{plural(thing).capitalize()} {which} {SHOWN_FROM} or more records have: {listed(every)}."
+    )
+
+
+def without_levels(name: object, rare: Collection[str]) -> str:
+    """Return a name that came with the input (a cell, a coefficient, a class) with a sign in place of each level that may not show.
+
+    Examples
+    --------
+    >>> without_levels("C(area, Treatment('Sark'))[T.north]:sex[m]", {"Sark", "m"})
+    "C(area, Treatment('…'))[T.north]:sex[…]"
+    >>> without_levels("Sark|rented", {"Sark"}), without_levels("Sark", {"Sark"})
+    ('…|rented', '…')
+    """
+    parts = re.split(r"""(\[T\.|[\[\]|'"])""", str(name))
+    return "".join(HIDDEN if part.strip() in rare else part for part in parts)

@@ -95,7 +95,7 @@ def check(
     from .._base.safe_files import write_text
     from ..report.check import check_page
     from .attacking import _sizes
-    from .checking import Asked, check_places, record_released, without_rare_levels, write_back
+    from .checking import Asked, check_places, record_released, write_back
     from .journey import Journey, names_of
     from .options import start_arrow, write_json
 
@@ -116,15 +116,14 @@ def check(
             spec, released, policy, recipes, keys=names_of(keys), sensitive=names_of(sensitive), new=record
         )
         table = journey.read(data, schema=schema, encoding=encoding, delimiter=delimiter, rare="keep")
-        with without_rare_levels(table, asked):
-            asked = asked.of_data(table)
-            checked = check_now(
-                asked.recipes, table, keys=asked.keys, sensitive=asked.sensitive, key_sizes=sizes, released=asked.released_recipes,
-                policy=asked.policy, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
-                engine=engine, start=start, seconds=seconds, tolerance=tolerance, tau=tau, cumulative=not no_cumulative,  # type: ignore[arg-type]
-                leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line,  # type: ignore[arg-type]
-                seed=seed, workers=threads, progress=progress,
-            )  # fmt: skip
+        asked = asked.of_data(table)
+        checked = check_now(
+            asked.recipes, table, keys=asked.keys, sensitive=asked.sensitive, key_sizes=sizes, released=asked.released_recipes,
+            policy=asked.policy, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
+            engine=engine, start=start, seconds=seconds, tolerance=tolerance, tau=tau, cumulative=not no_cumulative,  # type: ignore[arg-type]
+            leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line,  # type: ignore[arg-type]
+            seed=seed, workers=threads, progress=progress,
+        )  # fmt: skip
     told = account(checked, asked, data, released)
     told["about"]["recorded"] = record and checked.passed
     written = []

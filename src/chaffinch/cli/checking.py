@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import re
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 MOST_WORDS = 2000
 
-__all__ = ["Asked", "check_places", "record_released", "without_rare_levels", "write_back"]
+__all__ = ["Asked", "check_places", "record_released", "write_back"]
 
 
 @dataclass(frozen=True)
@@ -127,9 +125,6 @@ class Asked:
             from ..outputs.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(self.acro, table, declared=declared, given=self.given)
-            rare = _rare(table, self) if outputs.skipped else set()
-            skipped = tuple(replace(one, reason=_masked(one.reason, rare)) for one in outputs.skipped)
-            outputs = replace(outputs, skipped=skipped)
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
                 raise InputError(f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes.")
@@ -164,47 +159,6 @@ def _given(recipes: Path | None) -> dict[str, Mapping[str, Any]] | None:
     ):
         raise InputError(f"'{recipes}' must have [[outputs]] blocks, each named as the ACRO result that it describes.")
     return {one["name"]: one for one in entries}
-
-
-@contextlib.contextmanager
-def without_rare_levels(table: Table, asked: Asked) -> Iterator[None]:
-    """Hide values that fewer than ten records share in what is said of an error: those of columns that no file describes."""
-    from .._base.errors import InputError
-
-    try:
-        yield
-    except InputError as error:
-        raise InputError(_masked(str(error), _rare(table, asked))) from None
-
-
-def _rare(table: Table, asked: Asked) -> set[str]:
-    """The values of columns that no file describes which fewer than ten records have, as they would be printed."""
-    from .._base.masking import SHOWN_FROM
-
-    described = {one["name"] for one in (asked.released.columns if asked.released is not None else ())}
-    columns = (asked.document or {}).get("columns")
-    described |= {one.get("name") for one in columns if isinstance(one, dict)} if isinstance(columns, list) else set()
-    found: set[str] = set()
-    data = table.to_arrow()
-    for name in data.column_names:
-        if name not in described:
-            for pair in data.column(name).value_counts().to_pylist():
-                if pair["counts"] < SHOWN_FROM and pair["values"] is not None:
-                    value = pair["values"]
-                    found |= {str(value), f"{value:g}"} if isinstance(value, float) else {str(value)}
-    return found
-
-
-def _masked(text: str, rare: Collection[str]) -> str:
-    """Return a message without some words, where they stand in quotes, brackets or lists.
-
-    Examples
-    --------
-    >>> _masked("No record is behind C(area)[T.north]; level 'south' of 'area'. Levels: east, south.", {"north", "south"})
-    "No record is behind C(area)[T.…]; level '…' of 'area'. Levels: east, …."
-    """
-    parts = re.split(r"(['\[\]|,]|: |\.(?=\s|$)| and |T\.)", text)
-    return "".join(part.replace(part.strip(), "…") if part.strip() in rare else part for part in parts)
 
 
 def check_places(

@@ -130,6 +130,7 @@ def check(
         raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {syntheses}.")
     fields = _narrowed(together.fields, used, keys, sensitive)
     codes, left_out = _codes(fields, data, recipes.fields)
+    fields = fields.counted(codes)
     together = replace(together, fields=fields)
     attacks = tuple(attack_of(fields, keys, one, sizes=key_sizes, tau=tau) for one in sensitive)
     entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])

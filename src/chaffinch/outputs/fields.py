@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.errors import InputError, UnknownNameError, listed, unknown_name
+from .._base.masking import HIDDEN, SHOWN_FROM, unknown_level
 from .columns import Column, Columns, Floats
 
 __all__ = ["MOST_CELLS", "Field", "Fields", "Scalar", "same_column_checked"]
@@ -25,6 +27,15 @@ MOST_CELLS = 4_000_000
 class Field:
     """A column: its name and its levels in order. Levels that are all numbers make it numeric; they must rise.
 
+    Parameters
+    ----------
+    name, levels
+        What it is called, and its levels.
+    weights, fixed
+        How often each level is drawn to begin with, and whether the search leaves the column alone.
+    common
+        The labels that ten records or more are known to have: a message names no other level. None, where records were not counted.
+
     Examples
     --------
     >>> Field("sex", ("f", "m")).numeric, Field("age", (0, 1, 2)).numeric
@@ -37,6 +48,7 @@ class Field:
     levels: tuple[Scalar, ...]
     weights: tuple[float, ...] | None = None
     fixed: bool = False
+    common: frozenset[str] = dataclasses.field(default=frozenset(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -92,8 +104,31 @@ class Field:
             except ValueError:
                 key = str(level)
         if key not in self._codes:
-            raise unknown_name(f"level of column '{self.name}'", level, self.labels)
+            common = [label for label in self.labels if label in self.common]
+            raise unknown_level("level", level, common, of=f" of column '{self.name}'")
         return self._codes[key]
+
+    @cached_property
+    def rare(self) -> frozenset[str]:
+        """The labels that messages may not name."""
+        return frozenset(self.labels) - self.common
+
+    def safe_label(self, code: int) -> str:
+        """Return a level as a message may have it: a sign in place of one that ten records are not known to have.
+
+        Examples
+        --------
+        >>> area = Field("area", ("north", "Sark"), common=frozenset({"north"}))
+        >>> area.safe_label(0), area.safe_label(1)
+        ('north', '…')
+        """
+        return HIDDEN if self.labels[code] in self.rare else self.labels[code]
+
+    def safe_name(self, code: int) -> str:
+        """Return "level 'north' of column 'area'", or "a level of column 'area'" where the level may not be named."""
+        label = self.safe_label(code)
+        level = "a level" if label == HIDDEN else f"level '{label}'"
+        return f"{level} of column '{self.name}'"
 
 
 @dataclass(frozen=True)
@@ -132,6 +167,15 @@ class Fields:
         """Return the position of a column by its name."""
         return self.columns.position(name)
 
+    def unknown_column(self, name: str) -> UnknownNameError:
+        """Return the error for a word that is no column; where it is a level that may not be named, without the word."""
+        level_of = next((field.name for field in self if name in field.rare), None)
+        if level_of is not None:
+            return UnknownNameError(
+                f"What stands for a column is none, but a level of column '{level_of}'. Columns: {listed(self.names)}."
+            )
+        return unknown_name("column", name, self.names)
+
     def __getitem__(self, name: str) -> Field:
         return self.every[self.position(name)]
 
@@ -149,6 +193,22 @@ class Fields:
             )
         codes = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
         return dict(zip(positions, codes, strict=True))
+
+    def counted(self, codes: NDArray[np.integer]) -> Fields:
+        """Return the columns with the levels that ten of these records or more have added to those that messages may name.
+
+        Examples
+        --------
+        >>> fields = Fields((Field("area", ("north", "Sark")),)).counted(np.array([[0]] * 12 + [[1]], dtype=np.int32))
+        >>> sorted(fields["area"].common)
+        ['north']
+        """
+        every = []
+        for field, column in zip(self.every, codes.T, strict=True):
+            counts = np.bincount(column, minlength=len(field.levels))
+            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= SHOWN_FROM)
+            every.append(field if common <= field.common else dataclasses.replace(field, common=field.common | common))
+        return Fields(tuple(every))
 
     def codes(self, data: dict[str, Sequence[Scalar]]) -> NDArray[np.int32]:
         """Return values by column as a matrix of codes; for tests and teaching, since engines never see records."""

@@ -16,7 +16,8 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError
+from .._base.errors import InputError, UnknownNameError
+from .._base.masking import unknown_level, without_levels
 from .columns import Floats
 from .equations import Terms
 from .fields import Fields
@@ -29,11 +30,25 @@ __all__ = ["Factor", "Formula", "plain_name", "read_formula"]
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """A formula compiled: the label, and the design as terms with the names of its columns in patsy's order."""
+    """A formula compiled: the label, and the design as terms with the names of its columns in patsy's order.
+
+    `safe_names` are the names as messages may have them: a sign stands for levels that ten records are not known to have, `rare`.
+    """
 
     label: Factor
     names: tuple[str, ...]
     terms: tuple[Terms, ...]
+    safe_names: tuple[str, ...]
+    rare: frozenset[str] = frozenset()
+
+    def unknown(self, thing: str, name: str) -> UnknownNameError:
+        """Return the error for a name that is none of a column of the design."""
+        return unknown_level(thing, without_levels(name, self.rare), self.common_names)
+
+    @property
+    def common_names(self) -> tuple[str, ...]:
+        """The names that messages may have in full."""
+        return tuple(name for name, safe in zip(self.names, self.safe_names, strict=True) if name == safe)
 
     @property
     def size(self) -> int:
@@ -78,7 +93,7 @@ def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, outpu
     label = parser.factor()
     if not reader.accept("~"):
         raise InputError(
-            f"{reader.what} must have the label, ~ and the terms. Got {reader.next.text} after the label. {HELP}"
+            f"{reader.what} must have the label, ~ and the terms. Got {reader.next.safe_text} after the label. {HELP}"
         )
     expression = parser.sum()
     reader.finish()
@@ -126,7 +141,7 @@ def _absorbable(parts: list[frozenset[tuple[str, bool]]]) -> tuple[int, int] | N
 
 
 def _compiled(label: Factor, terms: list[Term], parser: Parser) -> Formula:
-    names: list[str] = []
+    names, safe_names = list[str](), list[str]()
     blocks: dict[tuple[int, ...], list[tuple[NDArray[np.intp], NDArray[np.intp], Floats]]] = {}
     for bucket in _ordered(terms):
         used: set[frozenset[str]] = set()
@@ -135,16 +150,18 @@ def _compiled(label: Factor, terms: list[Term], parser: Parser) -> Formula:
                 factors = [factor for factor in term if not factor.categorical or factor.text in coding]
                 columns = tuple(sorted({column for factor in factors for column in factor.columns}))
                 block = _block(factors, coding, columns, parser)
-                new = _names(factors, coding, parser.fields)
+                new, safe = _names(factors, coding, parser.fields)
                 blocks.setdefault(columns, []).append((block[0], block[1] + len(names), block[2]))
                 names += new
+                safe_names += safe
                 if len(names) > MOST_COLUMNS:
                     raise InputError(f"{parser.reader.what} has over {MOST_COLUMNS} columns.")
     if len({plain_name(name) for name in names}) < len(names):
         raise InputError(f"{parser.reader.what} makes two columns of the same name.")
-    return Formula(
-        label, tuple(names), tuple(_joined(columns, made, parser.fields) for columns, made in blocks.items())
-    )
+    joined = tuple(_joined(columns, made, parser.fields) for columns, made in blocks.items())
+    coded = {column for term in terms for factor in term if factor.categorical for column in factor.columns}
+    rare = frozenset(label for column in coded for label in parser.fields.every[column].rare)
+    return Formula(label, tuple(names), joined, tuple(safe_names), rare)
 
 
 def _coded(factor: Factor, whole: bool) -> list[int]:
@@ -153,16 +170,24 @@ def _coded(factor: Factor, whole: bool) -> list[int]:
     return [code for code in factor.levels if whole or code != factor.reference]
 
 
-def _names(factors: list[Factor], coding: dict[str, bool], fields: Fields) -> list[str]:
-    pieces = []
+def _names(factors: list[Factor], coding: dict[str, bool], fields: Fields) -> tuple[list[str], list[str]]:
+    """The names of a part's columns, and the same as messages may have them."""
+    pieces, safe_pieces = list[list[str]](), list[list[str]]()
     for factor in factors:
         if factor.categorical:
-            whole, labels = coding[factor.text], fields.every[factor.columns[0]].labels
-            pieces.append([f"{factor.text}[{'' if whole else 'T.'}{labels[code]}]" for code in _coded(factor, whole)])
+            whole, field = coding[factor.text], fields.every[factor.columns[0]]
+            sign, codes = "" if whole else "T.", _coded(factor, whole)
+            pieces.append([f"{factor.text}[{sign}{field.labels[code]}]" for code in codes])
+            safe_pieces.append([f"{factor.safe_text}[{sign}{field.safe_label(code)}]" for code in codes])
         else:
             pieces.append([factor.text])
+            safe_pieces.append([factor.safe_text])
     # The leftmost factor runs fastest.
-    return [":".join(reversed(parts)) or "Intercept" for parts in product(*reversed(pieces))]
+    names, safe_names = (
+        [":".join(reversed(parts)) or "Intercept" for parts in product(*reversed(some))]
+        for some in (pieces, safe_pieces)
+    )
+    return names, safe_names
 
 
 def _block(
@@ -188,7 +213,7 @@ def _block(
         else:
             value = value * factor.numbers(fields, grid)
     if not np.isfinite(value[inside]).all():
-        text = ":".join(factor.text for factor in factors)
+        text = ":".join(factor.safe_text for factor in factors)
         raise InputError(
             f"{parser.reader.what}: {text} is no finite number for some levels. Leave them out by a filter."
         )

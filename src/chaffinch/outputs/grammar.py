@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
+from .._base.masking import HIDDEN
 from .columns import Floats
 from .fields import Field, Fields, Scalar
 from .tokens import Reader, Token
@@ -43,6 +44,8 @@ class Factor:
         a number.
     reference
         The code of the reference level.
+    safe_text
+        Its name as messages may have it: without a reference level that ten records are not known to have. The name itself, if absent.
     """
 
     text: str
@@ -50,6 +53,11 @@ class Factor:
     levels: tuple[int, ...] | None = None
     reference: int = 0
     node: _Node = ()
+    safe_text: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.safe_text:
+            object.__setattr__(self, "safe_text", self.text)
 
     @property
     def categorical(self) -> bool:
@@ -175,7 +183,7 @@ class Parser:
         reader, place = self.reader, self.reader.place
         token = reader.take()
         if token.kind != "name":
-            raise self._refused(token.text)
+            raise self._refused(token.safe_text)
         if reader.ahead("(") and token.value == "C":
             return self._categorical(place)
         if reader.ahead("(") and token.value == "I":
@@ -208,9 +216,9 @@ class Parser:
             name = word.value
             reader.expect(")")
         elif reader.ahead(".") or token.kind != "name":
-            raise self._refused(f"'{token.text}'")
+            raise self._refused(token.safe_text)
         if name not in self.fields.names:
-            raise InputError(f"{reader.what}: {unknown_name('column', name, self.fields.names)}")
+            raise InputError(f"{reader.what}: {self.fields.unknown_column(name)}")
         return self.fields[name]
 
     def _categorical(self, place: int) -> Factor:
@@ -218,6 +226,7 @@ class Parser:
         reader.take()
         field = self._column(reader.take())
         reference: Scalar | None = None
+        written: Token | None = None
         if reader.accept(","):
             name = reader.take().value
             if name == "contr":
@@ -233,19 +242,22 @@ class Parser:
                     negative = token.value == "-" and reader.next.kind == "number"
                     token = reader.take() if negative else token
                     if token.kind not in ("word", "number"):
-                        raise self._refused(f"{token.text} as a reference level")
-                    reference = ("-" if negative else "") + token.value
+                        raise self._refused(f"{token.safe_text} as a reference level")
+                    reference, written = ("-" if negative else "") + token.value, token
                 reader.expect(")")
         reader.expect(")")
-        return self._levels(_spaced(reader.since(place)), field, reference)
+        tokens = reader.since(place)
+        safe = [one._replace(text=f"'{HIDDEN}'") if one is written else one for one in tokens]
+        return self._levels(_spaced(tokens), field, reference, _spaced(safe))
 
-    def _levels(self, text: str, field: Field, reference: Scalar | None) -> Factor:
+    def _levels(self, text: str, field: Field, reference: Scalar | None, safe_text: str = "") -> Factor:
         position = self.fields.position(field.name)
         levels = tuple(np.flatnonzero(self.kept.levels(position)).tolist())
         code = levels[0] if reference is None else field.code(reference)
         if code not in levels:
             raise InputError(f"{self.reader.what} has a reference level of '{field.name}' that its filter leaves out.")
-        return Factor(text, (position,), levels, code)
+        hidden = reference is not None and field.safe_label(code) == HIDDEN
+        return Factor(text, (position,), levels, code, safe_text=safe_text if hidden else text)
 
     def _number(self, place: int, function: str = "") -> Factor:
         node = self._plus()
@@ -285,7 +297,7 @@ class Parser:
             reader.expect(")")
             return node
         if token.kind != "name":
-            raise self._refused(f"{token.text} inside arithmetic")
+            raise self._refused(f"{token.safe_text} inside arithmetic")
         if reader.ahead(".") and token.value in ("np", "numpy"):
             reader.take()
             function = reader.take().value

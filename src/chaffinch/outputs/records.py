@@ -117,7 +117,13 @@ def fields_of_table(table: Table, names: Sequence[str], *, declared: Sequence[Fi
     """
     _check_names(names, table)
     given = {field.name: field for field in declared}
-    return Fields(tuple(given.get(name) or _field(table, name) for name in names))
+    return Fields(tuple(_counted(table, given.get(name) or _field(table, name)) for name in names))
+
+
+def _counted(table: Table, field: Field) -> Field:
+    """A column with the levels that ten records or more have, which messages may name."""
+    codes = _codes(field, table.to_arrow().column(field.name), _missing(table, field.name))
+    return Fields((field,)).counted(codes[codes >= 0][:, None]).every[0]
 
 
 def _check_names(names: Sequence[str], table: Table) -> None:

@@ -25,11 +25,20 @@ _TOKEN = re.compile(
 
 
 class Token(NamedTuple):
-    """A piece of text: its kind (number, name, word, sign, end), what it says, and as it was written."""
+    """A piece of text: its kind (number, name, word, sign, end), what it says, as it was written, and where it begins, from 1."""
 
     kind: str
     value: str
     text: str
+    position: int = 0
+
+    @property
+    def safe_text(self) -> str:
+        """The piece as messages may have it: words, names and numbers may be levels of a few records, so their place stands for them."""
+        if self.kind in ("sign", "end"):
+            return self.text
+        what = {"word": "a word in quotes", "name": "a name", "number": "a number"}[self.kind]
+        return f"{what} (position {self.position})"
 
 
 class Reader:
@@ -56,10 +65,11 @@ class Reader:
                 place = len(text) - len(text[place:].lstrip())
                 raise InputError(f"{what} has a sign at position {place + 1} that it may not have: {text[place]!r}.")
             kind = found.lastgroup or "sign"
+            begin = found.end() - len(found[0].lstrip()) + 1
             value = found[kind]
             if kind == "word":
                 value = re.sub(r"\\(.)", r"\1", value[1:-1])
-            self._tokens.append(Token("name" if kind == "quoted" else kind, value, found[0].strip()))
+            self._tokens.append(Token("name" if kind == "quoted" else kind, value, found[0].strip(), begin))
             place = found.end()
         self._tokens.append(Token("end", "", "the end"))
 
@@ -94,7 +104,7 @@ class Reader:
     def expect(self, value: str) -> None:
         """Go past a sign, or say that it is missing."""
         if not self.accept(value):
-            raise InputError(f"{self.what} must have '{value}' before {self.next.text}.")
+            raise InputError(f"{self.what} must have '{value}' before {self.next.safe_text}.")
 
     def deeper(self) -> None:
         """Count one more open bracket."""
@@ -109,4 +119,4 @@ class Reader:
     def finish(self) -> None:
         """Raise if something is left."""
         if self.next.kind != "end":
-            raise InputError(f"{self.what} goes on with {self.next.text} where it should end.")
+            raise InputError(f"{self.what} goes on with {self.next.safe_text} where it should end.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, unknown_name
+from .._base.errors import InputError
 from .columns import Codes
 from .equations import Lookup
 from .fields import Field, Fields, Scalar
@@ -165,7 +165,7 @@ def _comparison(reader: Reader, fields: Fields) -> _Tree:
         tree = leaf if tree is None else ("and", tree, leaf)
         left = right
     if tree is None:
-        raise InputError(f"{reader.what} has no comparison before {reader.next.text}. {HELP}")
+        raise InputError(f"{reader.what} has no comparison before {reader.next.safe_text}. {HELP}")
     return tree
 
 
@@ -198,8 +198,10 @@ def _operand(reader: Reader, fields: Fields) -> Field | Scalar:
             return fields[token.value]
         if token.value in ("True", "False", "true", "false"):
             return token.value.capitalize() == "True"
-        raise InputError(f"{reader.what}: {unknown_name('column', token.value, fields.names)} Words stand in quotes.")
-    raise InputError(f"{reader.what} has {token.text} where a column, a number or a word in quotes belongs. {HELP}")
+        raise InputError(f"{reader.what}: {fields.unknown_column(token.value)} Words stand in quotes.")
+    raise InputError(
+        f"{reader.what} has {token.safe_text} where a column, a number or a word in quotes belongs. {HELP}"
+    )
 
 
 def _listed(reader: Reader, fields: Fields) -> list[Scalar]:

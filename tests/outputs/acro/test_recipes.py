@@ -444,7 +444,7 @@ def test_formulas_are_put_together_from_coefficients(tmp_path, coefficients, for
         (["Intercept", "income"], {}, "'income' is no column of the data"),
         (["const", "x1"], {"method": "logit"}, "'x1' is no column of the data"),
         (["Intercept", "C(area)[T.61]"], {}, "level '61', which column 'area' does not have"),
-        (["Intercept", "C(area)[T.58]"], {}, "coefficients that it does not have"),
+        (["Intercept", "C(area)[T.58]"], {}, "has no coefficient for 'C(area)[T.…]', which its formula makes"),
         (["Intercept", "age"], {"head": (("converged:", "False", "", ""),)}, "did not converge"),
         (["Intercept", "age"], {"command": "s.logitr('b ~ age', df, drop_cols=['c'])"}, "were dropped"),
         (["Intercept", "age"], {"command": "s.logitr('b ~ age', df[mask])"}, "filter not understood: give a recipe"),

@@ -182,7 +182,7 @@ LOGIT = {
     ("change", "message"),
     [
         ({"success": None}, "'o0': the label has words: say which"),
-        ({"success": "maybe"}, "Unknown level of column 'wife_now_working' 'maybe'"),
+        ({"success": "maybe"}, "Unknown level 'maybe' of column 'wife_now_working'"),
         ({"coefficients": {"Intercept": 1}}, "'o0' has no coefficient for 'wife_age', which its formula makes"),
         ({"coefficients": {"Intercept": 1, "wife_aeg": 1}}, "Unknown coefficient 'wife_aeg'. Did you mean 'wife_age'"),
         ({"coefficients": {"Intercept": 1, "wife_age": "big"}}, "coefficient 'wife_age' must be a number"),
@@ -200,7 +200,7 @@ LOGIT = {
         ({"dispersion": 1}, "does not have"),
         ({"kind": "gamma", "formula": "wife_age ~ num_children", "coefficients": {"Intercept": 1, "num_children": 1}, "loglik": 1}, "needs the dispersion"),
         ({"kind": "multinomial", "formula": "contraceptive_method ~ wife_age"}, "Unknown class 'Intercept'"),
-        ({"kind": "multinomial", "formula": "contraceptive_method ~ wife_age", "coefficients": {"long": {}}}, "no coefficients for class 'short'"),
+        ({"kind": "multinomial", "formula": "contraceptive_method ~ wife_age", "coefficients": {"long": {}}}, "no coefficients for a class of column 'contraceptive_method'"),
     ],
 )  # fmt: skip
 def test_bad_regressions(cmc: Any, change: dict[str, Any], message: str) -> None:

@@ -60,7 +60,7 @@ def test_leaves_with_n_alone_and_a_filter_of_the_whole(cmc: Any, check: Any) -> 
     ("leaf", "message"),
     [
         ({"where": "wife_age <= 30"}, "leaf 1 must have counts, or n"),
-        ({"where": "wife_age <= 30", "counts": {"non": 3}}, "leaf 1: Unknown cell 'non'. Did you mean 'none'"),
+        ({"where": "wife_age <= 30", "counts": {"non": 3}}, "leaf 1: Unknown cell 'non'. Cells are listed only where"),
         ({"where": "wife_ag <= 30", "n": 3}, "leaf 1': Unknown column 'wife_ag'"),
         ({"where": "wife_age <= 30", "m": 3}, "leaf 1: Unknown key 'm'"),
     ],

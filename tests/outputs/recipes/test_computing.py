@@ -6,6 +6,7 @@ import builtins
 import json
 import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -360,11 +361,17 @@ def test_what_a_fold_lacks_is_named(entry: dict[str, Any], rows: Any, message: s
     fields = SMALL
     if "age2" in entry.get("of", []):
         fields, codes = Fields((*SMALL, Field("age2", (1, 2)))), np.column_stack([codes, 0 * codes[:, 0]])
-    made = recipes_of([{"name": "it", **entry}], fields)
+    counted = Fields(tuple(replace(field, common=frozenset(field.labels)) for field in fields))
+    made = recipes_of([{"name": "it", **entry}], counted)
     with pytest.raises(InputError, match=r"^Output 'it' cannot be computed on the first fold: ") as caught:
         made.entries(codes, part="the first fold")
     assert re.search(message, str(caught.value)), caught.value
     assert "another seed" in str(caught.value)
+    # Where ten records are not known to have the level, on all the data or here, it is not named.
+    made = recipes_of([{"name": "it", **entry}], fields)
+    with pytest.raises(InputError, match=r"^Output 'it' cannot be computed on the first fold: ") as caught:
+        made.entries(codes, part="the first fold")
+    assert not re.search(r"\bx\b", str(caught.value)), caught.value
 
 
 def test_withheld_instead_where_the_recipe_withholds() -> None:

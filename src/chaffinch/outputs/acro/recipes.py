@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -149,18 +148,9 @@ def recipes_of_acro(
                 outputs.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
         except InputError as error:
             outputs = [output for output in outputs if output.uid != result.uid]
-            skipped.append(Skipped(result.uid, result.status, result.type, _reason(error)))
+            advice = "" if isinstance(error, UnclearError) else " Give a recipe."
+            skipped.append(Skipped(result.uid, result.status, result.type, f"{error}{advice}"))
     return AcroOutputs(fields, tuple(outputs), tuple(skipped))
-
-
-def _reason(error: InputError) -> str:
-    """Why a result was skipped, without levels that only the data have: those that it could have meant, or lacks."""
-    if isinstance(error, UnclearError):
-        return str(error)
-    text = re.sub(r"(Unknown [^.]*? '.*?'\.).*", r"\1", str(error), flags=re.DOTALL)
-    if re.search(r"has no (coefficient|standard error) for '", text):
-        text = "Its formula makes coefficients that it does not have: levels of the data are not in it."
-    return f"{text} Give a recipe."
 
 
 def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[Made]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import HIDDEN, unknown_level, without_levels
 from ..equations import CountTable, Output, SumSystem, Terms
 from ..fields import Field, Fields, Scalar, same_column_checked
 from ..precision import Interval, printed
@@ -114,10 +115,27 @@ class OutputSpec(BaseModel):
 
 @dataclass(frozen=True)
 class Cells:
-    """Columns crossed into cells: for each column its groups, and what the groups are called."""
+    """Columns crossed into cells: for each column its groups, and what the groups are called.
+
+    `safe_names` are the same as messages may have them; without them messages name no cell.
+    """
 
     steps: tuple[Step, ...]
     names: tuple[tuple[str, ...], ...]
+    safe_names: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def rare(self) -> frozenset[str]:
+        """The names of groups that messages may not have."""
+        safe = {name for some in self.safe_names for name in some}
+        return frozenset(name for some in self.names for name in some) - safe
+
+    def safe_cell(self, cell: int) -> str:
+        """Return the name of a cell as a message may have it, such as "m|…"."""
+        if not self.safe_names:
+            return HIDDEN if self.names else ""
+        place = np.unravel_index(cell, self.shape)
+        return SEPARATOR.join(some[k] for some, k in zip(self.safe_names, place, strict=True))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -171,21 +189,24 @@ def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, out
             raise InputError(
                 f"Output '{output}' has groups for a column that it does not use. {unknown_name('column', name, by)}"
             )
-    steps, names = [], []
+    steps, names, safe_names = [], [], []
     for name in by:
         if name not in fields.names:
             raise InputError(f"Output '{output}': {unknown_name('column', name, fields.names)}")
         field = fields[name]
         if name in groups:
-            group, called = _grouped(field, groups[name], output)
+            group, called, safe = _grouped(field, groups[name], output)
         else:
             group, called = np.arange(len(field.levels)), field.labels
+            safe = tuple(field.safe_label(code) for code in range(len(field.levels)))
         steps.append((fields.position(name), group.astype(np.int64)))
         names.append(called)
-    return Cells(tuple(steps), tuple(names))
+        safe_names.append(safe)
+    return Cells(tuple(steps), tuple(names), tuple(safe_names))
 
 
-def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...]]:
+def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
+    """The group of each level, what the groups are called, and what messages may call them."""
     what = f"Output '{output}': the groups of column '{field.name}'"
     if isinstance(groups, Mapping):
         named = [(str(name), members) for name, members in groups.items()]
@@ -193,7 +214,8 @@ def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, .
         named = [("", members) for members in groups]
     else:
         raise InputError(f"{what} must be a list of groups, or groups by name.")
-    group, called = np.full(len(field.levels), -1, dtype=np.int64), []
+    group, called, safe = np.full(len(field.levels), -1, dtype=np.int64), list[str](), list[str]()
+    common = np.array([label in field.common for label in field.labels])
     for number, (name, members) in enumerate(named):
         if (
             not isinstance(members, list)
@@ -215,17 +237,20 @@ def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, .
             raise InputError(f"{what}: group {number + 1} has no level of the column.")
         group[mask] = number
         called.append(name or usual)
-    return group, tuple(called)
+        # A group of its own name, or of numbers from one end to the other, is as common as any of its levels; other names have all levels.
+        enough = common[mask].any() if name or field.numeric else common[mask].all()
+        safe.append(called[-1] if enough else HIDDEN)
+    return group, tuple(called), tuple(safe)
 
 
-def shaped(
-    given: Any, cells: Cells, *, what: str, absent: Any = None, names: tuple[tuple[str, ...], ...] | None = None
-) -> NDArray[np.object_]:
+def shaped(given: Any, cells: Cells, *, what: str, absent: Any = None, total: str | None = None) -> NDArray[np.object_]:
     """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
 
-    `absent` stands for cells that a mapping does not name; where it is None they must all be named.
+    `absent` stands for cells that a mapping does not name; where it is None they must all be named. `total` is what one more entry along
+    each axis is called.
     """
-    names = cells.names if names is None else names
+    last = () if total is None else (total,)
+    names = tuple((*some, *last) for some in cells.names)
     shape = tuple(len(some) for some in names)
     out = np.full(shape, absent, dtype=object)
     if isinstance(given, Mapping):
@@ -233,14 +258,25 @@ def shaped(
         plain = {_plain(word): place for word, place in known.items()}
         for key, number in given.items():
             if _plain(str(key)) not in plain:
-                raise InputError(f"{what}: {unknown_name('cell', key, known)}")
+                came = without_levels(key, cells.rare)
+                raise InputError(f"{what}: {unknown_level('cell', came, _safe_cells(cells, last))}")
             out[plain[_plain(str(key))]] = number
         if absent is None and len(given) < len(known):
-            missing = next(word for word in known if _plain(word) not in {_plain(str(key)) for key in given})
-            raise InputError(f"{what} must give a number for each of its {len(known)} cells. '{missing}' is missing.")
+            words = {_plain(str(key)) for key in given}
+            missing = next((word for word in _safe_cells(cells, last) if _plain(word) not in words), None)
+            raise InputError(
+                f"{what} must give a number for each of its {len(known)} cells. "
+                + (f"Got {len(given)}." if missing is None else f"'{missing}' is missing.")
+            )
         return out
     _fill(out, given, (), shape, what)
     return out
+
+
+def _safe_cells(cells: Cells, last: tuple[str, ...]) -> list[str]:
+    """The names of cells that messages may have in full; `last` is the name of totals."""
+    common = [[name for name in (*some, *last) if name != HIDDEN] for some in cells.safe_names]
+    return [SEPARATOR.join(words) for words in product(*common)] if cells.safe_names else []
 
 
 def _plain(key: str) -> str:

@@ -9,13 +9,14 @@ printed: what the digits that were cut off change in them is of second order for
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import unknown_level, without_levels
 from ..columns import Floats
 from ..equations import Lookup, Model, Output, SumSystem, Terms, regression
 from ..families import FAMILIES, FamilyName
@@ -174,36 +175,47 @@ class RegressionSpec(OutputSpec):
     def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
         if self.family_name != "multinomial":
-            return [self._named(self.coefficients, formula.names, "coefficient")]
+            return [self._named(self.coefficients, formula, "coefficient")]
         field = frame.fields.every[formula.label.columns[0]]
         rest = [field.labels[code] for code in self.classes(frame, formula)[1:]]
+        common = [label for label in rest if label in field.common]
         for key, inner in self.coefficients.items():
             if key not in rest:
+                came = without_levels(key, field.rare)
                 raise InputError(
-                    f"Output '{self.name}': {unknown_name('class', key, rest)} The base has no coefficients."
+                    f"Output '{self.name}': {unknown_level('class', came, common)} The base has no coefficients."
                 )
             if not isinstance(inner, Mapping):
                 raise InputError(f"Output '{self.name}' must give the coefficients of each class by name.")
         if missing := [label for label in rest if label not in self.coefficients]:
+            of = f"class '{missing[0]}'" if missing[0] in common else f"a class of column '{field.name}'"
             raise InputError(
-                f"Output '{self.name}' has no coefficients for class '{missing[0]}'. It needs: {', '.join(rest)}."
+                f"Output '{self.name}' has no coefficients for {of}. It needs those of every class but the base."
             )
-        return [self._named(self.coefficients[label], formula.names, "coefficient") for label in rest]
+        return [self._named(self.coefficients[label], formula, "coefficient") for label in rest]
 
-    def _named(self, given: Mapping[str, Any], names: tuple[str, ...], thing: str) -> list[Interval]:
+    def _named(
+        self, given: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
+    ) -> list[Interval]:
+        """The intervals of numbers by the names of the formula's columns, or of some of them."""
+        some = range(formula.size) if keys is None else keys
+        names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
         by = {plain_name(name): number for name, number in given.items()}
         known = {plain_name(name) for name in names} | ({"alpha"} if self.family_name == "negative_binomial" else set())
         for name in given:
             if plain_name(name) not in known and not (plain_name(name) == "const" and "Intercept" in names):
-                raise InputError(f"Output '{self.name}': {unknown_name(thing, name, names)}")
+                raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
         if "const" in by and "Intercept" in names:
             by.setdefault("Intercept", by["const"])
-        if missing := [name for name in names if plain_name(name) not in by]:
+        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if plain_name(name) not in by]:
             raise InputError(
                 f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
                 "out of the column's levels, or by the filter."
             )
-        return [self.printed(by[plain_name(name)], f"{thing} '{name}'") for name in names]
+        return [
+            self.printed(by[plain_name(name)], f"{thing} '{safe}'")
+            for name, safe in zip(names, safe_names, strict=True)
+        ]
 
     def parameter(self) -> float:
         """Return alpha of the negative binomial, 1 otherwise."""
@@ -261,7 +273,7 @@ class RegressionSpec(OutputSpec):
             if plain_name(name) in {plain_name(n) for n in self.standard_errors}
         ]
         given = {name: number for name, number in self.standard_errors.items() if name != "alpha"}
-        bounds = np.array(self._named(given, tuple(formula.names[k] for k in keys), "standard error")).reshape(-1, 2)
+        bounds = np.array(self._named(given, formula, "standard error", keys)).reshape(-1, 2)
         if not keys or (bounds[:, 1] <= 0).any():
             raise InputError(f"Output '{self.name}': standard errors must be above 0.")
         return keys, np.maximum(bounds, 0.0)

@@ -110,9 +110,10 @@ class TableSpec(Counted):
                 f'Output \'{self.name}\' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
             )
         cells = self.crossing(frame)
-        names = tuple((*some, TOTAL) for some in cells.names) if self.margins else cells.names
         absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
-        return shaped(sources[0], cells, what=f"Output '{self.name}'", absent=absent, names=names)
+        return shaped(
+            sources[0], cells, what=f"Output '{self.name}'", absent=absent, total=TOTAL if self.margins else None
+        )
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the table, and a table for each of its margins."""

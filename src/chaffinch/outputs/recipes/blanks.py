@@ -210,14 +210,15 @@ def _regression_flags(entry: Mapping[str, Any], output: RegressionSpec, frame: F
     flags: dict[str, Any] = {}
     asked = entry.get("standard_errors")
     if isinstance(asked, list | Mapping):
-        known = output.compiled(frame).names
+        formula = output.compiled(frame)
+        known = formula.names
         by = {plain_name(name): name for name in known} | ({"const": "Intercept"} if "Intercept" in known else {})
         names = []
         for name in asked:
             if plain_name(str(name)) in by:
                 names.append(by[plain_name(str(name))])
             elif name != "alpha":
-                raise InputError(f"Output '{output.name}': {unknown_name('standard error', name, known)}")
+                raise InputError(f"Output '{output.name}': {formula.unknown('standard error', str(name))}")
         flags["standard_errors"] = True if set(names) == set(known) else [name for name in known if name in names]
     coefficients = entry.get("coefficients")
     estimated = entry.get("alpha") is True or (isinstance(coefficients, Mapping) and "alpha" in coefficients)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.masking import HIDDEN
 from ..columns import Codes
 from ..fields import Fields
-from ..kinds.base import Frame, crossed
+from ..kinds.base import Cells, Frame, crossed
 from ..kinds.quantiles import QuantileSpec
 from ..kinds.regressions import RegressionSpec
 from ..kinds.summaries import CorrelationSpec, MomentSpec
@@ -67,7 +68,7 @@ def computed_entry(blank: Mapping[str, Any], fields: Fields, codes: Codes, *, pa
     >>> computed_entry(blank, fields, codes, part="the data")["values"]
     [0.5, 2.0]
     """
-    output, frame, printer = template(blank), Frame(fields, len(codes)), Printer(blank)
+    output, frame, printer = template(blank), Frame(fields.counted(codes), len(codes)), Printer(blank)
     kept = codes if isinstance(output, TreeSpec) else codes[output.filter(frame).of(codes)]
     numbers: dict[str, Any]
     if isinstance(output, TableSpec):
@@ -125,20 +126,22 @@ def _check_some(printed: list[Any], name: str, part: str) -> None:
         raise cannot(name, part, "every one of its numbers would be withheld")
 
 
-def _cell(name: str) -> str:
-    return f"cell '{name}'" if name else "the output"
+def _cell(cells: Cells, cell: int) -> str:
+    """A cell as messages may call it."""
+    name = cells.safe_cell(cell)
+    return "the output" if not name else "a cell" if name == HIDDEN else f"cell '{name}'"
 
 
 def _moments(output: MomentSpec, frame: Frame, codes: Codes, printer: Printer, part: str) -> dict[str, Any]:
     cells, printed = output.crossing(frame), list[Any]()
-    for name, x in zip(cell_names(cells), values_by_group(output, frame, codes), strict=True):
+    for group, (name, x) in enumerate(zip(cell_names(cells), values_by_group(output, frame, codes), strict=True)):
         value = moment(output, x)
         if name in printer.withheld or printer.few(len(x)) or (printer.suppresses and not len(x)):
             value = math.nan
         elif math.isnan(value) and not printer.suppresses:
             # Of a spread nothing is said but this: one record would be a count of people.
             few = "has no records" if output.kind == "mean" else f"has too few records for its {output.kind}"
-            raise cannot(output.name, part, f"{_cell(name)} {few}")
+            raise cannot(output.name, part, f"{_cell(cells, group)} {few}")
         printed.append(WITHHELD if math.isnan(value) else printer.number(value, "values", name))
     _check_some(printed, output.name, part)
     return {"values": _nested(printed, cells.shape)} if output.by else {"value": printed[0]}
@@ -170,7 +173,7 @@ def _quantiles(
         of = names[group * width : (group + 1) * width]
         gone = printer.few(len(x)) or (printer.suppresses and not len(x))
         if not len(x) and not gone:
-            raise cannot(output.name, part, f"{_cell(cell_names(cells)[group])} has no records")
+            raise cannot(output.name, part, f"{_cell(cells, group)} has no records")
         row = [
             WITHHELD if gone or name in printer.withheld else printer.number(value, "values", name)
             for name, value in zip(of, quantiles(output, x), strict=True)
@@ -221,7 +224,7 @@ def _survival(
         for group, one in enumerate(found):
             gone = printer.few(one.n) or (printer.suppresses and not one.n)
             if not one.n and not gone:
-                raise cannot(output.name, part, f"{_cell(cell_names(cells)[group])} has no records")
+                raise cannot(output.name, part, f"{_cell(cells, group)} has no records")
             for chance, name in zip(one.survival, names, strict=False):
                 hidden = gone or name in printer.withheld
                 printed.append(WITHHELD if hidden else printer.number(chance, "survival", name))

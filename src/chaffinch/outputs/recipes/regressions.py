@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import listed
+from ..._base.masking import HIDDEN
 from ..._base.threads import one_blas_thread
 from ..columns import Codes, Floats
 from ..formula import Formula
@@ -146,9 +147,12 @@ def _levels(name: str) -> list[tuple[str, str]]:
 
 
 def _called(names: Sequence[str]) -> str:
-    """A coefficient, with the cell that it stands for."""
+    """A coefficient, with the cell that it stands for; names as messages may have them."""
     name = next((name for name in names if name != "Intercept"), names[0])
-    cell = " with ".join(f"level '{level}' of column '{column}'" for column, level in _levels(name))
+    cell = " with ".join(
+        f"{'a level' if level == HIDDEN else 'level ' + repr(level)} of column '{column}'"
+        for column, level in _levels(name)
+    )
     return f"coefficient '{name}'" + (f" ({cell})" if cell else "")
 
 
@@ -156,8 +160,9 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
     if fault.kind == "class":
         code = output.classes(frame, formula)[fault.columns[0]]
         field = frame.fields.every[formula.label.columns[0]]
-        return f"class '{field.labels[code]}' of column '{field.name}' has no records"
-    names = [formula.names[k] for k in fault.columns]
+        label = field.safe_label(code)
+        return f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
+    names = [formula.safe_names[k] for k in fault.columns]
     # That all of a group answer alike would tell each of their answers: it is not said which it is.
     same = "are too few, or too much alike"
     if fault.kind == "empty":
@@ -165,7 +170,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
     if fault.kind == "dependent":
         empty = _empty_level(output, formula, frame, codes)
         if empty is not None:
-            return f"level '{empty[1]}' of column '{empty[0]}' has no records, so {_called(names)} cannot be told apart from others"
+            return f"{empty} has no records, so {_called(names)} cannot be told apart from others"
         return f"{_called(names)} cannot be told apart from others, since its column of the design is a sum of other columns"
     if fault.kind == "alike":
         if "Intercept" in names:
@@ -173,7 +178,7 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
         return f"{_called(names)} has no finite estimate, since the records behind it {same}"
     if fault.kind == "separated":
         if level := _one_label(output, formula, frame, codes):
-            return f"there is no finite estimate, since the records of level '{level[1]}' of column '{level[0]}' {same}"
+            return f"there is no finite estimate, since the records of {level} {same}"
         some = listed([name for name in names if name != "Intercept"] or names, most=4)
         return f"there is no finite estimate, since the labels are separated by a combination of its columns ({some})"
     return "statsmodels finds no estimate"
@@ -185,7 +190,7 @@ def _factors(formula: Formula, frame: Frame) -> list[int]:
     return [frame.fields.position(column) for column in named if column in frame.fields.names]
 
 
-def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> tuple[str, str] | None:
+def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
     kept = output.filter(frame)
     inside = codes[kept.of(codes)]
@@ -194,18 +199,18 @@ def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: 
         counts = np.bincount(inside[:, position], minlength=len(field.levels))
         empty = np.flatnonzero((counts == 0) & kept.levels(position))
         if empty.size:
-            return field.name, field.labels[int(empty[0])]
+            return field.safe_name(int(empty[0]))
     return None
 
 
-def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> tuple[str, str] | None:
+def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
     """A level of one of the formula's factors whose records have all the same label (or lack a class): the reference, since others are found before."""
     inside = codes[output.filter(frame).of(codes)]
     label = output.label(frame, formula).of(inside)[:, 0]
     enough = len(np.unique(label)) if output.family_name == "multinomial" else 2
     for position in _factors(formula, frame):
         field = frame.fields.every[position]
-        for code, level in enumerate(field.labels):
+        for code in range(len(field.levels)):
             if 0 < len(np.unique(label[inside[:, position] == code])) < enough:
-                return field.name, level
+                return field.safe_name(code)
     return None

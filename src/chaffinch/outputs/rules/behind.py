@@ -158,7 +158,7 @@ def _table(b: _Behind) -> list[Tally]:
     given = _by_name(entry, names)
     if source is not None:
         absent = 0 if isinstance(source, Mapping) else None
-        given = shaped(source, cells, what=f"Output '{b.name}'", absent=absent, names=names)
+        given = shaped(source, cells, what=f"Output '{b.name}'", absent=absent, total=TOTAL if margins else None)
     made: list[Tally] = []
     for out in product((False, True), repeat=len(cells.steps)):
         part = None

@@ -248,9 +248,10 @@ def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The combinations of levels of one term, and the one of each record."""
+    """The combinations of levels of one term, and the one of each record; `safe_term` is the term as what leaves may have it."""
 
     term: str
+    safe_term: str
     cell: Ints
     names: tuple[str, ...]
 
@@ -267,7 +268,7 @@ def _groups(terms: list[Term], fields: Fields, records: Codes) -> list[_Group]:
         cell = _key(records, columns, fields)
         first = np.unique(cell, return_index=True)[1]
         names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
-        made[texts] = _Group(":".join(texts), cell, names)
+        made[texts] = _Group(":".join(texts), ":".join(factor.safe_text for factor in factors), cell, names)
     return list(made.values())
 
 
@@ -285,14 +286,14 @@ def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records
         bad = np.flatnonzero(counts < least)
         of += len(counts)
         where += [group.names[k] for k in bad]
-        terms += [group.term] if len(bad) else []
+        terms += [group.safe_term] if len(bad) else []
     words = {word for group in groups for word in group.term.split(":")}
     for column, few in enumerate(_carriers(formula, records, least)):
         # A number, or a number within a level, of which hardly anyone has another value than the most common one.
         term = _term_of(formula.names[column])
         if few and not set(term.split(":")) <= words:
             where.append(formula.names[column])
-            terms.append(term)
+            terms.append(_term_of(formula.safe_names[column]))
     of = max(of, len(where), formula.size)
     shown = ", ".join(dict.fromkeys(terms))
     return finding(
