@@ -141,6 +141,29 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
     assert not evolve(spec, seconds=30, seed=1).reached
 
 
+@pytest.mark.parametrize("engine", ["incremental", "maxent"])
+@pytest.mark.parametrize(
+    "output",
+    [
+        {"kind": "sd", "of": "age", "value": 40},
+        {"kind": "variance", "of": "age", "value": 1600.0},
+        {"kind": "correlation", "of": ["age", "one"], "value": 0.5},
+        {"kind": "mean", "of": "age", "by": ["sex"], "values": [10, 20], "where": "sex == 'f'"},
+    ],
+)
+def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
+    """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
+    from chaffinch.outputs.engines import incremental, maxent
+    from chaffinch.outputs.refit import compared
+
+    columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
+    wrong = spec_of(columns, [{"name": "o", **output}], rows=100)
+    solve = {"incremental": incremental, "maxent": maxent}[engine].solve
+    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), most_proposals=60_000, seed=1)
+    assert compared(wrong, solved.codes)[0].within is False
+    assert not solved.reached
+
+
 def test_rows_starts_and_settings(spec):
     small = spec_of(COLUMNS, [{"name": "m", "kind": "mean", "of": "age", "value": "15"}])
     with pytest.raises(InputError, match="number of rows is missing"):

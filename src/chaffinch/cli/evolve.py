@@ -139,7 +139,7 @@ def _copy(copy: EvolvedCopy, rows: int, tolerance: float) -> dict[str, Any]:
     outputs = [_output(one, engine[one.name], tolerance) for one in copy.outputs]
     return {
         "reached": copy.reached,
-        "missed": [one["name"] for one in outputs if one["outside"]],
+        "missed": list(copy.missed),
         "proposals": copy.proposals,
         "moved": copy.moved,
         "outputs": outputs,

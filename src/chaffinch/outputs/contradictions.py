@@ -1,7 +1,7 @@
 """Outputs that cannot hold together, by name: no search can end well on them, so it is better said before.
 
 Two checks. Rules that a reader would apply come first, since they say what is wrong: an n above the number of rows, a table that does not
-add up, a mean beyond the column's values, quantiles out of order, survival that rises. Then a linear programme: everything that is linear in
+add up, a mean, a sum or a spread beyond what the column's values allow (`bounds.py`), quantiles out of order, survival that rises. Then a linear programme: everything that is linear in
 the numbers of records of each kind (tables, sums, means, quantiles, numbers at risk) is put together for one output and for each pair of
 outputs that read a column in common, over the cells that they tell apart; if even fractions of records cannot satisfy it, records
 cannot. What is found is certain; what is not found may still be a contradiction, of three outputs or of whole numbers.
@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed
+from .bounds import correlation_reason, moment_reason, pair_reason
 from .columns import Columns, Floats
 from .equations import CountTable, Output, SumSystem
 from .kinds.base import Frame
 from .kinds.quantiles import QuantileSpec
-from .kinds.summaries import Moments, MomentSpec
+from .kinds.summaries import CorrelationSpec, Moments, MomentSpec
 from .kinds.survival import KaplanMeierSpec
 from .kinds.tables import TableSpec
 from .precision import people
@@ -76,6 +77,13 @@ def contradictions(spec: Spec, rows: int | None = None, *, pairs: int = MOST_PAI
     found = [each for one in compiled for each in _alone(one, frame)]
     wrong = {name for each in found for name in each.outputs}
     rest = [one for one in compiled if one.output.name not in wrong]
+    for first, second in combinations(rest, 2):
+        if not wrong & {first.output.name, second.output.name} and (
+            reason := pair_reason(first.output, second.output, frame)
+        ):
+            found.append(Contradiction((first.output.name, second.output.name), reason))
+            wrong |= {first.output.name, second.output.name}
+    rest = [one for one in rest if one.output.name not in wrong]
     for one in rest:
         if not _feasible(one.equations, spec.columns, n):
             found.append(Contradiction((one.output.name,), f"no {people(n)} records have all its numbers"))
@@ -125,15 +133,12 @@ def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
         return
     if isinstance(output, TableSpec):
         yield from _table(one, frame)
-    elif isinstance(output, MomentSpec) and output.kind in ("mean", "sd", "variance"):
-        values = frame.fields[output.of].values[kept.levels(frame.fields.position(output.of))]
-        for interval in output.intervals(output.crossing(frame)).values():
-            if output.kind == "mean" and (interval.hi < values[0] or interval.lo > values[-1]):
-                yield Contradiction(name, f"a mean lies outside the values of column '{output.of}'")
-                return
-            if output.kind != "mean" and interval.hi < 0:
-                yield Contradiction(name, "a spread is below 0")
-                return
+    elif isinstance(output, MomentSpec):
+        if reason := moment_reason(output, frame):
+            yield Contradiction(name, reason)
+    elif isinstance(output, CorrelationSpec):
+        if reason := correlation_reason(output, frame):
+            yield Contradiction(name, reason)
     elif isinstance(output, QuantileSpec):
         order = np.argsort(output.points)
         for row in output.intervals(output.crossing(frame)):

@@ -176,7 +176,8 @@ class SumSystem:
     keep
         Filters, 0 or 1 (or weights); a record counts with their product.
     reported
-        What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums.
+        What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
+        method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
     at
         The coefficients at which the model stands, where coefficients are reported.
     diagonal

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -45,7 +45,7 @@ class EvolvedCopy:
     codes
         The dataset, one column of codes for each of the specification's columns.
     reached
-        Whether every published number is reproduced within its precision: the engine says so, and no refit denies it.
+        Whether every published number is reproduced within its precision: the engine says so, and no refit denies it (`missed`).
     outputs
         Each output computed again by other code, beside what was published.
     errors
@@ -67,6 +67,11 @@ class EvolvedCopy:
     proposals: int
     seconds: float
     moved: float = 0.0
+
+    @cached_property
+    def missed(self) -> tuple[str, ...]:
+        """The outputs that the dataset does not have: the refit has the last word; where nobody refitted, the engine has."""
+        return missed(self.spec, self.outputs, self.errors, len(self.codes))
 
     @cached_property
     def table(self) -> Table:
@@ -242,10 +247,16 @@ def _copy(spec: Spec, made: Made, tolerance: float) -> EvolvedCopy:
     solved = made.solved
     codes = spec.columns.check(solved.codes.astype(np.int32))
     outputs = compared(spec, codes, tolerance=max(tolerance, 1e-9))
-    reached = solved.reached and not any(output.within is False for output in outputs)
+    reached = solved.reached and not missed(spec, outputs, solved.errors, len(codes))
     return EvolvedCopy(
         spec, codes, reached, outputs, solved.errors, solved.trace, solved.proposals, solved.seconds, made.moved
     )
+
+
+def missed(spec: Spec, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int) -> tuple[str, ...]:
+    """Return the names of outputs that a dataset of `rows` records does not have: by the refit, and where there is none by the engine."""
+    by_engine = {spec.source(error.name, rows).name for error in errors if error.outside}
+    return tuple(one.name for one in outputs if (one.outside if one.refitted else one.name in by_engine))
 
 
 def _number(number: float) -> float | None:

@@ -112,7 +112,7 @@ class Evolver:
                     output.name,
                     output.kind,
                     seen[0].size,
-                    float(np.mean([one.within is not False for one in seen])),
+                    float(np.mean([output.name not in copy.missed for copy in evolved.copies])),
                     float(np.mean([one.mean for one in seen])),
                     float(np.max([one.worst for one in seen])),
                 )

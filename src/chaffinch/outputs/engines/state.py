@@ -230,8 +230,10 @@ class State:
 
     def outside(self, k: int) -> NDArray[np.bool_]:
         """Return which numbers of a system have not arrived."""
-        s, linear = self.systems[k], self.linear[k]
-        off = np.abs(linear.at(self.sums[self.sums_of[k]]) - 0.5 * (s.lo + s.hi)) > self.near(k)
+        s, linear, sums = self.systems[k], self.linear[k], self.sums[self.sums_of[k]]
+        off = np.abs(linear.at(sums) - 0.5 * (s.lo + s.hi)) > self.near(k)
+        if (of_none := getattr(s.reported, "undetermined", None)) is not None:
+            off = off | of_none(sums)
         return off if linear.undetermined is None else off | linear.undetermined
 
     def errors(self) -> tuple[OutputError, ...]:

@@ -8,6 +8,7 @@ from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
@@ -60,11 +61,20 @@ def _shift(values: Floats) -> float:
     return float(np.round(values.mean()))
 
 
-class Moments:
-    """Means, sums, variances or standard deviations of groups, out of each group's count, sum and sum of squares."""
+def _step(values: Floats) -> float:
+    """The smallest difference of two values; 1 where there is one value only."""
+    return float(np.diff(values).min(initial=np.inf)) if len(values) > 1 else 1.0
 
-    def __init__(self, kind: str, groups: list[int], *, shift: float, ddof: int) -> None:
-        self.kind, self.groups, self.shift, self.ddof = kind, groups, shift, ddof
+
+class Moments:
+    """Means, sums, variances or standard deviations of groups, out of each group's count, sum and sum of squares.
+
+    `step` is the smallest difference of two values: a standard deviation has no derivative at 0, and takes there the one that it has
+    where one record lies a step away from the others.
+    """
+
+    def __init__(self, kind: str, groups: list[int], *, shift: float, ddof: int, step: float = 1.0) -> None:
+        self.kind, self.groups, self.shift, self.ddof, self.step = kind, groups, shift, ddof, step
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the numbers of the published groups, and their derivatives by all sums."""
@@ -88,7 +98,13 @@ class Moments:
         if self.kind == "variance":
             return variance, slope
         sd = math.sqrt(variance)
-        return sd, [part / (2.0 * max(sd, 1e-9)) for part in slope]
+        return sd, [part / (2.0 * max(sd, self.step / math.sqrt(n))) for part in slope]
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which numbers are of no records: a mean of none, a spread of none or, with ddof 1, of one."""
+        least = {"sum": 0.0, "mean": 1.0}.get(self.kind, 1.0 + self.ddof)
+        counts: Floats = sums[:: 2 if self.kind in ("mean", "sum") else 3][self.groups]
+        return counts < least - 0.5
 
 
 class MomentSpec(_Grouped):
@@ -126,7 +142,7 @@ class MomentSpec(_Grouped):
         powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
         numbers = [((position,), partial(_power, values - shift, position, power)) for power in powers]
         terms = sums_by_cell(frame, cells, numbers)
-        reading = Moments(self.kind, list(found), shift=shift, ddof=self.ddof)
+        reading = Moments(self.kind, list(found), shift=shift, ddof=self.ddof, step=_step(values))
         bounds = np.array(list(found.values()))
         size = cells.size * (1 + len(powers))
         system = SumSystem(
@@ -136,16 +152,30 @@ class MomentSpec(_Grouped):
 
 
 class Correlations:
-    """Pearson correlations of pairs, out of count, sums, squares and products of one group of records."""
+    """Pearson correlations of pairs, out of count, sums, squares and products of one group of records.
 
-    def __init__(self, pairs: list[tuple[int, int]], columns: int) -> None:
-        self.pairs, self.columns = pairs, columns
+    `steps` are the smallest differences of two values of each column. Where all records agree in a column it has no correlation: it then
+    counts as if one record were a step away.
+    """
+
+    def __init__(self, pairs: list[tuple[int, int]], steps: Floats) -> None:
+        self.pairs, self.columns, self.steps = pairs, len(steps), steps
+
+    def _spread(self, sums: Floats) -> Floats:
+        k, n = self.columns, max(float(sums[0]), 1.0)
+        spread: Floats = sums[1 + k : 1 + 2 * k] - sums[1 : 1 + k] ** 2 / n
+        return spread
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which pairs have no correlation: all records agree in one of the columns."""
+        flat = self._spread(sums) < 0.25 * self.steps**2
+        return np.array([flat[a] or flat[b] for a, b in self.pairs], dtype=bool)
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the correlations and their derivatives. Sums: n, then x_i, then x_i squared, then the products of the pairs."""
         k, n = self.columns, max(float(sums[0]), 1.0)
-        first, second, cross = sums[1 : 1 + k], sums[1 + k : 1 + 2 * k], sums[1 + 2 * k :]
-        spread = np.maximum(second - first**2 / n, 1e-9)
+        first, cross = sums[1 : 1 + k], sums[1 + 2 * k :]
+        spread = np.maximum(self._spread(sums), 0.25 * self.steps**2)
         values, slope = np.zeros(len(self.pairs)), np.zeros((len(self.pairs), len(sums)))
         for row, (a, b) in enumerate(self.pairs):
             root = math.sqrt(spread[a] * spread[b])
@@ -236,7 +266,7 @@ class CorrelationSpec(OutputSpec):
             bounds[:, 0],
             bounds[:, 1],
             keep=self.filter(frame).keep(),
-            reported=Correlations(list(found), k),
+            reported=Correlations(list(found), np.array([_step(field.values) for field in fields])),
         )
         return (system, *self.n_equations(frame))
 
