@@ -182,6 +182,23 @@ def test_rows_starts_and_settings(spec):
             evolve(spec, **wrong)
 
 
+def test_sizes_that_no_memory_holds_are_refused_before_any_work(spec):
+    with pytest.raises(InputError, match="rows x columns x 24 bytes must be at most 8 GiB"):
+        evolve(spec, rows=10**12)
+    file = {**spec.to_dict(), "rows": 10**12}
+    with pytest.raises(InputError, match="With 5 columns there can be at most 71,582,788 rows"):
+        evolve(type(spec).from_dict(file))
+    assert 71_582_788 * 5 * 24 <= 8 << 30 < 71_582_789 * 5 * 24
+
+
+def test_a_start_and_a_tolerance_that_change_nothing_are_refused(spec):
+    plain = spec_of([{"name": "sex", "levels": ["f", "m"]}], [{"name": "t", "kind": "table", "by": ["sex"], "counts": [5, 5]}], rows=10)
+    with pytest.raises(InputError, match="needs the weights of a column"):
+        evolve(plain, start="margins")
+    with pytest.raises(InputError, match="The tolerance is for numbers without a printed precision"):
+        evolve(spec, tolerance=0.01)  # counts, and coefficients of three decimals
+
+
 def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
     schema = schema_of(spec.fields)
     assert schema.sizes == spec.columns.sizes

@@ -61,12 +61,12 @@ def evolve(
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
+    from ..outputs.limits import check_copies
     from ..table.write import write_table
     from .journey import copy_paths
     from .options import start_arrow, write_json
 
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
+    check_copies(copies)
     options = {name: value for name, value in (("selection", selection), ("fitness", fitness)) if value is not None}
     if options and engine != "ea":
         raise InputError(f"--{next(iter(options))} is for --engine ea.")

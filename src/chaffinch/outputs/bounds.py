@@ -29,8 +29,8 @@ def most_variance(width: float, n: int | None, *, ddof: int, most: int) -> float
 
     Examples
     --------
-    >>> most_variance(20.0, 2, ddof=0, most=2), most_variance(20.0, 4, ddof=1, most=4)
-    (100.0, 133.33333333333334)
+    >>> most_variance(20.0, 2, ddof=0, most=2), most_variance(20.0, 2, ddof=1, most=2)
+    (100.0, 200.0)
     """
     # Even and odd n fall (ddof 1) or stay and rise (ddof 0) on their own, so the first and the last two hold the largest.
     tried = [n] if n is not None else [ddof + 1, ddof + 2, most - 1, most]

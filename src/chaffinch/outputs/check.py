@@ -32,6 +32,7 @@ from .columns import Codes
 from .contradictions import check_contradictions
 from .evolve import EngineName, StartName
 from .fields import Fields
+from .limits import check_start, check_tolerance
 from .recipes import Recipes, named_columns
 from .refit import compared
 from .rules import Policy, RuleReport, check_rules
@@ -128,7 +129,10 @@ def check(
     _check_attack(together, used, keys, sensitive)
     if syntheses < 2:
         raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {syntheses}.")
+    if leave_one_out == "always" and len(together.every) < 2:
+        raise InputError("There is nothing to leave one out of: there is one output. Leave it out, or check more of them together.")
     fields = _narrowed(together.fields, used, keys, sensitive)
+    check_start(start, fields.columns)
     codes, left_out = _codes(fields, data, recipes.fields)
     fields = fields.counted(codes)
     together = replace(together, fields=fields)
@@ -143,6 +147,7 @@ def check(
     new = [name for name in names if name not in old]
     rules = check_rules(together.only(new), codes, policy, released=together.only(old) if old else None)
     _check_folds(scene, rules)
+    check_tolerance(tolerance, *(spec.problem() for spec in scene.specs))
 
     steps = _steps(old, new) if cumulative else [("all outputs", names)]
     ahead = len(steps) + (1 if whole_runs else 0) + (2 if fold_of_fold else 0) + (1 if error_line else 0)

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .._base.errors import InputError
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .columns import Codes
 from .contradictions import check_contradictions
+from .engines.ea import settings_from
 from .engines.incremental import Checkpoint
 from .engines.process import Job, Made, run
 from .engines.state import OutputError
+from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
 from .spec import Spec
 
@@ -166,17 +167,17 @@ def evolve(
     spec
         Columns, and what was published about them.
     rows
-        The number of records; the specification's own if absent.
+        The number of records; the specification's own if absent. Rows x columns x 24 bytes may be at most 8 GiB (`limits.py`).
     engine
         `incremental`, `maxent` (drawn from what the outputs imply, then polished) or `ea` (the paper's algorithm).
     copies
         How many datasets.
     start
-        `uniform` over levels, or from the published `margins` (the columns' weights).
+        `uniform` over levels, or from the published `margins`: the weights of the columns, at least one of which must have some.
     seconds
         When an engine gives up, for each copy.
     tolerance
-        How close numbers that are known in full must come, in their standard errors: 0.001 if absent.
+        How close numbers that are known in full must come, in their standard errors: 0.001 if absent. Refused where there are none.
     seed
         For all that is random.
     workers
@@ -200,11 +201,14 @@ def evolve(
     (True, ('sex',), [10, 20])
     """
     began = time.perf_counter()
-    tolerance = TOLERANCE if tolerance is None else tolerance
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
+    asked_tolerance, tolerance = tolerance, TOLERANCE if tolerance is None else tolerance
+    check_copies(copies)
     n_rows = spec.n_rows(rows)
-    spec.problem(n_rows)  # says here and at once what is wrong with the specification
+    population = settings_from(options or {}).population if engine == "ea" else None
+    check_size(n_rows, len(spec.columns), copies=copies, population=population)
+    problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
+    check_start(start, spec.columns)
+    check_tolerance(asked_tolerance, problem)
     check_contradictions(spec, n_rows)
     streams = seed_sequence(seed).spawn(copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]

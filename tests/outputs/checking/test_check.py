@@ -10,6 +10,7 @@ import pytest
 from chaffinch import InputError
 from chaffinch.outputs.check import check
 from chaffinch.outputs.checking.ensembles import Ensemble, prior_datasets
+from chaffinch.outputs.fields import Fields
 from chaffinch.outputs.recipes import recipes_of
 
 KEYS, SENSITIVE = ("a", "b", "c"), ("y",)
@@ -198,6 +199,25 @@ def test_settings_change_nothing_but_speed(checked):
 def test_questions_that_cannot_be_asked(checked, options, words):
     with pytest.raises(InputError, match=words):
         checked(JOINT, **options)
+
+
+def test_margins_that_only_the_new_outputs_know_are_used(fields, people):
+    """What was released describes columns without weights: those of the file that is checked must not be lost."""
+    weighted = Fields(tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields))
+    seen = []
+
+    def maker(spec, *, copies, seed, progress=None):
+        seen.append({field.name: field.weights for field in spec.fields})
+        datasets = tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies))
+        return Ensemble(datasets, (True,) * copies)
+
+    asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "cumulative": False, "seed": 1}
+    old, new = recipes_of([{**PLAIN, "name": "old"}], fields), {"name": "new", "kind": "table", "by": ["a", "y"]}
+    check(recipes_of([new], weighted), people(100, 1), released=old, start="margins", maker=maker, **asked)
+    assert seen
+    assert all(each == {"a": None, "y": (0.7, 0.2, 0.1)} for each in seen)
+    with pytest.raises(InputError, match="weights of a column"):
+        check(recipes_of([new], fields), people(100, 1), start="margins", maker=maker, **asked)
 
 
 def test_a_recipe_that_fails_on_a_fold_says_where(fields, maker, people):

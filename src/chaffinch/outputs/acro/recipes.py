@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ..._base.errors import InputError
+from ..._base.errors import InputError, unknown_name
 from ...table.table import Table
 from ..fields import Field, Fields
 from ..spec import KINDS, Spec
@@ -134,6 +134,9 @@ def recipes_of_acro(
         rows = data.n_rows if rows is None else rows
     else:
         fields = data
+    for name in given or {}:
+        if name not in (uids := [result.uid for result in directory.results]):
+            raise unknown_name("ACRO result of a recipe", name, uids)
     size = rows or _largest_n(directory) or MANY_ROWS
     outputs: list[AcroOutput] = []
     skipped: list[Skipped] = []

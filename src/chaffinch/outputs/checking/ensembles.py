@@ -13,6 +13,7 @@ from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
 from ..evolve import EngineName, StartName, evolve
 from ..fields import Fields
+from ..limits import needs_tolerance
 from ..spec import Spec
 
 __all__ = ["Ensemble", "Evolver", "Fit", "Maker", "prior_datasets"]
@@ -91,13 +92,15 @@ class Evolver:
 
     def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
         """Return so many datasets that reproduce the outputs of a specification."""
+        # Some outputs of a set may have no number that is known in full.
+        tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
         evolved = evolve(
             spec,
             copies=copies,
             engine=self.engine,
             start=self.start,
             seconds=self.seconds,
-            tolerance=self.tolerance,
+            tolerance=tolerance,
             seed=seed,
             workers=self.workers,
             spread=self.spread,

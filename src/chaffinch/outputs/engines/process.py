@@ -203,6 +203,9 @@ def main() -> None:
         _work(json.loads(sys.stdin.buffer.read()), answers)
     except ChaffinchError as error:
         _say(answers, {"error": str(error), "input": isinstance(error, InputError)})
+    except MemoryError:
+        words = "The engine's process ran out of memory. Ask for fewer rows, or let fewer processes work at once (--threads, workers)."
+        _say(answers, {"error": words, "input": True})
     except (
         Exception
     ) as error:  # the process must say why it ends; its words may quote data of no one, since it has none

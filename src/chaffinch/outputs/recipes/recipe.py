@@ -149,15 +149,19 @@ class Recipes:
         return Recipes(self.fields, tuple(recipe for recipe in self.every if recipe is not gone))
 
     def including(self, other: Recipes) -> Recipes:
-        """Return these recipes and then others, over the columns of both; columns of the same name must have the same levels."""
+        """Return these recipes and then others, over the columns of both; columns of the same name must have the same levels.
+
+        Where only the others know the weights of a column, it gets them.
+        """
         mine = {field.name: field for field in self.fields}
         for field in other.fields:
             if field.name in mine and mine[field.name].levels != field.levels:
                 raise InputError(
                     f"Column '{field.name}' has other levels in two sets of outputs. Describe it in the same way in both."
                 )
-        new = tuple(field for field in other.fields if field.name not in mine)
-        return Recipes(Fields((*self.fields, *new)) if new else self.fields, (*self.every, *other.every))
+            if field.name not in mine or mine[field.name].weights is None:
+                mine[field.name] = field
+        return Recipes(Fields(tuple(mine.values())), (*self.every, *other.every))
 
 
 def _spec(fields: Fields, entries: Sequence[Mapping[str, Any]], rows: int) -> Spec:
