@@ -251,6 +251,72 @@ def test_a_refused_release_leaves_the_folder_as_it_was(run, work):
     assert names(work) == before
 
 
+WORDS = 'levels = ["x", "y", "z"]\nother = true'
+METHODS = {
+    "zCDP": ["--delta", "1e-6"],
+    "pure": [],
+    "genetic": ["--delta", "1e-6", "--search", "genetic"],
+    "privbayes": ["--method", "privbayes", "--delta", "1e-6"],
+    "fieldgroups": ["--method", "fieldgroups", "--delta", "1e-6"],
+}
+DOMAINS = {
+    "declared": SCHEMA,
+    "words": SCHEMA.replace(WORDS, "discover = true"),
+    "two columns of words": SCHEMA.replace(WORDS, "discover = true").replace(
+        'levels = ["no", "yes"]', "discover = true"
+    ),
+    "numbers": SCHEMA.replace("bounds = [0, 99]", "discover = true"),
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("method", METHODS)
+def test_preview_project_ledger_and_account_are_one(run, work, method, domain):
+    (work / "s.toml").write_text(DOMAINS[domain])
+    assert run("ledger", work / "l.json", "--new").code == 0
+    fit = [
+        "fit",
+        work / "in.csv",
+        "-o",
+        work / "m.chaffinch",
+        "--schema",
+        work / "s.toml",
+        "--epsilon",
+        2,
+        *METHODS[method],
+    ]
+    done = run(*fit, "--dry-run", "--json", work / "plan.json")
+    if method == "pure" and "words" in domain:
+        assert (done.code, run(*fit, "--ledger", work / "l.json").code) == (2, 2)
+        assert "to discover them takes a delta above 0" in done.err
+        assert json.loads((work / "l.json").read_text())["releases"] == []
+        return
+    assert done.code == 0, done.err
+    done = run(*fit, "--ledger", work / "l.json")
+    assert done.code == 0, done.err
+    account = chaffinch.load(work / "m.chaffinch").fitted.privacy.to_dict()
+    (entry,) = json.loads((work / "l.json").read_text())["releases"]
+    plan = json.loads((work / "plan.json").read_text())
+    names = sorted(set(entry) - {"label", "when", "test_only"})
+    assert names == ["accounting", "delta", "epsilon", "neighbours", "reserved_delta", "rows_per_person"]
+    for name in names:
+        assert entry[name] == account[name] == plan[name]
+    found = [charge["what"] for charge in account["charges"] if charge["why"] == "discover = true"]
+    assert found == [step["what"] for step in plan["steps"] if step["why"] == "discover = true"]
+    assert bool(found) == (domain != "declared")
+
+
+def test_a_limit_on_delta_counts_what_discovery_takes(run, work):
+    (work / "s.toml").write_text(DOMAINS["words"])
+    assert run("ledger", work / "l.json", "--new", "--epsilon", 10, "--delta", "1e-6").code == 0
+    options = ["--schema", work / "s.toml", "--epsilon", 1, "--delta", "1e-6", "--ledger", work / "l.json"]
+    assert run("fit", work / "in.csv", "-o", work / "one.chaffinch", *options).code == 0
+    done = run("fit", work / "in.csv", "-o", work / "two.chaffinch", *options)
+    assert done.code == 1
+    assert "the deltas would add up to 2e-06" in done.err
+    assert not (work / "two.chaffinch").exists()
+
+
 def test_options_of_a_new_ledger_need_new(run, work):
     done = run("ledger", work / "p.json", "--epsilon", 1)
     assert done.code == 2

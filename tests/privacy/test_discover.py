@@ -14,6 +14,7 @@ from chaffinch._base.errors import BudgetError, PrivacyError
 from chaffinch.privacy.discover import (
     discover,
     laplace_tail,
+    planned_discoveries,
     private_bounds,
     private_quantiles,
     stable_levels,
@@ -227,12 +228,8 @@ def test_discovery_charges_first_and_finds_what_is_there():
     charges = []
     cells = open_cells(some_table(odd=True), SCHEMA)
 
-    def charge(what, epsilon, delta, why, mechanism):
-        charges.append((what, epsilon, delta))
-        assert why == "discover = true"
-        assert "discrete Laplace" in mechanism
-
-    found = discover(cells, SCHEMA, noise_of(4), Unit("add-remove"), charge, epsilon=1.0, delta=1e-6)
+    planned = planned_discoveries(SCHEMA, epsilon=1.0, delta=1e-6)
+    found = discover(cells, SCHEMA, planned, noise_of(4), Unit("add-remove"), charges.append)
     assert found["job"].levels == ("baker", "smith")
     assert found["grade"].levels == (1, 2)
     assert found["job"].other
@@ -243,11 +240,13 @@ def test_discovery_charges_first_and_finds_what_is_there():
     assert found["born"].bounds == (15 * 365 + 4.0, 23 * 365 + 6 - 1.0)  # 1985-01-01 to 1992-12-31
     assert found["ill"] == SCHEMA["ill"]
     assert not any(column.discover for column in found if column.name != "ill")
-    assert [what for what, _, _ in charges] == [
+    assert charges == [charge for discovery in planned for charge in discovery.charges]
+    assert [charge.what for charge in charges] == [
         "levels of 'job'", "levels of 'grade'", "bounds of 'age'", "quantiles of 'age'", "bounds of 'pay'", "bounds of 'born'",
     ]  # fmt: skip
-    assert sum(epsilon for _, epsilon, _ in charges) == pytest.approx(1.0)
-    assert sum(delta for _, _, delta in charges) == pytest.approx(1e-6)
+    assert all(charge.why == "discover = true" and "discrete Laplace" in charge.mechanism for charge in charges)
+    assert sum(charge.epsilon for charge in charges) == pytest.approx(1.0)
+    assert sum(charge.delta for charge in charges) == pytest.approx(1e-6)
     table = prepare(cells, found)
     assert table.schema.sealed
     text = schema_text(table.schema)
@@ -258,7 +257,8 @@ def test_missing_codes_of_text_are_no_levels(tmp_path):
     (tmp_path / "d.csv").write_text("job,size\n" + "NA,1\nbaker,1\n baker,2\n(other),2\n" * 500)
     schema = replace(SCHEMA, columns=(SCHEMA["job"], SCHEMA["size"]))
     cells = open_cells(tmp_path / "d.csv", schema)
-    found = discover(cells, schema, noise_of(1), Unit("add-remove"), lambda *_: None, epsilon=1.0, delta=1e-6)
+    planned = planned_discoveries(schema, epsilon=1.0, delta=1e-6)
+    found = discover(cells, schema, planned, noise_of(1), Unit("add-remove"), lambda _: None)
     assert found["job"].levels == ("baker",)
     assert prepare(cells, found).code("job")[:4].tolist() == [2, 0, 0, 1]
 
@@ -275,17 +275,20 @@ def test_a_refused_charge_touches_nothing():
 
     cells = open_cells(some_table(), SCHEMA)
     poisoned = replace(cells, columns={})
+    planned = planned_discoveries(SCHEMA, epsilon=1.0, delta=1e-6)
     with pytest.raises(BudgetError):
-        discover(poisoned, SCHEMA, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0, delta=1e-6)
+        discover(poisoned, SCHEMA, planned, Untouchable(), Unit("add-remove"), refuse)
     with pytest.raises(PrivacyError, match=r"job: levels .*delta above 0.*grade"):
-        discover(cells, SCHEMA, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0, delta=0.0)
+        planned_discoveries(SCHEMA, epsilon=1.0, delta=0.0)
     numbers = replace(SCHEMA, columns=SCHEMA.columns[5:])  # nothing to discover: nothing is charged
-    assert discover(cells, numbers, Untouchable(), Unit("add-remove"), refuse, epsilon=1.0) == numbers
+    assert planned_discoveries(numbers, epsilon=1.0) == ()
+    assert discover(cells, numbers, (), Untouchable(), Unit("add-remove"), refuse) == numbers
 
 
 def test_nothing_found_is_still_a_domain():
     cells = open_cells(some_table().slice(0, 0), SCHEMA)
-    found = discover(cells, SCHEMA, noise_of(4), Unit("replace-one", 2), lambda *_: None, epsilon=0.5, delta=1e-9)
+    planned = planned_discoveries(SCHEMA, epsilon=0.5, delta=1e-9)
+    found = discover(cells, SCHEMA, planned, noise_of(4), Unit("replace-one", 2), lambda _: None)
     assert found["job"].levels == ("(other)",)
     sealed = declared_schema(found)
     assert all(size >= 1 for size in sealed.sizes)

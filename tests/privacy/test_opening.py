@@ -13,9 +13,20 @@ import chaffinch
 from chaffinch._base.errors import BudgetError, InputError, PrivacyError
 from chaffinch.counts import MemoryCounter
 from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.opening import DISCOVERY_SHARE, ROWS_SHARE, Undiscovered, open_private, public_rows
+from chaffinch.privacy.discover import laplace_tail, threshold
+from chaffinch.privacy.opening import (
+    DISCOVERY_SHARE,
+    ROWS_SHARE,
+    Undiscovered,
+    open_private,
+    opening_of,
+    promised_schema,
+    public_rows,
+)
+from chaffinch.privacy.project import create_project
 from chaffinch.privacy.relation import Unit
-from chaffinch.synth import BayesNet, PrivBayes
+from chaffinch.synth import BayesNet, FieldGroups, Network, PrivBayes
+from chaffinch.synth.privbayes import VARIANTS
 from chaffinch.table import Column, Schema
 
 ADD, REPLACE = Unit("add-remove"), Unit("replace-one")
@@ -58,9 +69,8 @@ def test_rows_are_measured_for_a_small_share(budget):
 
 
 def test_under_replace_one_rows_are_declared_and_right():
-    counter = open_private(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
     with pytest.raises(PrivacyError, match=r"must be declared: write rows = N .* or choose neighbours = 'add-remove'"):
-        public_rows(counter)
+        open_private(chaffinch.prepare(data(), schema()), Budget(1.0), REPLACE, seed=1)
     for fitting in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, neighbours="replace-one")):
         with pytest.raises(PrivacyError, match="declares rows = 59, but the table has another number") as caught:
             fitting.fit(chaffinch.prepare(data(), schema(59)), seed=1)
@@ -161,6 +171,103 @@ def test_numbers_are_discovered_without_a_delta():
     model = BayesNet(epsilon=4.0).fit(chaffinch.prepare(data(4000), schema(4000, columns)), seed=1)
     assert model.fitted.privacy.budget.delta is None
     assert all(charge.delta == 0 for charge in model.fitted.privacy.charges)
+
+
+# What is decided beforehand is what is spent
+
+METHODS = {
+    "network, zCDP": BayesNet(epsilon=2.0, delta=1e-6),
+    "network, pure": BayesNet(epsilon=2.0),
+    "network, genetic, zCDP": BayesNet(epsilon=2.0, delta=1e-6, search="genetic"),
+    "network, genetic, pure": BayesNet(epsilon=2.0, search="genetic"),
+    **{f"privbayes {variant}": PrivBayes(epsilon=2.0, delta=1e-6, variant=variant) for variant in VARIANTS},
+    "privbayes without a delta": PrivBayes(epsilon=2.0),
+    "fieldgroups": FieldGroups(epsilon=2.0, delta=1e-6),
+    "fieldgroups, given": FieldGroups(epsilon=2.0, groups=[["a", "b"]]),
+}
+WORDS = replace(COLUMNS[0], levels=None, discover=True)
+DOMAINS = {
+    "declared": COLUMNS,
+    "words": (WORDS, COLUMNS[1]),
+    "two columns of words": (WORDS, COLUMNS[1], replace(WORDS, name="c")),
+    "numbers": (COLUMNS[0], Column("b", "integer", discover=True, bins=5)),
+    "numbers with bounds": (COLUMNS[0], replace(COLUMNS[1], discover=True)),
+    "words and numbers": (WORDS, Column("b", "float", discover=True, binning="width", bins=3)),
+}
+UNITS = [ADD, REPLACE, Unit("add-remove", 3), Unit("replace-one", 3)]
+
+
+def booked(release):
+    """Return what a project ledger holds of a release: its budget and its relation."""
+    entry = release.to_dict()
+    return {name: entry[name] for name in entry if name not in ("label", "when", "test_only")}
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("method", METHODS)
+def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tmp_path):
+    """The preview, the entry in the project ledger and the account of the model are one: budget, relation, delta, charges."""
+    settings = replace(METHODS[method], neighbours=unit.neighbours, rows_per_person=unit.rows_per_person)
+    columns, several = DOMAINS[domain], unit.rows_per_person > 1
+    frame = data(
+        90, **{c.name: ["x", "y", "x"] * 30 for c in columns[2:]}, **({"who": list(range(45)) * 2} if several else {})
+    )
+    person = {"person": "who", "rows_per_person": unit.rows_per_person} if several else {}
+    for rows in (90, None):
+        declared = schema(rows, (*columns, *([Column("who", "identifier")] if several else [])))
+        declared = promised_schema(declared, **person) if several else declared
+        if (settings.delta is None and "words" in domain) or (rows is None and unit == REPLACE):
+            with pytest.raises(PrivacyError):
+                settings.plan(declared)
+            continue
+        plan = settings.plan(declared)
+        project = create_project(tmp_path / f"{rows}.json", data="d").spend(plan, "r")
+        account = settings.fit(chaffinch.prepare(frame, declared, **person), seed=3).fitted.privacy
+        told = account.to_dict()
+        entry = booked(project.releases[0])
+        assert entry == {name: told[name] for name in entry}
+        assert (project.releases[0].budget, project.releases[0].unit) == (account.budget, account.unit)
+        opening = opening_of(declared, settings.budget, settings.unit)
+        assert account.charges[: len(opening.charges)] == opening.charges  # discovery, then the number of rows
+        assert [step.charge for step in plan.steps[: len(opening.charges)]] == list(opening.charges)
+        assert plan.total == pytest.approx(account.budget.total, rel=1e-9)
+        assert math.fsum(charge.delta for charge in account.charges) == pytest.approx(
+            account.budget.delta_total if "words" in domain else 0.0, rel=1e-9
+        )
+
+
+def test_a_limit_on_delta_holds_for_words_too(tmp_path):
+    """Four fits were admitted under a limit of 1e-6, and a word of one person came out with a chance of 1.93e-6."""
+    settings = BayesNet(epsilon=1.0, delta=1e-6)
+    declared = schema(4000, DOMAINS["words"])
+    project = create_project(tmp_path / "p.json", epsilon=10.0, delta=1e-6, data="d")
+    project.spend(settings.plan(declared), "first")
+    with pytest.raises(BudgetError, match=r"deltas would add up to 2e-06, and the limit of 'd' has a delta of 1e-06"):
+        project.spend(settings.plan(declared), "second")
+    (paid,) = (c for c in settings.plan(declared).charges() if c.delta)
+    alone = laplace_tail(threshold(ADD, epsilon=paid.epsilon, delta=paid.delta) - 1, ADD.l1 / paid.epsilon)
+    assert 1 - (1 - alone) ** 4 == pytest.approx(1.93e-6, rel=0.01)
+    assert 1e-7 < alone <= 1e-6
+
+
+def test_what_cannot_be_fitted_is_refused_before_it_is_booked():
+    waiting = schema(60, DOMAINS["words"])
+    with pytest.raises(InputError, match="Unknown column 'incme'"):
+        BayesNet(epsilon=1.0, delta=1e-6, root="incme").plan(waiting)
+    with pytest.raises(InputError, match="must have the columns of the table"):
+        BayesNet(epsilon=1.0, network=Network(("a",), ((),))).plan(schema(60))
+    with pytest.raises(InputError, match="Unknown column 'incme'"):
+        FieldGroups(epsilon=1.0, delta=1e-6, groups=[["incme"]]).plan(waiting)
+    narrow = (WORDS, Column("b", "integer", bounds=(0.2, 0.8)))
+    with pytest.raises(PrivacyError, match="'b': its bounds hold fewer than two whole numbers"):
+        BayesNet(epsilon=1.0, delta=1e-6).plan(schema(60, narrow))
+    dates = (replace(WORDS, type="date32"), COLUMNS[1])
+    with pytest.raises(PrivacyError, match="declare kind date or datetime"):
+        BayesNet(epsilon=1.0, delta=1e-6).plan(schema(60, dates))
+    person = promised_schema(schema(60, (*COLUMNS, Column("who", "identifier"))), person="who", rows_per_person=1)
+    with pytest.raises(PrivacyError, match="With a person's identifier the number of rows is private"):
+        PrivBayes(epsilon=1.0).plan(person)
 
 
 # Sealing, and budgets that are none

@@ -63,7 +63,7 @@ def fit(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        spend(ledger, choice, seed, output.name)
+        spend(ledger, choice, table.schema, seed, output.name)
         model, _ = journey.fit(choice, table)
     model.save(output)
     if json is not None:

@@ -85,12 +85,10 @@ def plan(
 
 def _declared(path: Path | None, rows: int | None, person: str | None) -> Schema:
     """Return the schema with codecs made from its declaration alone, and with a number of rows."""
-    from .._base.errors import InputError
-    from ..privacy.budget import Budget
-    from ..privacy.domain import undeclared
-    from ..privacy.opening import planned_opening
+    from .._base.errors import InputError, PrivacyError
+    from ..privacy.discover import wanted_columns
+    from ..privacy.domain import declared_schema, undeclared
     from ..privacy.prepare import with_person
-    from ..privacy.relation import Unit
     from ..table import read_schema
 
     if path is None:
@@ -102,8 +100,13 @@ def _declared(path: Path | None, rows: int | None, person: str | None) -> Schema
         raise InputError(
             "A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema."
         )
-    whole = replace(schema, rows=schema.rows if rows is None else rows)
-    return planned_opening(whole, Budget(1.0), Unit("add-remove"))[0]
+    if wanted := wanted_columns(schema):
+        names = ", ".join(column.name for column in wanted)
+        raise PrivacyError(
+            "A plan needs a declared domain: how many tables there are and how noisy depends on it. To be discovered: "
+            f"{names}. Declare them, or see with --dry-run what discovering them costs."
+        )
+    return declared_schema(replace(schema, rows=schema.rows if rows is None else rows))
 
 
 def _chosen(method: str, groups: str | None, promise: dict[str, Any], person: str | None) -> Private:

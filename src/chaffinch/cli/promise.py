@@ -51,7 +51,7 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
-    plan = choice.settings.plan(_declared(schema))  # type: ignore[union-attr]
+    plan = choice.settings.plan(_declared(schema, choice))  # type: ignore[union-attr]
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
@@ -67,20 +67,21 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
         write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict()})
 
 
-def spend(ledger: Path | None, choice: Choice, seed: int | None, label: str) -> None:
-    """Enter a release in the project ledger before the data are touched; end with 1 if it does not allow it."""
+def spend(ledger: Path | None, choice: Choice, schema: Schema, seed: int | None, label: str) -> None:
+    """Enter a release in the project ledger before the data are touched; end with 1 if it does not allow it.
+
+    What is entered is the plan that `--dry-run` shows, and its budget is that of the fit.
+    """
     from .._base.errors import BudgetError, InputError
-    from ..privacy.ledger import Plan
     from ..privacy.project import open_project
 
     if ledger is None:
         return
     if not choice.private:
         raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
-    settings = choice.settings
+    plan = choice.settings.plan(schema)  # type: ignore[union-attr]
     try:
-        whole = Plan(settings.budget, settings.unit, ())  # type: ignore[union-attr]
-        open_project(ledger).spend(whole, label, test_only=seed is not None)
+        open_project(ledger).spend(plan, label, test_only=seed is not None)
     except BudgetError as error:
         typer.echo(f"The project ledger says no: {error}", err=True)
         raise typer.Exit(1) from None
@@ -92,10 +93,11 @@ def show_promise(model: BayesNetModel) -> None:
         typer.echo(model.fitted.privacy.sentence, err=True)
 
 
-def _declared(schema: Path | None) -> Schema:
+def _declared(schema: Path | None, choice: Choice) -> Schema:
     from ..privacy.domain import undeclared
+    from ..privacy.opening import promised_schema
     from ..table import read_schema
 
     if schema is None:
         raise undeclared()
-    return read_schema(schema)
+    return promised_schema(read_schema(schema), person=choice.person, rows_per_person=choice.rows_per_person)

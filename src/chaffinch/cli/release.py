@@ -100,7 +100,7 @@ def release(
         table.schema.with_roles(
             label=choice.label, keys=known, sensitive=wanted
         )  # raises for columns that do not exist
-        spend(ledger, choice, seed, output.name)
+        spend(ledger, choice, table.schema, seed, output.name)
         fitted, table = journey.fit(choice, table)
         fitted.save(folder / "model.chaffinch")
         journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)

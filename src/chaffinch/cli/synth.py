@@ -69,7 +69,7 @@ def synth(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        spend(ledger, choice, seed, output.name)
+        spend(ledger, choice, table.schema, seed, output.name)
         fitted, table = journey.fit(choice, table)
         if model is not None:
             fitted.save(model)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -20,24 +20,23 @@ from ..table.codec import OTHER
 from ..table.grid import is_whole
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.types import is_numeric, parse_type, value_type
+from .budget import Charge
 from .domain import check_declared, lacks, numbers_of, with_usual_type, words_of
 from .noise import Noise
 from .prepare import Cells, typed_cells
 from .relation import Unit
 
 __all__ = [
-    "Charge",
+    "Discovery",
     "discover",
     "laplace_tail",
+    "planned_discoveries",
     "private_bounds",
     "private_quantiles",
     "stable_levels",
     "threshold",
     "wanted_columns",
 ]
-
-Charge = Callable[[str, float, float, str, str], None]
-"""Called before each touch with: what is asked, epsilon, delta, why, and the mechanism. It raises if that is too much."""
 
 Word = TypeVar("Word", str, int, float)
 
@@ -212,33 +211,87 @@ def private_quantiles(
     return float(low), *inner, float(high)
 
 
-def discover(
-    cells: Cells, schema: Schema, noise: Noise, unit: Unit, charge: Charge, *, epsilon: float, delta: float = 0.0
-) -> Schema:
-    """Return the schema with what was missing of the columns with `discover = true`, found at a cost of (epsilon, delta).
+@dataclass(frozen=True)
+class Discovery:
+    """What is to be found of a column with `discover = true`, and the charge of each touch that it takes; None for none."""
 
-    Epsilon is shared evenly among these columns, delta among those of words. Words below the threshold go to `(other)`. Numbers
-    without bounds get them; with binning "quantile" (the usual one) half of the column's share finds edges, with "width" the bins
-    are of equal width. Columns compose one by one, each charged before its cells are touched. `cells` must hold at most
-    `unit.rows_per_person` rows of each person: make them with `open_cells`.
+    column: Column
+    levels: Charge | None = None
+    bounds: Charge | None = None
+    quantiles: Charge | None = None
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The charges, in the order in which they are made."""
+        return tuple(charge for charge in (self.levels, self.bounds, self.quantiles) if charge is not None)
+
+
+def planned_discoveries(schema: Schema, *, epsilon: float, delta: float = 0.0) -> tuple[Discovery, ...]:
+    """Return what is to be discovered of each column with `discover = true`, at a cost of (epsilon, delta) in all.
+
+    Epsilon is shared evenly among these columns, delta among those of words. Numbers without bounds get them; with binning
+    "quantile" (the usual one) half of the column's share finds edges. Settled by declarations alone, before data are touched.
     """
     check_declared(schema, delta=delta)
     wanted = wanted_columns(schema)
     if not wanted:
-        return schema
+        return ()
     _check(epsilon)
     n_words = sum(lacks(column) == "levels" for column in wanted)
     share, part = epsilon / len(wanted), delta / max(n_words, 1)
-    found = {}
-    for column in wanted:
-        typed = with_usual_type(column)
-        if lacks(column) == "levels":
-            charge(f"levels of '{column.name}'", share, part, "discover = true", "stable histogram, discrete Laplace")
-            new = _with_levels(typed, cells, noise, unit, share, part)
+    return tuple(
+        _of_words(column, share, part) if lacks(column) == "levels" else _of_numbers(column, share) for column in wanted
+    )
+
+
+def _of_words(column: Column, epsilon: float, delta: float) -> Discovery:
+    declared = with_usual_type(column)
+    if pa.types.is_temporal(value_type(parse_type(declared.type))):
+        raise PrivacyError(
+            f"Column '{column.name}' is categorical and of type {declared.type}: declare kind date or datetime."
+        )
+    return Discovery(column, levels=_charge("levels", column, epsilon, "stable histogram, discrete Laplace", delta))
+
+
+def _of_numbers(column: Column, epsilon: float) -> Discovery:
+    cut = column.binning == "quantile" and column.bins > 1
+    share = epsilon / 2 if cut and column.bounds is None else epsilon
+    how = "noisy histogram, discrete Laplace"
+    return Discovery(
+        column,
+        bounds=_charge("bounds", column, share, how) if column.bounds is None else None,
+        quantiles=_charge("quantiles", column, share, how) if cut else None,
+    )
+
+
+def _charge(what: str, column: Column, epsilon: float, mechanism: str, delta: float = 0.0) -> Charge:
+    why = "discover = true"
+    return Charge(f"{what} of '{column.name}'", why, epsilon=epsilon, delta=delta, mechanism=mechanism, noise="")
+
+
+def discover(
+    cells: Cells,
+    schema: Schema,
+    discoveries: Sequence[Discovery],
+    noise: Noise,
+    unit: Unit,
+    charge: Callable[[Charge], None],
+) -> Schema:
+    """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
+
+    Words below the threshold go to `(other)`. Columns compose one by one; `charge` is called before each touch, and raises if that
+    is too much. `cells` must hold at most `unit.rows_per_person` rows of each person: make them with `open_cells`.
+    """
+    fitted = {}
+    for discovery in discoveries:
+        column = with_usual_type(discovery.column)
+        if discovery.levels is not None:
+            charge(discovery.levels)
+            column = _with_levels(column, cells, noise, unit, discovery.levels)
         else:
-            new = _with_bins(typed, cells, noise, unit, charge, share)
-        found[column.name] = replace(new, discover=False)
-    return replace(schema, columns=tuple(found.get(column.name, column) for column in schema))
+            column = _with_bins(column, cells, noise, unit, discovery, charge)
+        fitted[column.name] = replace(column, discover=False)
+    return replace(schema, columns=tuple(fitted.get(column.name, column) for column in schema))
 
 
 def wanted_columns(schema: Schema) -> list[Column]:
@@ -251,14 +304,10 @@ def _wants(column: Column) -> bool:
     return column.discover and (bool(lacks(column)) or (numeric and column.binning == "quantile"))
 
 
-def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, epsilon: float, delta: float) -> Column:
+def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, paid: Charge) -> Column:
+    epsilon, delta = _epsilon(paid), paid.delta
     values, _ = typed_cells(column, cells)
-    kind = value_type(values.type)
-    if is_numeric(kind):
-        if pa.types.is_temporal(kind):
-            raise PrivacyError(
-                f"Column '{column.name}' is categorical and of type {column.type}: declare kind date or datetime."
-            )
+    if is_numeric(value_type(values.type)):
         numbers, present = numbers_of(values)
         distinct, counts = np.unique(numbers[present], return_counts=True)
         held = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
@@ -275,23 +324,30 @@ def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, epsilon
     return replace(column, levels=levels, other=True) if levels else replace(column, levels=(OTHER,), other=False)
 
 
-def _with_bins(column: Column, cells: Cells, noise: Noise, unit: Unit, charge: Charge, epsilon: float) -> Column:
+def _with_bins(
+    column: Column, cells: Cells, noise: Noise, unit: Unit, discovery: Discovery, charge: Callable[[Charge], None]
+) -> Column:
     kind = parse_type(column.type)
     whole = is_whole(kind) or column.kind == "integer"
-    cut = column.binning == "quantile" and column.bins > 1
-    share = epsilon / 2 if cut and column.bounds is None else epsilon
-    why = "discover = true"
     bounds = column.bounds
-    if bounds is None:
-        charge(f"bounds of '{column.name}'", share, 0.0, why, "noisy histogram, discrete Laplace")
+    if discovery.bounds is not None:
+        charge(discovery.bounds)
         grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
-        bounds = private_bounds(_numbers(column, cells), noise, unit, epsilon=share, whole=whole, grid=grid)
-    if not cut:
+        epsilon = _epsilon(discovery.bounds)
+        bounds = private_bounds(_numbers(column, cells), noise, unit, epsilon=epsilon, whole=whole, grid=grid)
+    if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
-    charge(f"quantiles of '{column.name}'", share, 0.0, why, "noisy histogram, discrete Laplace")
+    assert bounds is not None
+    charge(discovery.quantiles)
     shares = [i / column.bins for i in range(1, column.bins)]
-    edges = private_quantiles(_numbers(column, cells), bounds, shares, noise, unit, epsilon=share, whole=whole)
+    epsilon = _epsilon(discovery.quantiles)
+    edges = private_quantiles(_numbers(column, cells), bounds, shares, noise, unit, epsilon=epsilon, whole=whole)
     return replace(column, bounds=None, edges=edges, binning="edges")
+
+
+def _epsilon(paid: Charge) -> float:
+    assert paid.epsilon is not None  # discovery is pure, under either accounting
+    return paid.epsilon
 
 
 def _numbers(column: Column, cells: Cells) -> NDArray[np.generic]:

@@ -1,9 +1,14 @@
-"""Opening data for a private fit: a sealed schema, a ledger, a source of noise, and a public number of rows."""
+"""Opening data for a private fit: what it may spend, a sealed schema, a ledger, a source of noise, and a public number of rows.
+
+`opening_of` alone decides what is spent and under which relation: a preview shows it, a project ledger books it, and the ledger of
+the fit is made of it.
+"""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from .._base.errors import PrivacyError
@@ -16,15 +21,26 @@ from ..table.table import Table
 from .accounting import pure_to_rho
 from .budget import Budget, Charge
 from .counter import PrivateCounter
-from .discover import discover, wanted_columns
-from .domain import check_declared, declared_schema, undeclared
-from .ledger import Ledger, Step
+from .discover import Discovery, discover, planned_discoveries, wanted_columns
+from .domain import check_declared, declared_column, declared_schema, lacks, undeclared
+from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .prepare import Cells, open_cells, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
+from .samplers import gaussian_std, laplace_std
 
-__all__ = ["DISCOVERY_SHARE", "ROWS_SHARE", "Undiscovered", "open_private", "planned_opening", "prepare", "public_rows"]
+__all__ = [
+    "DISCOVERY_SHARE",
+    "ROWS_SHARE",
+    "Opening",
+    "Undiscovered",
+    "open_private",
+    "opening_of",
+    "prepare",
+    "promised_schema",
+    "public_rows",
+]
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""
@@ -33,6 +49,80 @@ DISCOVERY_SHARE = 0.1
 """The share of the budget for levels, bounds and quantiles that are to be discovered."""
 
 RowsHow = Literal["declared", "measured"]
+
+
+@dataclass(frozen=True)
+class Opening:
+    """What a private fit under a schema may spend, and what of it opening the data takes; settled before they are touched.
+
+    Parameters
+    ----------
+    schema
+        With codecs for what is declared; sealed, if nothing is to be discovered.
+    budget
+        All that may be spent, with the part of delta set apart that discovering words takes.
+    unit
+        Whose data are protected.
+    discoveries
+        What is to be discovered, and each charge of it.
+    rows
+        The charge for the number of rows; None where it is declared.
+    """
+
+    schema: Schema
+    budget: Budget
+    unit: Unit
+    discoveries: tuple[Discovery, ...] = ()
+    rows: Charge | None = None
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """The charges of opening, in the order in which they are made."""
+        found = [charge for discovery in self.discoveries for charge in discovery.charges]
+        return (*found, self.rows) if self.rows is not None else tuple(found)
+
+    @property
+    def settled(self) -> bool:
+        """Whether the sizes of all tables and the number of rows are known before data are touched."""
+        return not self.charges
+
+    @property
+    def left(self) -> float:
+        """What is left for the method, in the currency of the budget."""
+        return self.budget.total - self.budget.amounts(self.charges)[0]
+
+    def plan(self, steps: Sequence[Step]) -> Plan:
+        """Return the plan of opening the data, and of a method's own steps after it."""
+        return Plan(self.budget, self.unit, (*(Step(charge) for charge in self.charges), *steps))
+
+    def plan_unsettled(self, what: str) -> Plan:
+        """Return the plan of opening the data, and of all that is left as one step: its parts depend on what is found."""
+        why = "split once the domain is found" if self.discoveries else "split once the number of rows is measured"
+        cost = self.left * (1 - 1e-12)
+        epsilon, rho = (cost, None) if self.budget.kind == "pure" else (None, cost)
+        return self.plan([Step(Charge(what, why, epsilon=epsilon, rho=rho, mechanism="", noise=""))])
+
+
+def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
+    """Return what a fit under a schema may spend, and what opening its data takes.
+
+    Raises PrivacyError, before anything is touched or spent, if a fit could not follow the schema under this promise.
+    """
+    _check_persons(schema.persons, unit)
+    if not schema.sealed:
+        check_declared(schema, delta=budget.delta or 0.0)
+        schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
+    if _rows_public(unit) and schema.rows is None:
+        raise PrivacyError(
+            "Under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
+            "or choose neighbours = 'add-remove', where it is measured with noise."
+        )
+    reserved = _reserved(schema, budget)
+    whole = replace(budget, reserved_delta=reserved) if reserved else budget
+    found: tuple[Discovery, ...] = ()
+    if wanted_columns(schema):
+        found = planned_discoveries(schema, epsilon=_discovery_epsilon(schema, whole), delta=whole.delta_total)
+    return Opening(schema, whole, unit, found, None if schema.rows is not None else _rows_charge(whole, unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,10 +166,15 @@ def prepare(
         raise undeclared(named)
     options: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "encoding": encoding}
     check_declared(declared, source=named)
-    declared = with_person(declared, person)
+    declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
     if not wanted_columns(declared):
         return prepare_declared(source, declared, delimiter=delimiter, **options)
     return Undiscovered(open_cells(source, declared, delimiter=delimiter, **options), declared)
+
+
+def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int) -> Schema:
+    """Return the schema of a table of which `rows_per_person` rows of each person are kept: their column is an identifier."""
+    return schema if person is None else replace(with_person(schema, person), persons=rows_per_person)
 
 
 def open_private(
@@ -89,53 +184,42 @@ def open_private(
 
     What the schema leaves to be discovered is discovered first, from the same budget.
     """
-    noise = noise_of(seed)
-    if isinstance(data, Undiscovered):
-        ledger = Ledger(budget, unit, reserved_delta=_reserved(data.schema, budget))
-        _check_persons(data.cells.persons, unit)
-        epsilon = _discovery_epsilon(data.schema, budget, ledger.total)
-
-        def charge(what: str, epsilon: float, delta: float, why: str, mechanism: str) -> None:
-            ledger.charge(Charge(what, why, epsilon=epsilon, delta=delta, mechanism=mechanism, noise=""))
-
-        found = discover(data.cells, data.schema, noise, unit, charge, epsilon=epsilon, delta=ledger.budget.delta_total)
-        return PrivateCounter(MemoryCounter(data.under(found)), ledger, noise)
     if isinstance(data, Table):
         data = MemoryCounter(data if data.schema.sealed else prepare_declared(data))
-    _check_persons(data.schema.persons, unit)
-    return PrivateCounter(data, Ledger(budget, unit), noise)
+    opening = opening_of(data.schema, budget, unit)
+    ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
+    if isinstance(data, Undiscovered):
+        found = discover(data.cells, data.schema, opening.discoveries, noise, unit, ledger.charge)
+        data = MemoryCounter(data.under(found))
+    return PrivateCounter(data, ledger, noise)
 
 
 def public_rows(counter: PrivateCounter) -> tuple[int, RowsHow]:
     """Return the number of rows that may be known, and how it came: declared, or measured for a small share of the budget."""
     declared = counter.schema.rows
+    if declared is None:
+        return counter.rows(ROWS_SHARE * counter.ledger.total, why="number of rows"), "measured"
     if _rows_public(counter.unit):
-        if declared is None:
-            raise PrivacyError(
-                "Under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
-                "or choose neighbours = 'add-remove', where it is measured with noise."
-            )
         counter.check_rows(declared)
-        return declared, "declared"
-    if declared is not None:
-        return declared, "declared"
-    return counter.rows(ROWS_SHARE * counter.ledger.total, why="number of rows"), "measured"
+    return declared, "declared"
 
 
-def planned_opening(schema: Schema, budget: Budget, unit: Unit) -> tuple[Schema, list[Step], float]:
-    """Return the sealed schema, the steps of opening the data (none where all is declared), and what is left after them."""
-    if wanted := wanted_columns(schema):
-        names = ", ".join(column.name for column in wanted)
-        raise PrivacyError(
-            f"A preview needs a declared domain: how many tables there are and how noisy depends on it. To be discovered: {names}."
-        )
-    sealed = declared_schema(schema)
-    if sealed.rows is None:
-        raise PrivacyError(
-            "A preview needs a declared number of rows: write rows = N at the top of the schema (roughly is enough under "
-            "add-remove)."
-        )
-    return sealed, [], budget.total
+def _declared_part(schema: Schema) -> Schema:
+    """Return the schema with codecs for what is declared; the rest is to be discovered."""
+    waiting = {column.name for column in wanted_columns(schema)}
+    return replace(schema, columns=tuple(c if c.name in waiting else declared_column(c) for c in schema))
+
+
+def _rows_charge(budget: Budget, unit: Unit) -> Charge:
+    """What `PrivateCounter.rows` charges for the number of rows."""
+    amount, person = ROWS_SHARE * budget.total, unit.rows_per_person
+    if budget.kind == "pure":
+        law, std = "discrete Laplace", laplace_std(person / amount)
+    else:
+        law, std = "discrete Gaussian", gaussian_std(person / (2 * amount) ** 0.5)
+    epsilon, rho = (amount, None) if budget.kind == "pure" else (None, amount)
+    noise = f"standard deviation {std:.4g}"
+    return Charge("number of rows", "number of rows", epsilon=epsilon, rho=rho, mechanism=law, noise=noise)
 
 
 def _rows_public(unit: Unit) -> bool:
@@ -157,13 +241,13 @@ def _check_persons(persons: int, unit: Unit) -> None:
 
 def _reserved(schema: Schema, budget: Budget) -> float:
     """Half of delta for words that are to be discovered under zCDP; pure accounting keeps all of it for them."""
-    words = any(column.kind == "categorical" for column in wanted_columns(schema))
+    words = any(lacks(column) == "levels" for column in wanted_columns(schema))
     return budget.delta / 2 if words and budget.kind == "zcdp" and budget.delta is not None else 0.0
 
 
-def _discovery_epsilon(schema: Schema, budget: Budget, total: float) -> float:
+def _discovery_epsilon(schema: Schema, budget: Budget) -> float:
     """The epsilon of all discoveries together; under zCDP each column's part e costs e^2 / 2."""
     if budget.kind == "pure":
         return DISCOVERY_SHARE * budget.epsilon
     many = len(wanted_columns(schema))
-    return (DISCOVERY_SHARE * total / many / pure_to_rho(1.0)) ** 0.5 * many
+    return (DISCOVERY_SHARE * budget.total / many / pure_to_rho(1.0)) ** 0.5 * many

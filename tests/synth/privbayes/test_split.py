@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from chaffinch._base.errors import InputError, PrivacyError
+from chaffinch._base.errors import InputError, PrivacyError, TooLargeError
 from chaffinch.privacy.prepare import prepare
 from chaffinch.synth import BayesNet, PrivBayes
 from chaffinch.synth.privbayes.candidates import degree
@@ -148,8 +149,14 @@ def test_what_a_split_refuses():
     with pytest.raises(InputError, match=r"Score F is for columns of two declared levels. 'c0' has 3\. Use R or I"):
         split(PrivBayes(epsilon=1.0, score="F"), MIXED, 100)
     undeclared = Schema((Column("a", "categorical", levels=(0, 1)),), public=True)
-    with pytest.raises(PrivacyError, match="preview needs a declared number of rows"):
+    with pytest.raises(PrivacyError, match="the number of rows is public, and must be declared"):
         PrivBayes(epsilon=1.0).plan(undeclared)
     looking = Schema((Column("a", "categorical", discover=True),), public=True, rows=5)
-    with pytest.raises(PrivacyError, match="preview needs a declared domain"):
-        BayesNet(epsilon=1.0, delta=1e-6).plan(looking)
+    with pytest.raises(PrivacyError, match="to discover them takes a delta above 0"):
+        PrivBayes(epsilon=1.0).plan(looking)
+    wide = Schema((*looking.columns, Column("b", "categorical", levels=(0, 1, 2))), public=True, rows=5)
+    with pytest.raises(InputError, match=r"Score F is for columns of two declared levels. 'b' has 3\."):
+        PrivBayes(epsilon=1.0, delta=1e-6, score="F").plan(wide)
+    wider = tuple(Column(name, "integer", bounds=(0, 9999), bins=5000) for name in "bc")
+    with pytest.raises(TooLargeError, match="a table of c, b could be needed"):
+        PrivBayes(epsilon=1.0, delta=1e-6, parents=1).plan(replace(wide, columns=(*looking.columns, *wider)))

@@ -70,9 +70,10 @@ def check_groups(groups: Iterable[Iterable[str]]) -> tuple[Group, ...]:
 def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Group, ...]:
     """Return the groups in the order given, then each column that is in none as a group of its own.
 
-    Raises TooLargeError, before anything is spent, for a group with more cells than noise can be put in.
+    Raises TooLargeError, before anything is spent, for a group with more cells than noise can be put in. A column that is still to be
+    discovered has one level at least.
     """
-    sizes = dict(zip(schema.names, schema.sizes, strict=True))
+    sizes = {column.name: column.size if column.codec else 1 for column in schema.modelled}
     named = {name for group in groups for name in group}
     for name in named:
         if name not in sizes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...privacy.budget import Charge
 from ...privacy.ledger import Plan, Step
-from ...privacy.opening import planned_opening
+from ...privacy.opening import opening_of
 from ...privacy.samplers import laplace_std
 from ...table.schema import Schema
 from .groups import clear_of, resolved_groups, usable_pairs
@@ -56,10 +56,13 @@ def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: flo
 
 
 def planned(settings: FieldGroups, schema: Schema) -> Plan:
-    """Return the preview of a fit on a declared schema; the number of rows must be declared for it."""
-    sealed, steps, amount = planned_opening(schema, settings.budget, settings.unit)
-    groups = resolved_groups(settings.groups or (), sealed)
-    split = split_of(settings, sealed.sizes, sealed.rows or 0, amount)
+    """Return the preview of a fit under a schema; raise if the settings do not fit it."""
+    opening = opening_of(schema, settings.budget, settings.unit)
+    groups = resolved_groups(settings.groups or (), opening.schema)
+    if not opening.settled:
+        return opening.plan_unsettled("tables of groups and what they are learnt from, all")
+    split = split_of(settings, opening.schema.sizes, opening.schema.rows or 0, opening.left)
+    steps = []
 
     def charge(what: str, why: str, cost: float, noise: str = "") -> Charge:
         return Charge(what, why, epsilon=cost * (1 - 1e-12), mechanism="discrete Laplace", noise=noise)
@@ -74,4 +77,4 @@ def planned(settings: FieldGroups, schema: Schema) -> Plan:
         each = split.tables / len(groups)
         noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
         steps.append(Step(charge("table of a group", "tables", each, noise), len(groups)))
-    return Plan(settings.budget, settings.unit, tuple(steps))
+    return opening.plan(steps)

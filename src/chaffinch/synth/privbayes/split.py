@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from ..._base.errors import InputError, TooLargeError
 from ...privacy.budget import Charge
 from ...privacy.counter import MOST_CELLS
 from ...privacy.ledger import Plan, Step
-from ...privacy.opening import planned_opening
+from ...privacy.opening import opening_of
 from ...privacy.samplers import laplace_std
 from ...table.schema import Schema
 from .candidates import degree, useful_cells
@@ -67,11 +68,8 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     d = len(sizes)
     binary = all(size == 2 for size in sizes)
     score = settings.score or ("F" if binary and settings.parents is None else "R")
-    if score == "F" and not binary:
-        wide = [name for name, size in zip(schema.names, sizes, strict=True) if size != 2]
-        raise InputError(
-            f"Score F is for columns of two declared levels. '{wide[0]}' has {schema[wide[0]].size}. Use R or I."
-        )
+    named = dict(zip(schema.names, sizes, strict=True))
+    _check_score(score, named)
     beta, l1 = settings.beta or 0.0, settings.unit.l1
     for_tables = (1 - beta) * amount
     parents = settings.parents
@@ -82,7 +80,7 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     linked = d > 1 and (parents > 0 if parents is not None else smallest[0] * smallest[1] <= cells)
     together = min(parents, d - 1) + 1 if linked and parents is not None and settings.joint_start else 1
     if linked and parents is not None:
-        _check_widest(schema, parents)
+        _check_widest(named, parents)
     # The last column has a single family to choose where all before it are its parents: nothing is spent on that.
     rounds = d - 1 - (d == 2 or (parents is not None and d - 1 <= parents)) if linked else 0
     structure = beta * amount if rounds else 0.0
@@ -100,9 +98,18 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     )
 
 
-def _check_widest(schema: Schema, parents: int) -> None:
+def _check_score(score: str | None, sizes: Mapping[str, int]) -> None:
+    """Raise, before anything is spent, if columns of these sizes cannot have the score."""
+    wide = [name for name, size in sizes.items() if size != 2]
+    if score == "F" and wide:
+        raise InputError(
+            f"Score F is for columns of two declared levels. '{wide[0]}' has {sizes[wide[0]]}. Use R or I."
+        )
+
+
+def _check_widest(sizes: Mapping[str, int], parents: int) -> None:
     """Raise, before anything is spent, if the choice of a fixed number of parents could need a table that is too large."""
-    widest = sorted(zip(schema.sizes, schema.names, strict=True), reverse=True)[: parents + 1]
+    widest = sorted(((size, name) for name, size in sizes.items()), reverse=True)[: parents + 1]
     if prod(size for size, _ in widest) > MOST_CELLS:
         raise TooLargeError(
             f"With {parents} parents a table of {', '.join(name for _, name in widest)} could be needed, which has too many cells to put "
@@ -111,9 +118,16 @@ def _check_widest(schema: Schema, parents: int) -> None:
 
 
 def planned(settings: PrivBayes, schema: Schema) -> Plan:
-    """Return the preview of a fit on a declared schema; the number of rows must be declared for it."""
-    sealed, steps, amount = planned_opening(schema, settings.budget, settings.unit)
-    split = split_of(settings, sealed, amount, sealed.rows or 0)
+    """Return the preview of a fit under a schema; raise if the settings do not fit it."""
+    opening = opening_of(schema, settings.budget, settings.unit)
+    if not opening.settled:
+        known = {column.name: column.size for column in opening.schema.modelled if column.codec}
+        _check_score(settings.score, known)
+        if settings.parents:
+            _check_widest(known, settings.parents)
+        return opening.plan_unsettled("choices of families, tables of families, all")
+    split = split_of(settings, opening.schema, opening.left, opening.schema.rows or 0)
+    steps = []
     if split.selections:
         choice = Charge(
             "choice of a family",
@@ -132,4 +146,4 @@ def planned(settings: PrivBayes, schema: Schema) -> Plan:
         mechanism="discrete Laplace",
         noise=f"standard deviation {std:.4g}",
     )
-    return Plan(settings.budget, settings.unit, (*steps, Step(table, split.n_tables)))
+    return opening.plan([*steps, Step(table, split.n_tables)])

@@ -25,7 +25,7 @@ from ....counts.counter import Counter
 from ....privacy.budget import Charge
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan, Step
-from ....privacy.opening import Undiscovered, open_private, planned_opening, public_rows
+from ....privacy.opening import Undiscovered, open_private, opening_of, public_rows
 from ....privacy.relation import Unit
 from ....table.schema import Schema
 from ....table.table import Table
@@ -102,11 +102,16 @@ def fit_private(
 
 
 def plan_private(settings: BayesNet, schema: Schema) -> Plan:
-    """Return how the budget would be split on a declared schema, before anything is spent."""
-    budget, unit = settings.budget, settings.unit
-    sealed, steps, amount = planned_opening(schema, budget, unit)
-    sizes, pure = sealed.sizes, budget.kind == "pure"
-    shares = _shares(settings, sizes, sealed.rows or 0, amount, unit, pure)
+    """Return how the budget would be split under a schema, before anything is spent; raise if the settings do not fit it."""
+    opening = opening_of(schema, settings.budget, settings.unit)
+    rules = settings.rules(opening.schema.names)
+    if settings.network is not None:
+        settings.given_parents(rules)
+    if not opening.settled:
+        return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
+    pure = opening.budget.kind == "pure"
+    shares = _shares(settings, opening.schema.sizes, opening.schema.rows or 0, opening.left, opening.unit, pure)
+    steps = []
 
     def charge(what: str, why: str, cost: float) -> Charge:
         law = "discrete Laplace" if pure else "discrete Gaussian"
@@ -120,7 +125,7 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
         steps.append(Step(charge("distances of triples from independence", "what is worth measuring", shares.triples)))
     if shares.tables:
         steps.append(Step(charge("tables of links that are worth it, all", "links", shares.tables)))
-    return Plan(budget, unit, tuple(steps))
+    return opening.plan(steps)
 
 
 def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> Shares:
