@@ -240,6 +240,49 @@ def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
     assert "it exists" in again.err
 
 
+def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_path):
+    from chaffinch.outputs.acro.read import read_acro
+
+    folder, back, told, page = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json", tmp_path / "c.html"  # fmt: skip
+    harmless = '[[outputs]]\nname = "{}"\nkind = "table"\nby = ["{}"]\n'
+    first, second = read_acro(folder)["counts"].independent[:2]
+    ask = (folder, "--data", CMC, "--keys", first, "--sensitive", second, *QUICK)
+    recipes = spec(HEAD, *(harmless.format(uid, column) for uid, column in (("counts", first), ("output_33", second))))
+    done = run(*ask, "--recipes", recipes, "--acro-write-back", back, "--json", told)
+    assert done.code == 2
+    assert "Result 'counts' can be read" in done.err
+    assert "--replace-readable" in done.err
+    assert not back.exists()
+    assert not told.exists()
+    done = run(*ask, "--recipes", recipes, "--replace-readable", "--acro-write-back", back, "--json", told, "--html", page)
+    left = json.loads(told.read_text())
+    assert done.code == (0 if left["passed"] else 1), done.err
+    assert left["about"]["by_recipe"] == [{"name": "counts", "readable": True}, {"name": "output_33", "readable": False}]
+    assert "Not checked itself, though it can be read: counts: a recipe was judged in its place." in done.out
+    assert "Not checked itself: output_33" in done.out
+    assert "2 results were judged by a recipe, not by the files" in page.read_text()
+    made = read_acro(back)
+    for uid, why in (("counts", "though it can be read"), ("output_33", "since it cannot be read")):
+        comment = made[uid].comments[-1]
+        assert f"Not this result was judged, {why}, but a recipe" in comment
+        assert "No rule failed" not in comment
+        assert "pass" not in comment
+    assert "'counts', 'output_33' recipes were judged" in made["chaffinch_check"].summary
+    # A recipe for what cannot be read needs no leave; the other result is judged by itself.
+    alone = spec(HEAD, harmless.format("output_33", second))
+    done = run(*ask, "--recipes", alone, "--acro-write-back", tmp_path / "second", "--json", told)
+    assert json.loads(told.read_text())["about"]["by_recipe"] == [{"name": "output_33", "readable": False}]
+    assert "recipe" not in read_acro(tmp_path / "second")["counts"].comments[-1]
+    # What would leave is not what was judged: it is not recorded.
+    recipes = spec(HEAD, harmless.format("counts", first))
+    done = run(*ask, "--recipes", recipes, "--replace-readable", "--released", tmp_path / "r.json", "--record")
+    assert done.code == 2
+    assert "--record cannot record 'counts'" in done.err
+    done = run(*ask, "--replace-readable")
+    assert done.code == 2
+    assert "--replace-readable needs --recipes" in done.err
+
+
 def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path):
     folder = tmp_path / "acro"
     shutil.copytree(ACRO, folder)

@@ -42,6 +42,9 @@ def check(
     recipes: Annotated[
         Path | None, typer.Option(help="With an ACRO folder: a file of outputs, named as the results that cannot be read are.")
     ] = None,
+    replace_readable: Annotated[
+        bool, typer.Option("--replace-readable", help="Judge recipes also in the place of results that can be read, which then are not judged.")
+    ] = False,
     syntheses: Annotated[int, typer.Option(help="Datasets to evolve for each fold.")] = 50,
     holdout_share: Annotated[float, typer.Option(help="Share of people who are held out of a fold, up to 0.5.")] = 0.5,
     repeat_splits: Annotated[int, typer.Option(help="Random splits into folds; more take longer and give tighter figures.")] = 1,
@@ -89,7 +92,7 @@ def check(
 
     Exit code 1 if they do, if a rule fails, if published numbers are not those of the data, or if the outputs were not reached.
     """
-    from .._base.errors import InputError, unknown_name
+    from .._base.errors import InputError, listed, unknown_name
     from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import write_text
@@ -113,10 +116,16 @@ def check(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=True, threads=threads, seed=seed, progress=progress)
         asked = Asked.read(
-            spec, released, policy, recipes, keys=names_of(keys), sensitive=names_of(sensitive), new=record
-        )
+            spec, released, policy, recipes, replace_readable=replace_readable, keys=names_of(keys), sensitive=names_of(sensitive),
+            new=record,
+        )  # fmt: skip
         table = journey.read(data, schema=schema, encoding=encoding, delimiter=delimiter, rare="keep")
         asked = asked.of_data(table)
+        if record and (replaced := [f"'{one.uid}'" for one in asked.by_recipe if one.replaced]):
+            raise InputError(
+                f"--record cannot record {listed(replaced)}: what would leave is the result, and what was judged a recipe in its place. "
+                "Leave out --record, or the recipe."
+            )
         checked = check_now(
             asked.recipes, table, keys=asked.keys, sensitive=asked.sensitive, key_sizes=sizes, released=asked.released_recipes,
             policy=asked.policy, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
@@ -170,6 +179,7 @@ def account(checked: Checked, asked: Asked, data: Path, released: Path | None) -
             "released_head": asked.released.head if asked.released is not None else None,
             "recorded": False,
             "skipped": [{"name": one.uid, "reason": one.reason} for one in asked.skipped],
+            "by_recipe": [{"name": one.uid, "readable": one.replaced} for one in asked.by_recipe],
         },
         **found,
         "run": {"seconds": seconds, **run_facts()},
@@ -196,6 +206,9 @@ def _show(told: dict[str, Any]) -> None:
         typer.echo(f"- {sentence}")
     for one in told["about"]["skipped"]:
         typer.echo(f"- Not checked: {one['name']}: {one['reason']}")
+    for one in told["about"]["by_recipe"]:
+        though = ", though it can be read" if one["readable"] else ""
+        typer.echo(f"- Not checked itself{though}: {one['name']}: a recipe was judged in its place.")
     typer.echo(rules_sentence(told["rules"]))
     for line in _bad(told["rules"]["findings"]):
         typer.echo(line)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..outputs.acro.read import AcroDirectory
-    from ..outputs.acro.recipes import AcroOutputs, Skipped
+    from ..outputs.acro.recipes import AcroOutput, AcroOutputs, Skipped
     from ..outputs.check import Checked
     from ..outputs.checking.released import Released
     from ..outputs.recipes import Recipes
@@ -38,8 +38,8 @@ class Asked:
         What a file of outputs holds.
     acro
         What an ACRO folder holds.
-    given
-        Recipes for results of the ACRO folder, by their names.
+    given, replace_readable
+        Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be read.
     released
         What was released already.
     policy
@@ -56,6 +56,7 @@ class Asked:
     document: Mapping[str, Any] | None = None
     acro: AcroDirectory | None = None
     given: Mapping[str, Mapping[str, Any]] | None = None
+    replace_readable: bool = False
     released: Released | None = None
     policy: Policy | None = None
     outputs: AcroOutputs | None = None
@@ -73,6 +74,11 @@ class Asked:
         """Results of an ACRO folder that could not be read."""
         return self.outputs.skipped if self.outputs is not None else ()
 
+    @property
+    def by_recipe(self) -> tuple[AcroOutput, ...]:
+        """Results of an ACRO folder in whose place a recipe is judged."""
+        return tuple(one for one in self.outputs.outputs if one.by_recipe) if self.outputs is not None else ()
+
     @classmethod
     def read(
         cls,
@@ -81,6 +87,7 @@ class Asked:
         policy: Path | None,
         recipes: Path | None,
         *,
+        replace_readable: bool,
         keys: tuple[str, ...],
         sensitive: tuple[str, ...],
         new: bool,
@@ -91,7 +98,9 @@ class Asked:
         from ..outputs.documents import read_document
         from ..outputs.rules.policy import policy_of_acro, read_policy
 
-        asked = cls(source, keys, sensitive)
+        if replace_readable and recipes is None:
+            raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
+        asked = cls(source, keys, sensitive, replace_readable=replace_readable)
         rules = read_policy(policy)
         if source.is_dir():
             from ..outputs.acro.read import read_acro
@@ -124,7 +133,9 @@ class Asked:
         if self.acro is not None:
             from ..outputs.acro.recipes import recipes_of_acro
 
-            outputs = recipes_of_acro(self.acro, table, declared=declared, given=self.given)
+            outputs = recipes_of_acro(
+                self.acro, table, declared=declared, given=self.given, replace_readable=self.replace_readable
+            )
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
                 raise InputError(f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes.")
@@ -211,12 +222,16 @@ def record_released(path: Path, asked: Asked, checked: Checked, table: Table) ->
 
 def write_back(folder: Path, asked: Asked, checked: Checked, told: Mapping[str, Any]) -> None:
     """Copy the ACRO folder with the result as one more output, page and JSON, and a comment on each result that was checked."""
+    from .._base.errors import listed
     from ..outputs.acro.write import write_back as write
     from ..report.check import check_page, rules_sentence
 
     assert asked.outputs is not None
     same = folder.resolve() == asked.source.resolve()
     summary = f"Chaffinch: {checked.verdict.text}. {rules_sentence(told['rules'])}"
+    if asked.by_recipe:
+        names = listed([f"'{one.uid}'" for one in asked.by_recipe])
+        summary += f" Of {names} recipes were judged, which somebody gave, not the files."
     with tempfile.TemporaryDirectory() as place:
         page, data = Path(place) / "check.html", Path(place) / "check.json"
         page.write_text(check_page(told), encoding="utf-8")
@@ -234,16 +249,23 @@ def _beside(one: Finding, names: Collection[str]) -> str:
 
 
 def _comments(asked: Asked, checked: Checked) -> dict[str, str]:
-    """For each result that was checked, what the rules say of it and what was found of all together."""
+    """For each result that was checked, what the rules say of it and what was found of all together.
+
+    Where a recipe was judged in the place of a result, that is said, and nothing of the result's own files.
+    """
     assert asked.outputs is not None
     out: dict[str, str] = {}
+    by_recipe = {one.uid: one.replaced for one in asked.by_recipe}
     for uid in dict.fromkeys(one.uid for one in asked.outputs.outputs):
         names = {one.name for one in asked.outputs.of(uid)}
         found = [one for one in checked.rules if one.status != "pass" and names & {one.output, one.other}]
         words = [f"Chaffinch, all outputs together: {checked.verdict.text}."]
-        words += [f"{one.status} ({one.rule}{_beside(one, names)}): {one.words}" for one in found] or [
-            "No rule failed for this output."
-        ]
+        good = "No rule failed for this output."
+        if uid in by_recipe:
+            why = "though it can be read" if by_recipe[uid] else "since it cannot be read"
+            words.append(f"Not this result was judged, {why}, but a recipe that was given for it. Of the recipe:")
+            good = "it breaks no rule. That says nothing of the files of this result."
+        words += [f"{one.status} ({one.rule}{_beside(one, names)}): {one.words}" for one in found] or [good]
         text = " ".join(words)
         out[uid] = text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
     return out

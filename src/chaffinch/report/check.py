@@ -119,6 +119,9 @@ def _verdict(told: Data) -> tuple[Block, ...]:
     if skipped := told["about"].get("skipped"):
         count = "1 result was" if len(skipped) == 1 else f"{len(skipped)} results were"
         blocks.append(Paragraph(f"{count} not checked, and nothing is said of them: see the outputs.", "strong"))
+    if replaced := told["about"].get("by_recipe"):
+        count = "1 result was" if len(replaced) == 1 else f"{len(replaced)} results were"
+        blocks.append(Paragraph(f"{count} judged by a recipe, not by the files: see the outputs.", "strong"))
     failed = [one for one in told["rules"]["findings"] if one["status"] == "fail"]
     if failed:
         blocks.append(Paragraph("Rules that failed", "strong"))
@@ -180,6 +183,18 @@ def _outputs(told: Data) -> tuple[Block, ...]:
     if skipped := told["about"].get("skipped"):
         blocks.append(Paragraph("Not checked", "strong"))
         blocks.append(Listing(tuple(f"{shown(one['name'])}: {shown(one['reason'], 300)}" for one in skipped)))
+    if replaced := told["about"].get("by_recipe"):
+        blocks.append(
+            Paragraph("Judged by a recipe that was given for the result, not by the result's own files", "strong")
+        )
+        blocks.append(
+            Listing(
+                tuple(
+                    f"{shown(one['name'])}: {'can be read, and was replaced' if one['readable'] else 'cannot be read'}"
+                    for one in replaced
+                )
+            )
+        )
     return tuple(blocks)
 
 

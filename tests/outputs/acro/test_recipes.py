@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
+from chaffinch._base.errors import InputError
 from chaffinch.outputs.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.acro.recipes import columns_of_acro, recipes_of_acro
 from chaffinch.outputs.fields import Field, Fields
@@ -196,7 +197,25 @@ def test_a_recipe_may_be_given(cmc, fields):
     (output,) = found.of("output_25")
     assert output.entry == {**histogram, "name": "output_25"}
     assert output.status == "pass"
+    assert (output.by_recipe, output.replaced) == (True, False)
     assert "output_25" not in {one.uid for one in found.skipped}
+    assert not any(one.by_recipe for one in found.outputs if one.uid != "output_25")
+
+
+def test_a_recipe_for_a_result_that_can_be_read_is_refused_unless_it_is_meant(cmc, fields):
+    table = {"kind": "table", "by": ["wife_education"]}
+    for given in ({"counts": table}, {"output_25": table, "counts": table}):
+        with pytest.raises(InputError, match=r"Result 'counts' can be read.*replace_readable=True.*--replace-readable"):
+            recipes_of_acro(cmc, fields, given=given)
+    found = recipes_of_acro(cmc, fields, given={"counts": table}, replace_readable=True)
+    (output,) = found.of("counts")
+    assert output.entry == {**table, "name": "counts"}
+    assert (output.by_recipe, output.replaced) == (True, True)
+
+
+def test_a_recipe_for_no_result_is_an_error(cmc, fields):
+    with pytest.raises(InputError, match="Unknown ACRO result 'output_52'"):
+        recipes_of_acro(cmc, fields, given={"output_52": {"kind": "table", "by": ["wife_education"]}})
 
 
 def test_without_the_table_the_number_of_records_is_a_note(cmc, fields):

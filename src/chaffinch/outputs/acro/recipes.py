@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.errors import InputError, listed, unknown_name
 from ...table.table import Table
 from ..fields import Field, Fields
 from ..spec import KINDS, Spec
@@ -32,13 +32,29 @@ MANY_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class AcroOutput:
-    """An output that was read: which result it is of, its status and class of statistic, and its entry with the published numbers."""
+    """An output that was read, or that a recipe stands for.
+
+    Parameters
+    ----------
+    uid, status, statbarn
+        Which result it is of, with its status and class of statistic.
+    entry
+        The output as a file of outputs has it, with the published numbers where the result was read.
+    notes
+        What cannot be checked of it.
+    by_recipe
+        Whether the entry is a recipe that was given for the result: what is said of it is then said of the recipe, not of the result's files.
+    replaced
+        Whether the recipe stands in the place of a result that can be read.
+    """
 
     uid: str
     status: str
     statbarn: str | None
     entry: Mapping[str, Any] = field(repr=False)
     notes: tuple[str, ...] = ()
+    by_recipe: bool = False
+    replaced: bool = False
 
     @property
     def name(self) -> str:
@@ -101,6 +117,7 @@ def recipes_of_acro(
     *,
     declared: Sequence[Field] = (),
     given: Mapping[str, Mapping[str, Any]] | None = None,
+    replace_readable: bool = False,
     rows: int | None = None,
 ) -> AcroOutputs:
     """Return the outputs of an ACRO directory with their published numbers, and what was skipped and why.
@@ -115,17 +132,26 @@ def recipes_of_acro(
     declared
         Columns with their levels, where these are not to come from the table.
     given
-        Entries by uid for results that cannot be read, such as images, or that are to be described otherwise.
+        Entries by uid for results that cannot be read, such as images.
+    replace_readable
+        Whether entries of `given` may also stand in the place of results that can be read, which are then not judged themselves; an
+        InputError otherwise.
     rows
         The number of records, if it is known.
 
     Results of type custom, images, and whatever cannot be told with certainty are skipped. A result with several functions gives several
     outputs. No part of a command is run.
     """
+    given = given or {}
+    for uid in given:
+        if uid not in directory.uids:
+            raise unknown_name("ACRO result", uid, directory.uids)
     if isinstance(data, Table):
+        from ..recipes import named_columns
         from ..records import fields_of_table
 
-        named = columns_of_acro(directory, data.columns)
+        used = {*columns_of_acro(directory, data.columns), *named_columns(list(given.values()), data.columns)}
+        named = [name for name in data.columns if name in used]
         if not named:
             raise InputError(
                 f"The data have none of the columns that the results of '{directory.folder}' are about. Name the data they were made from."
@@ -141,18 +167,30 @@ def recipes_of_acro(
     outputs: list[AcroOutput] = []
     skipped: list[Skipped] = []
     for result in directory.results:
-        if given is not None and result.uid in given:
-            entry = {**given[result.uid], "name": result.uid}
-            outputs.append(AcroOutput(result.uid, result.status, result.statbarn, entry))
-            continue
+        own, reason = list[AcroOutput](), ""
         try:
             for made in _outputs(result, directory, fields, size):
                 notes = made.notes + _counted(made, result, data, rows)
-                outputs.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
+                own.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
         except InputError as error:
-            outputs = [output for output in outputs if output.uid != result.uid]
-            advice = "" if isinstance(error, UnclearError) else " Give a recipe."
-            skipped.append(Skipped(result.uid, result.status, result.type, f"{error}{advice}"))
+            own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
+        if result.uid in given:
+            entry = {**given[result.uid], "name": result.uid}
+            outputs.append(
+                AcroOutput(result.uid, result.status, result.statbarn, entry, by_recipe=True, replaced=bool(own))
+            )
+        elif own:
+            outputs += own
+        else:
+            skipped.append(Skipped(result.uid, result.status, result.type, reason))
+    replaced = [f"'{output.uid}'" for output in outputs if output.replaced]
+    if replaced and not replace_readable:
+        results, them = ("Result", "it") if len(replaced) == 1 else ("Results", "them")
+        raise InputError(
+            f"{results} {listed(replaced)} can be read, and recipes are given for {them}: these would be judged, and the results themselves "
+            f"not. Leave the recipes for {them} out; or say that they may stand for results that can be read: replace_readable=True, on the "
+            "command line --replace-readable."
+        )
     return AcroOutputs(fields, tuple(outputs), tuple(skipped))
 
 
