@@ -6,8 +6,14 @@ import json
 import stat
 import subprocess
 import sys
+from html.parser import HTMLParser
 
 import pytest
+
+from chaffinch.measure.risk.attackers import LEARNERS
+from chaffinch.measure.risk.outcomes import MEASURES
+from chaffinch.measure.risk.tcap import CONVENTIONS
+from chaffinch.report.risk_words import attack_words
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
 
@@ -154,3 +160,103 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
     report = json.loads((tmp_path / "two" / "report.json").read_text())
     assert report["risk"]["family"]["p_value"] is not None
     assert "cross_fit" not in report["risk"]
+
+
+class Tables(HTMLParser):
+    """The tables of a page: head and rows, each cell the words of its first line."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.tables, self.cell = [], None
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("th", "td"):
+            self.cell = []
+
+    def handle_endtag(self, tag):
+        if tag in ("th", "td") and self.cell is not None:
+            self.tables[-1][-1].append(next((word for word in self.cell if word), ""))
+            self.cell = None
+
+    def handle_data(self, data):
+        if self.cell is not None:
+            self.cell.append(data.strip())
+
+
+def guesses_of_page(html):
+    """Return every guess on a page by the name of its attack: the verdict's, and those of all other tables of attacks."""
+    out = {}
+    for head, *rows in Tables(html).tables:
+        if head[0] == "Attack" and "Guess" in head:
+            for row in rows:
+                if len(row) == len(head):
+                    out.setdefault(row[0], []).append(row[head.index("Guess")])
+    return out
+
+
+def guesses_of_terminal(out, keys):
+    """Return the guess of each attack in the table on the screen."""
+    found = {}
+    for line in out.splitlines():
+        name, known, numbers = line.partition(f"{SENSITIVE}  {', '.join(keys)}  ")
+        if known:
+            found[name.strip()] = numbers.split()[1]
+    return found
+
+
+TWO_KEYS = ("wife_age", "num_children")  # few, so that a line of the screen holds them
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, convention):
+    """Every attack that is registered, under every convention."""
+    told, page = tmp_path / "r.json", tmp_path / "r.html"
+    done = run_here(
+        "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", ",".join(TWO_KEYS),
+        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
+        "--html", page,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    attacks = json.loads(told.read_text())["attacks"]
+    assert {attack["measure"] for attack in attacks} == {*MEASURES, *LEARNERS}
+    of_page, of_terminal = guesses_of_page(page.read_text()), guesses_of_terminal(done.out, TWO_KEYS)
+    for attack in attacks:
+        name = attack_words(attack["measure"]).name
+        shown = f"{attack['guess']:.3f}"
+        on_page = [*of_page.get(name, []), *of_page.get(f"{name} ({attack['convention']})", [])]
+        assert len(on_page) == 2, name  # the verdict, and the table below the picture
+        assert set(on_page) == {shown}
+        on_screen = attack["measure"] + (f" ({attack['convention']})" if attack["convention"] else "")
+        assert float(of_terminal[on_screen]) == pytest.approx(attack["guess"], rel=0.5e-2)
+        assert of_terminal[on_screen] == f"{attack['guess']:.3g}"
+    draws = {attack["measure"] for attack in attacks if attack["guess_by"] == "draw"}
+    assert draws == {"cap", "dcap", "gcap_score"}
+
+
+def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
+    """Without a holdout the screen shows the cross-fit: its guesses are those of the JSON and of the page's table of it."""
+    out = tmp_path / "out"
+    done = run_here(
+        "release", folder / "half.csv", "-o", out, "--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--measures",
+        "tvd", "--repeats", 1, "--seed", 1, "--label", "contraceptive_method",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    risk = json.loads((out / "report.json").read_text())["risk"]
+    html = (out / "report.html").read_text()
+    of_terminal = guesses_of_terminal(done.out, TWO_KEYS)
+    cross_fit = html[html.index('<section id="risk-cross-fit"') :]
+    of_page = guesses_of_page(cross_fit[: cross_fit.index("</section>")])
+    for attack in risk["cross_fit"]["attacks"]:
+        convention = f" ({attack['convention']})" if attack["convention"] else ""
+        assert of_terminal[attack["measure"] + convention] == f"{attack['guess']:.3g}"
+        assert of_page[attack_words(attack["measure"]).name + convention] == [f"{attack['guess']:.3f}"]
+    of_page = guesses_of_page(html[: html.index('<section id="risk-cross-fit"')])
+    for attack in risk["attacks"]:
+        convention = f" ({attack['convention']})" if attack["convention"] else ""
+        name = attack_words(attack["measure"]).name
+        assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {f"{attack['guess']:.3f}"}

@@ -212,7 +212,8 @@ def make_attack(
     value = 0.56 + 0.02 * len(keys)
     return {
         "measure": measure, "convention": "p1" if measure == "tcap" else "", "keys": list(keys), "sensitive": sensitive,
-        "value": value, "interval": [value - 0.01, value + 0.01], "direction": "lower is safer", "guess": 0.41, "guess_squares": 0.27,
+        "value": value, "interval": [value - 0.01, value + 0.01], "direction": "lower is safer", "guess": 0.27 if measure in ("cap", "dcap", "gcap_score") else 0.41,
+        "guess_by": "draw" if measure in ("cap", "dcap", "gcap_score") else "value",
         "holdout": value - excess if holdout else None, "original": 0.81, "marginals_only": 0.4, "label_only": 0.45,
         "excess": excess if holdout else None, "excess_interval": [excess - 0.01, excess + 0.01] if holdout else None,
         "p_value": 0.2 if holdout else None, "p_family": 0.7 if holdout else None, "lower_bound": excess - 0.05 if holdout else None,

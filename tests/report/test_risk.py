@@ -109,10 +109,14 @@ def test_a_sentence_by_hand(attack_of):
         "Knowing age, sex, someone who takes the most frequent value of the nearest synthetic rows guesses relationship right for 60 % of the "
         "people in the data and 59 % of people who are not; always guessing the most frequent value is right for 41 %."
     )
-    drawn = attack_of("dcap", ["age"], "job", holdout=False, value=0.5, guess_squares=0.125)
+    drawn = attack_of("dcap", ["age"], "job", holdout=False, value=0.5, guess=0.125)
     assert plain(sentence_of(drawn, 7)) == (
         "Knowing age, someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets job right for 50 % of the "
-        "people in the data; drawing from the column's distribution is right for 12.5 %. The worst of 7 sets of keys."
+        "people in the data; drawing from the distribution of values is right for 12.5 %. The worst of 7 sets of keys."
+    )
+    some = attack_of("tcap", ["age"], "job", holdout=False, value=0.5, guess=0.25)
+    assert plain(sentence_of(some)).endswith(
+        "; always guessing the most frequent value of the people it is about is right for 25 %."
     )
     nothing = attack_of("cap", ["age"], "job", value=None, reason="no source row has the keys of any person")
     assert sentence_of(nothing) == "Not applicable: no source row has the keys of any person."

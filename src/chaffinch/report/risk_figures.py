@@ -97,7 +97,7 @@ def ladder(key: str, sensitive: Any, attacks: Sequence[Data], *, several: bool) 
         lanes=[used.index(LANES[side]) for side in series], marks=[list(SIDES).index(side) for side in series],
     )  # fmt: skip
     note = (
-        "Guess: always the most frequent value, or a draw where the attack draws. Marginals only: the same attack from a table of independent columns. Label only: from one whose "
+        "Guess: always the most frequent value of the people whom the attack is about, or a draw where the attack draws. Marginals only: the same attack from a table of independent columns. Label only: from one whose "
         "sensitive column follows the label alone. Holdout: on people who are not in the data. Original: from the original itself."
     )
     if "label_only" not in series:

@@ -14,7 +14,7 @@ __all__ = ["risk_verdict", "risk_verdict_section"]
 Data = Mapping[str, Any]
 MOST_ROWS = 60
 CARRIED = (
-    "value", "interval", "holdout", "guess", "guess_squares", "original", "marginals_only", "label_only", "excess",
+    "value", "interval", "holdout", "guess", "guess_by", "original", "marginals_only", "label_only", "excess",
     "excess_interval", "p_family", "lower_bound", "detectable", "convention",
 )  # fmt: skip
 TOGETHER = "All attacks together"
@@ -168,7 +168,7 @@ def _rows(rows: Sequence[Data], label: bool) -> Iterator[Row]:
         yield (
             Cell(str(row.get("measure")), str(row.get("question") or "") if row in kept else ""),
             _with(fixed(row.get("value")), row.get("interval")),
-            fixed(guess_of({**row, "measure": row.get("id")})),
+            fixed(guess_of(row)),
             fixed(row.get("marginals_only")),
             *([fixed(row.get("label_only"))] if label else []),
             fixed(row.get("holdout")),

@@ -38,8 +38,8 @@ class AttackWords:
     ----------
     how
         What someone does who knows the keys; followed by `right for ...`.
-    drawn
-        Whether a draw from the column's distribution is the fair comparison, not the most frequent value.
+    some
+        Whether it is about some people only; the guess beside it is then about them too.
     """
 
     id: str
@@ -47,7 +47,7 @@ class AttackWords:
     how: str
     definition: str
     reference: str
-    drawn: bool = False
+    some: bool = False
 
 
 PAPERS = "Hittmeir, Mayer and Ekelhart 2022; Niederhametner and Mayer 2023"
@@ -68,16 +68,16 @@ def _learner(key: str, name: str, model: str) -> AttackWords:
 ATTACKS = (
     AttackWords(
         "cap", "CAP", "someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
-        "Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.", ELLIOT, True,
+        "Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.", ELLIOT, some=True,
     ),
     AttackWords(
         "dcap", "DCAP", "someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
-        "CAP over all people; 0 for those whose keys no synthetic row has.", f"{ELLIOT}; {TAUB}", True,
+        "CAP over all people; 0 for those whose keys no synthetic row has.", f"{ELLIOT}; {TAUB}",
     ),
     AttackWords(
         "tcap", "TCAP", "someone who believes synthetic rows where all with the same keys agree gets {sensitive}",
         "Where synthetic rows with the same keys agree (WEAP of at least tau): the share of people with these keys who have that value.",
-        f"{TAUB}; Elliot, Little and Allmendinger, appendix A",
+        f"{TAUB}; Elliot, Little and Allmendinger, appendix A", some=True,
     ),
     AttackWords(
         "disco", "DiSCO", "all synthetic rows with the same keys agree on {sensitive}, and are",
@@ -85,7 +85,7 @@ ATTACKS = (
     ),
     AttackWords(
         "gcap_score", "GCAP, mean score", "someone who draws one of the nearest synthetic rows gets {sensitive}",
-        "As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).", f"{PAPERS} (equation 1)", True,
+        "As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).", f"{PAPERS} (equation 1)",
     ),
     AttackWords(
         "gcap_vote", "GCAP, majority vote", "someone who takes the most frequent value of the nearest synthetic rows guesses {sensitive}",
@@ -108,8 +108,8 @@ CONVENTIONS = {
 }
 
 RULES = (
-    "Guess is what is right without any key: always the most frequent value; for attacks that draw (CAP, DCAP, GCAP's mean score) a draw "
-    "from the column's distribution.",
+    "Guess is what is right without any key, on the people whom the attack is about and as it counts them: always the most frequent value; for "
+    "attacks that draw (CAP, DCAP, GCAP's mean score) a draw from its distribution.",
     "Excess is the attack's value for people in the original less its value for people in the holdout, attacked from the same synthetic table. "
     "What it tells about both alike is knowledge about the population; only the excess comes from being in the data.",
     "Excess found: the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most 5 %, or the "
@@ -168,9 +168,8 @@ def several(attacks: Iterable[Data]) -> bool:
 
 
 def guess_of(attack: Data) -> float | None:
-    """Return what is right without keys: the most frequent value, or a draw where the attack draws; None where it is not known."""
-    squares = attack.get("guess_squares") if attack_words(attack.get("measure")).drawn else None
-    found = squares if is_number(squares) else attack.get("guess")
+    """Return what is right without keys, as the study has it; None where it is not known."""
+    found = attack.get("guess")
     return float(found) if is_number(found) else None  # type: ignore[arg-type]
 
 
@@ -216,9 +215,9 @@ def sentence_of(attack: Data, sets: int = 1) -> str:
     out = f"Knowing {keys_of(attack)}, {how} right for {percent(attack['value'])} of the people in the data{held}"
     guess = guess_of(attack)
     if guess is not None:
-        drawn = words.drawn and is_number(attack.get("guess_squares"))
-        way = "drawing from the column's distribution" if drawn else "always guessing the most frequent value"
-        out += f"; {way} is right for {percent(guess)}"
+        drawn = attack.get("guess_by") == "draw"
+        way = "drawing from the distribution of values" if drawn else "always guessing the most frequent value"
+        out += f"; {way}{' of the people it is about' * words.some} is right for {percent(guess)}"
     tried = f" The worst of {sets:,} sets of keys." if sets > 1 else ""
     return f"{out}.{tried}"
 

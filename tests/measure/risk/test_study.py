@@ -79,8 +79,10 @@ def test_references_stand_where_they_should(halves):
     )  # fmt: skip
     shares = np.bincount(halves[0].code(SENSITIVE)) / 737
     for attack in study.attacks:
-        assert attack.guess == pytest.approx(shares.max())
-        assert attack.guess_squares == pytest.approx((shares**2).sum())
+        if attack.measure in ("dcap", "gcap_score"):
+            assert (attack.guess, attack.guess_by) == (pytest.approx((shares**2).sum()), "draw")
+        elif attack.measure not in ("cap", "tcap"):  # these are about some people only: test_guess
+            assert (attack.guess, attack.guess_by) == (pytest.approx(shares.max()), "value")
         assert attack.label_only is not None
         assert attack.interval is None or attack.interval[0] <= attack.value <= attack.interval[1]
     vote = attacks_of(study)["gcap_vote"]

@@ -13,6 +13,7 @@ from ..._base.masking import SHOWN_FROM, about
 from .attackers import LEARNERS
 from .excess import NO_HOLDOUT, Excess
 from .family import Family
+from .guess import By
 
 __all__ = ["Attack", "RiskStudy", "mean_of"]
 
@@ -29,8 +30,9 @@ class Attack:
     ----------
     value, interval
         Of the original's people, attacked from the synthetic table; mean over tables where there are several.
-    guess, guess_squares
-        What is right without any key: always the most frequent value; a draw from the distribution (the sum of squares).
+    guess, guess_by
+        What somebody without keys scores on the same people, counted as the attack counts: with the one best "value" for all, or where
+        the attack draws with a "draw" from their distribution (`guess.py`). None where nobody counts.
     holdout, original, marginals_only, label_only
         The same attack on the holdout's people; and on the original's people from the original itself, from independent columns, and
         from a table in which the sensitive columns know the label alone.
@@ -44,8 +46,8 @@ class Attack:
     sensitive: str
     value: float | None
     interval: tuple[float, float] | None = None
-    guess: float
-    guess_squares: float
+    guess: float | None
+    guess_by: By
     holdout: float | None = None
     original: float | None = None
     marginals_only: float | None = None
@@ -66,9 +68,11 @@ class Attack:
         if self.measure == "disco" and self.value is not None:
             people = round(self.value * self.n_records)
         if people is not None and 0 < people < SHOWN_FROM:  # a ratio over a handful of people tells their number
+            about_few = self.measure in ("cap", "tcap")  # the guess is about the same people; DiSCO's is about all
             hidden = replace(
-                self, value=None, interval=None, excess=None, excess_interval=None, n_matched=None, holdout=None
-            )
+                self, value=None, interval=None, guess=None if about_few else self.guess, excess=None,
+                excess_interval=None, n_matched=None, holdout=None,
+            )  # fmt: skip
             return {**hidden.to_dict(), "n_matched": about(self.n_matched or 0), "reason": FEW}
         return {
             "measure": self.measure,
@@ -79,7 +83,7 @@ class Attack:
             "interval": None if self.interval is None else list(self.interval),
             "direction": "lower is safer",
             "guess": self.guess,
-            "guess_squares": self.guess_squares,
+            "guess_by": self.guess_by,
             "holdout": self.holdout,
             "original": self.original,
             "marginals_only": self.marginals_only,

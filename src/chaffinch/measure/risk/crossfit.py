@@ -19,6 +19,7 @@ from ..._base.seeds import Seed, generator, seed_sequence
 from ...table.table import Table
 from ..splits import child
 from .attack import Attack, RiskStudy, mean_of
+from .guess import pooled
 from .outcomes import Outcome
 from .plan import RiskPlan
 from .rates import ClassStatistic
@@ -79,7 +80,7 @@ def cross_fit(
     joint.held = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].held, runs[1].held, strict=True)]
     attacks, together = joint.finished()
     attacks = tuple(
-        replace(a, value=sides[0][0].value, holdout=sides[0][1].value)
+        replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.value)
         for a, sides in zip(attacks, joint.held, strict=True)
     )
     told = {
@@ -135,5 +136,5 @@ def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcom
             total = float(group[1].sum())
             value = float(group[0].sum()) / total if total > 0 else None
         why_not = "" if value is not None else a.why_not or b.why_not
-        out.append(Outcome(statistic, group, value, None, why_not))
+        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, why_not))
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +13,11 @@ from ..._base.progress import Progress, silent
 from .attackers import LEARNERS, guesses
 from .cap import Match, cap, dcap, disco, match
 from .gcap import gcap
+from .guess import By, Guess, guess
 from .rates import ClassStatistic, Ratio, Statistic
 from .scene import Scene
 from .scores import Scores
-from .tcap import Convention, Tcap, tcap_of
+from .tcap import Convention, Tcap, tcap_credit, tcap_of
 
 __all__ = ["MEASURES", "Outcome", "Question", "outcomes"]
 
@@ -42,11 +43,12 @@ class Question:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Outcome:
-    """One attack on one side of people: two numbers for each person and the rule that makes a value of them."""
+    """One attack on one side of people: two numbers for each person and the rule that makes a value of them, and the guess beside it."""
 
     statistic: Statistic
     group: tuple[NDArray[Any], NDArray[Any]]
     value: float | None
+    guess: Guess
     n_matched: int | None = None
     why_not: str = ""
 
@@ -66,14 +68,17 @@ def outcomes(
     Sides are pooled where the attack's scores depend on the source alone, so that classes have one numbering.
     """
     out: dict[str, list[Outcome]] = {}
-    sizes = [scene.sides[side].n_rows for side in people]
-    ends = np.cumsum(sizes)[:-1]
+    known = [scene.values(side, question.sensitive) for side in people]
+    ends = np.cumsum([len(values) for values in known])[:-1]
     asked = [name for name in question.measures if not name.startswith("gcap")]
     if asked:
         found = [_match(scene, [side], source, question) for side in people]
-        for name, rule in (("cap", cap), ("dcap", dcap), ("disco", disco)):
+        rules: tuple[tuple[str, Callable[[Match], Scores], By], ...] = (
+            ("cap", cap, "draw"), ("dcap", dcap, "draw"), ("disco", disco, "value"),
+        )  # fmt: skip
+        for name, rule, by in rules:
             if name in asked:
-                out[name] = [_of_scores(rule(one), one) for one in found]
+                out[name] = [_of_scores(rule(one), one, by) for one in found]
         if "tcap" in asked:
             out["tcap"] = _tcap(scene, source, people, question, found, ends)
     if any(name.startswith("gcap") for name in question.measures):
@@ -81,7 +86,7 @@ def outcomes(
     if question.attackers and scene.sides[source].n_rows < FEWEST:
         why_not = f"the source has fewer than {FEWEST} records to learn from"
         for name in question.attackers:
-            out[name] = [Outcome(Ratio(), (np.zeros(n), np.zeros(n)), None, None, why_not) for n in sizes]
+            out[name] = [_of_right(np.zeros(len(values)), values, "value", why_not) for values in known]
     elif question.attackers:
         learnt = tuple(name for name in question.attackers if name in LEARNERS)
         said = guesses(
@@ -89,7 +94,10 @@ def outcomes(
             seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         for name, by_side in said.items():
-            out[name] = [_of_right(by_side[side].astype(np.float64)) for side in people]
+            out[name] = [
+                _of_right(by_side[side].astype(np.float64), values, "value")
+                for side, values in zip(people, known, strict=True)
+            ]
     return out
 
 
@@ -114,15 +122,17 @@ def _rows(
     return keys, values, np.column_stack(joined(gaps)) if gaps else None
 
 
-def _of_scores(scores: Scores, found: Match) -> Outcome:
+def _of_scores(scores: Scores, found: Match, by: By) -> Outcome:
     matched = int(found.matched.sum())
     why_not = "" if scores.value is not None else "no source row has the keys of any person"
-    return Outcome(Ratio(), (scores.numerator, scores.weight), scores.value, matched, why_not)
+    beside = guess(found.values, by=by, credit=scores.weight)
+    return Outcome(Ratio(), (scores.numerator, scores.weight), scores.value, beside, matched, why_not)
 
 
-def _of_right(right: NDArray[np.float64], why_not: str = "") -> Outcome:
+def _of_right(right: NDArray[np.float64], values: NDArray[Any], by: By, why_not: str = "") -> Outcome:
     value = float(right.mean()) if len(right) and not why_not else None
-    return Outcome(Ratio(), (right, np.ones(len(right))), value, None, why_not)
+    weight = np.zeros(len(right)) if why_not else np.ones(len(right))
+    return Outcome(Ratio(), (right, weight), value, guess(values, by=by), None, why_not)
 
 
 def _tcap(
@@ -135,22 +145,25 @@ def _tcap(
 ) -> list[Outcome]:
     told = [tcap_of(one, convention=question.convention, tau=question.tau) for one in found]
     if told[0].scores is not None or scene.wildcard:
-        return [_of_tcap(one, held.n_people) for one, held in zip(told, found, strict=True)]
+        return [_of_tcap(one, held) for one, held in zip(told, found, strict=True)]
     pooled = tcap_of(_match(scene, people, source, question), convention=question.convention, tau=question.tau)
     assert pooled.cells is not None
     statistic = ClassStatistic(pooled.cells.weight, "zero" if pooled.cells.zero else "dropped")
     groups = zip(np.split(pooled.cells.person_class, ends), np.split(pooled.cells.person_right, ends), strict=True)
     return [
-        Outcome(statistic, group, one.value, one.n_matched, one.why_not)
-        for one, group in zip(told, groups, strict=True)
+        Outcome(statistic, group, one.value, _tcap_guess(one, held), one.n_matched, one.why_not)
+        for one, held, group in zip(told, found, groups, strict=True)
     ]
 
 
-def _of_tcap(told: Tcap, n_people: int) -> Outcome:
-    if told.scores is not None:
-        return Outcome(Ratio(), (told.scores.numerator, told.scores.weight), told.value, told.n_matched, told.why_not)
-    nobody = np.zeros(n_people)  # a person stands in several classes: people cannot be drawn anew
-    return Outcome(Ratio(), (nobody, nobody), told.value, told.n_matched, told.why_not)
+def _of_tcap(told: Tcap, found: Match) -> Outcome:
+    nobody = np.zeros(found.n_people)  # a person stands in several classes: people cannot be drawn anew
+    group = (nobody, nobody) if told.scores is None else (told.scores.numerator, told.scores.weight)
+    return Outcome(Ratio(), group, told.value, _tcap_guess(told, found), told.n_matched, told.why_not)
+
+
+def _tcap_guess(told: Tcap, found: Match) -> Guess:
+    return guess(found.values, by="value", credit=tcap_credit(found, told), counted=told.counted)
 
 
 def _gcap(
@@ -167,11 +180,13 @@ def _gcap(
         *people_rows[:2], *source_rows[:2], n_levels=scene.grids[question.sensitive].size, people_missing=people_rows[2],
         source_missing=source_rows[2], threads=threads, progress=progress,
     )  # fmt: skip
-    out = {}
-    if "gcap_score" in question.measures:
-        scores = np.nan_to_num(found.score)
-        out["gcap_score"] = [_of_right(part, found.why_not) for part in np.split(scores, ends)]
-    if "gcap_vote" in question.measures:
-        right = found.correct.astype(np.float64)
-        out["gcap_vote"] = [_of_right(part, found.why_not) for part in np.split(right, ends)]
-    return out
+    right: dict[str, tuple[NDArray[np.float64], By]] = {
+        "gcap_score": (np.nan_to_num(found.score), "draw"),
+        "gcap_vote": (found.correct.astype(np.float64), "value"),
+    }
+    values = np.split(people_rows[1], ends)
+    return {
+        name: [_of_right(*part, by, found.why_not) for part in zip(np.split(scores, ends), values, strict=True)]
+        for name, (scores, by) in right.items()
+        if name in question.measures
+    }

@@ -47,8 +47,6 @@ class Run:
             if source in self.scene.sides and (source != "label_only" or question.sensitive != label)
         }
         self._took("references", start)
-        shares = np.bincount(self.scene.values("original", question.sensitive))
-        shares = shares / shares.sum()
         for name in next(iter(by_source.values())):
             found = [by_source[source][name] for source in self.scene.synthetics]
             self.held.append(found)
@@ -59,8 +57,8 @@ class Run:
                     keys=question.keys,
                     sensitive=question.sensitive,
                     value=mean_of([one[0].value for one in found]),
-                    guess=float(shares.max()),
-                    guess_squares=float((shares**2).sum()),
+                    guess=mean_of([one[0].guess.value for one in found]),
+                    guess_by=found[0][0].guess.by,
                     holdout=mean_of([one[1].value for one in found]) if len(self.people) > 1 else None,
                     n_records=self.scene.sides["original"].n_rows,
                     n_matched=found[0][0].n_matched,

@@ -62,7 +62,7 @@ def study_risk(
     >>> table = chaffinch.read(pa.table({"age": [1, 2, 3, 4] * 25, "sex": ["f", "m"] * 50, "ill": ["no", "yes", "no", "no"] * 25}))
     >>> found = study_risk(table, table, keys=["age", "sex"], sensitive=["ill"], measures=["dcap"], attackers=["gcap"], seed=1)
     >>> found.attacks[0].value, found.attacks[0].guess, found.attacks[0].excess is None
-    (1.0, 0.75, True)
+    (1.0, 0.625, True)
     """
     chosen = RiskPlan(**settings) if plan is None else plan
     chosen.check(original.schema)

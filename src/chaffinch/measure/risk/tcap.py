@@ -29,8 +29,19 @@ from ..._base.masking import about
 from .cap import Match, check_tau, match
 from .classes import Cells, Ints, Keys, squeeze
 from .scores import Scores
+from .wildcard import wild_sums
 
-__all__ = ["CONVENTIONS", "Convention", "Tcap", "TcapCells", "all_conventions", "tcap", "tcap_of", "weap"]
+__all__ = [
+    "CONVENTIONS",
+    "Convention",
+    "Tcap",
+    "TcapCells",
+    "all_conventions",
+    "tcap",
+    "tcap_credit",
+    "tcap_of",
+    "weap",
+]
 
 Convention = Literal["p1", "p1_zero", "certain", "matched", "conditional"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
@@ -178,6 +189,8 @@ class Tcap:
     cells
         p1 and p1_zero: what is needed to draw people anew; None else, and where a missing key matches anything (a
         person then stands in several classes).
+    counted
+        What the value divides by: source rows for p1 and p1_zero, else people.
     """
 
     value: float | None
@@ -188,6 +201,7 @@ class Tcap:
     n_matched: int
     scores: Scores | None = None
     cells: TcapCells | None = None
+    counted: float = 0.0
 
     def __repr__(self) -> str:
         shown = f"not applicable because {self.why_not}" if self.value is None else f"{self.value:.4g}"
@@ -275,7 +289,7 @@ def _over_source(found: Match, convention: Convention, tau: float) -> Tcap:
     if why_not:
         return Tcap(None, why_not, convention, tau, n_selected, n_met, cells=cells)
     value = float((rows.weight[met] * (rows.people_both[met] / rows.people_key[met])).sum()) / count
-    return Tcap(value, "", convention, tau, n_selected, n_met, cells=cells)
+    return Tcap(value, "", convention, tau, n_selected, n_met, cells=cells, counted=count)
 
 
 def _over_people(found: Match, convention: Convention, tau: float) -> Tcap:
@@ -290,4 +304,45 @@ def _over_people(found: Match, convention: Convention, tau: float) -> Tcap:
     rows = found.source_rows
     n_selected = int(rows.weight[rows.weap >= tau].sum())
     n_counted = int(counted.sum())
-    return Tcap(scores.value, "" if n_counted else why_not, convention, tau, n_selected, n_counted, scores=scores)
+    return Tcap(
+        scores.value,
+        "" if n_counted else why_not,
+        convention,
+        tau,
+        n_selected,
+        n_counted,
+        scores=scores,
+        counted=n_counted,
+    )
+
+
+def tcap_credit(found: Match, told: Tcap) -> Floats:
+    """Return what each person adds to TCAP, times `counted`, if the person's own value is answered for every key alike.
+
+    An answer that knows no key scores the summed credit of the people with that value over `counted`: each person of those whom the
+    measure counts adds 1 (under "certain" only where the key is certain among people too); over source rows the people of a key
+    share what its rows weigh.
+
+    Examples
+    --------
+    Two keys that the source is certain of, with 3 rows and 1; two people have the first key, one has the second:
+
+    >>> keys = np.array([[0], [0], [1]]), np.array([[0], [0], [0], [1]])
+    >>> found = match(keys[0], np.array([5, 6, 6]), keys[1], np.array([5, 5, 5, 6]))
+    >>> tcap_credit(found, tcap_of(found)).tolist()
+    [1.5, 1.5, 1.0]
+    """
+    if told.cells is not None:
+        cells = told.cells
+        here = cells.person_class >= 0
+        at = cells.person_class[here]
+        out = np.zeros(found.n_people)
+        out[here] = cells.weight[at] / cells.n_people[at]
+        return out
+    if told.scores is not None:
+        counts = told.scores.weight > 0
+        return (counts & found.people_at(told.tau) if told.convention == "certain" else counts).astype(np.float64)
+    rows = found.source_rows
+    met = (rows.weap >= told.tau) & (rows.people_key > 0)
+    assert not isinstance(found.sides, Cells)
+    return wild_sums(*found.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0))

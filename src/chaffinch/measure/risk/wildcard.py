@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from .classes import Cells, Ints, Keys, KeySpace, squeeze, top_of, zero_based
 
-__all__ = ["MatchCounts", "WildTable", "wild_counts", "wild_tables"]
+__all__ = ["MatchCounts", "WildTable", "wild_counts", "wild_sums", "wild_tables"]
 
 CHUNK = 1 << 22
 """Entries that are merged at a time where counts of a value come from several lots."""
@@ -80,6 +80,18 @@ def wild_counts(rows: WildTable, other: WildTable, *, top: bool = True) -> Match
         if runs:
             n_top[who] = _merged_top(runs, len(leaders))[leader_of]
     return MatchCounts(n_key, n_both, n_top)
+
+
+def wild_sums(rows: WildTable, other: WildTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each row the summed weights of the rows of the other table that match it."""
+    out = np.zeros(len(rows.values))
+    for present, who in _patterns(~rows.missing):
+        for shared, others in _patterns(~other.missing & present):
+            columns = np.flatnonzero(shared)
+            found = KeySpace.of(_matrix(rows, who, columns), _matrix(other, others, columns)).classes()
+            first, second = found.ids
+            out[who] += np.bincount(second, weights=weights[others], minlength=found.n_classes)[first]
+    return out
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,6 +1,7 @@
 """Singling out: a copy is caught, a generator that ignores its input is not, and a record never leaves."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ import pytest
 from chaffinch import InputError, read
 from chaffinch.measure.risk.membership.plan import ShadowPlan
 from chaffinch.measure.risk.singling_out.study import study_singling_out
+from chaffinch.report.singling_out import singling_out_page
+from chaffinch.report.words import percent
 
 SMALL = ShadowPlan(shadows=15, tables=2)
 
@@ -43,6 +46,18 @@ def test_a_copy_is_singled_out(table):
     assert found.isolations[-1].weight == pytest.approx(1 / found.world.n_population)
     assert found.isolations[-1].drawn == pytest.approx(found.guess)
     assert all(one.success <= 1 and one.weight > 0 for one in found.isolations)
+
+
+def test_the_guess_is_told_as_one_number(table):
+    """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
+    found = study_singling_out(table, copy, plan=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
+    for guess in (0.0125, found.guess):
+        told = replace(found, guess=guess)
+        assert told.to_dict()["baseline"] == told.baseline
+        assert f"right in {told.baseline:.1%}:" in told.sentence
+        page = singling_out_page({"about": {}, **told.to_dict()}).replace("\xa0%", "%")
+        assert f"right in {percent(told.baseline)}:".replace("\xa0%", "%") in page
+        assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(".0%", "%")
 
 
 def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rate(table):

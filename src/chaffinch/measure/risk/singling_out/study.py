@@ -99,6 +99,11 @@ class SinglingOut:
         return self.isolations[-1].interval
 
     @property
+    def baseline(self) -> float:
+        """The guess as it is told everywhere, to three digits: one more would tell the size of the population."""
+        return round(self.guess, 3)
+
+    @property
     def found(self) -> bool:
         """Whether the attack does better than a blind guess: the whole interval is above it."""
         return self.interval[0] > self.guess
@@ -111,10 +116,10 @@ class SinglingOut:
         if self.found:
             return (
                 head
-                + f"a guess without any release is right in {self.guess:.1%}: the releases tell who is in the data."
+                + f"a guess without any release is right in {self.baseline:.1%}: the releases tell who is in the data."
             )
         return (
-            head + f"a guess without any release is right in {self.guess:.1%}: no more was found than guessing gives."
+            head + f"a guess without any release is right in {self.baseline:.1%}: no more was found than guessing gives."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +128,7 @@ class SinglingOut:
             "success": self.success,
             "interval": list(self.interval),
             "direction": "lower is safer",
-            "baseline": round(self.guess, 3),
+            "baseline": self.baseline,
             "above_baseline": self.found,
             "nobody_of_targets_in_data": self.nobody,
             "releases": self.releases,
@@ -160,7 +165,7 @@ class SinglingOut:
         return {"confidential": True, "predicates": told}
 
     def __repr__(self) -> str:
-        return f"SinglingOut(success {self.success:.4g} [{self.interval[0]:.4g}, {self.interval[1]:.4g}], baseline {self.guess:.4g}, {self.releases:,} releases)"
+        return f"SinglingOut(success {self.success:.4g} [{self.interval[0]:.4g}, {self.interval[1]:.4g}], baseline {self.baseline:.4g}, {self.releases:,} releases)"
 
     def _repr_html_(self) -> str:
         head = ["attributes", "success", "95 % interval", "weight", "blind attacker", "without release"]

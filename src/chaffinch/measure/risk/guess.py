@@ -1,0 +1,72 @@
+"""The guess beside an attack: what somebody without keys would score, were they scored as the attack is.
+
+An attack answers with a value, or draws one, and its measure says whom it is about and how answers count. The guess is for the same
+people and counts in the same way, but its answer is the same for everybody: the value that scores most; or, where the attack draws, a
+draw from the distribution of the value among those people (for DCAP the baseline of Taub, Elliot, Pampaka and Smith 2018, which Raab,
+Nowok and Dibben 2024 call baseCAPd).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["By", "Guess", "guess", "pooled"]
+
+By = Literal["value", "draw"]
+"""Whether an answer is one value for everybody, or drawn."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What is scored without keys: `value`, None where nobody counts; by one value for all or by a draw; over how many.
+
+    `counted` is what the attack's own value divides by: people, or for TCAP over source rows these.
+    """
+
+    value: float | None
+    by: By
+    counted: float
+
+
+def guess(
+    values: NDArray[np.integer[Any]], *, by: By, credit: NDArray[Any] | None = None, counted: float | None = None
+) -> Guess:
+    """Return the guess at values, of people as they count.
+
+    Parameters
+    ----------
+    values
+        Each person's sensitive value, as a code.
+    credit
+        What each person adds to the score of an answer that is the person's value; 1 unless given.
+    counted
+        What the sum is divided by; the summed credit unless given.
+
+    Examples
+    --------
+    Four people, three of whom count, with values 0, 0 and 1:
+
+    >>> found = np.array([0, 0, 1, 1])
+    >>> guess(found, by="value", credit=np.array([1, 1, 1, 0])).value, guess(found, by="draw", credit=np.array([1, 1, 1, 0])).value
+    (0.6666666666666666, 0.5555555555555556)
+    """
+    added = np.bincount(values, weights=credit).astype(np.float64)
+    total = float(added.sum()) if counted is None else float(counted)
+    if not total > 0:
+        return Guess(None, by, 0.0)
+    shares = added / total
+    return Guess(float((shares**2).sum() if by == "draw" else shares.max(initial=0.0)), by, total)
+
+
+def pooled(guesses: Sequence[Guess]) -> Guess:
+    """Return the guess over groups of people who are each guessed at by themselves: the mean over all who count."""
+    known = [one for one in guesses if one.value is not None]
+    total = sum(one.counted for one in known)
+    if not total > 0:
+        return Guess(None, guesses[0].by, 0.0)
+    return Guess(sum((one.value or 0.0) * one.counted for one in known) / total, guesses[0].by, total)
