@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import chaffinch
 from chaffinch.privacy.budget import Budget
+from chaffinch.table.sources import Source
 
 SCHEMA = """
 format = "chaffinch-schema"
@@ -315,6 +317,152 @@ def test_a_limit_on_delta_counts_what_discovery_takes(run, work):
     assert done.code == 1
     assert "the deltas would add up to 2e-06" in done.err
     assert not (work / "two.chaffinch").exists()
+
+
+# Paths, options, header and schema are checked, then the ledger is charged, then records are read
+
+COMMANDS = {"synth": "out.csv", "fit": "m.chaffinch", "release": "rel"}
+
+
+def entries(ledger):
+    return [release["label"] for release in json.loads(ledger.read_text())["releases"]]
+
+
+def call(work, command, *options, data="in.csv"):
+    """Return the words of a private command that charges the ledger l.json."""
+    outputs = ["-o", work / COMMANDS[command], "--schema", work / "s.toml", "--ledger", work / "l.json"]
+    return [command, work / data, *outputs, "--epsilon", 1, *options]
+
+
+@pytest.fixture
+def charged(run, work):
+    """A folder with a project ledger l.json without a limit."""
+    assert run("ledger", work / "l.json", "--new").code == 0
+    return work
+
+
+def broken_csv(folder):
+    """Write a compressed text file that ends in the middle of its records."""
+    text = "\n".join(["word,age,ill", *rows_of(20_000)])
+    whole = gzip.compress(text.encode(), mtime=0)
+    (folder / "broken.csv.gz").write_bytes(whole[: len(whole) // 2])
+    return "broken.csv.gz"
+
+
+def broken_parquet(folder):
+    """Write a Parquet file whose names can be read, and whose records cannot."""
+    path = folder / "broken.parquet"
+    pq.write_table(pa.table({"word": ["x"] * 200, "age": [5] * 200, "ill": ["no"] * 200}), path, compression="none")
+    whole = bytearray(path.read_bytes())
+    whole[4:60] = b"\xff" * 56
+    path.write_bytes(whole)
+    return path.name
+
+
+@pytest.mark.parametrize("breaking", [broken_csv, broken_parquet])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_fails_while_records_are_read_is_charged(run, charged, command, breaking):
+    data = breaking(charged)
+    before = names(charged)
+    done = run(*call(charged, command, data=data))
+    assert done.code == 2, done.err
+    assert "damaged" in done.err
+    assert entries(charged / "l.json") == [COMMANDS[command]]
+    assert names(charged) == before
+
+
+@pytest.mark.parametrize("domain", ["declared", "words"])
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_ledger_is_charged_before_a_record_is_read(run, charged, monkeypatch, command, domain):
+    """At the first record, the ledger already has the entry; a crash there is not free."""
+    (charged / "s.toml").write_text(DOMAINS[domain])
+    seen = []
+
+    def table(self):
+        seen.append(entries(charged / "l.json"))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Source, "table", table)
+    run(*call(charged, command, "--delta", "1e-6"))
+    assert seen == [[COMMANDS[command]]]
+    assert entries(charged / "l.json") == [COMMANDS[command]]
+
+
+FREE = {
+    "no such file": ([], "nowhere.csv", {}, "No such file"),
+    "an empty file": ([], "empty.csv", {}, "is empty"),
+    "a column that the header lacks": ([], "short.csv", {}, "Unknown column 'ill'"),
+    "a column that the schema lacks": ([], "long.csv", {}, "The schema lacks columns"),
+    "a file that is not read": ([], "a.sav", {}, "may stop at a value"),
+    "an encoding": (["--encoding", "klingon"], "in.csv", {}, "Unknown encoding"),
+    "a delimiter": (["--delimiter", ";;"], "in.csv", {}, "delimiter must be one character"),
+    "a schema that is not public": ([], "in.csv", {"public = true": "public = false"}, "needs a public schema"),
+    "an undeclared column": ([], "in.csv", {"bounds = [0, 99]": ""}, "age: bounds"),
+    "bounds that hold nothing": ([], "in.csv", {"[0, 99]": "[0.2, 0.8]"}, "fewer than two whole numbers"),
+    "words without a delta": ([], "in.csv", {WORDS: "discover = true"}, "takes a delta above 0"),
+    "no rows under replace-one": (["--neighbours", "replace-one"], "in.csv", {"rows = 200": ""}, "must be declared"),
+    "a label": (["--label", "incme"], "in.csv", {}, "'incme'"),
+    "an edge": (["--require", "age:incme"], "in.csv", {}, "'incme'"),
+    "groups": (["--method", "fieldgroups", "--groups", "age,incme"], "in.csv", {}, "'incme'"),
+    "a score": (["--method", "privbayes", "--score", "F", "--neighbours", "add-remove"], "in.csv", {}, "Score F"),
+    "a person": (["--person-id", "whose"], "in.csv", {}, "'whose'"),
+    "a person under replace-one": (
+        ["--person-id", "word", "--neighbours", "replace-one"], "in.csv", {}, "With a person's identifier"
+    ),
+    "a seed": (["--seed", "-3"], "in.csv", {}, "seed must be"),
+    "where to write": (["--json", "nowhere/x.json"], "in.csv", {}, "no folder"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("case", FREE)
+def test_what_can_be_known_to_fail_beforehand_costs_nothing(run, charged, monkeypatch, command, case):
+    options, data, edits, words = FREE[case]
+    monkeypatch.chdir(charged)
+    write_csv(charged / "short.csv", rows_of()).write_text("word,age\nx,1\n")
+    (charged / "long.csv").write_text("word,age,ill,more\nx,1,no,1\n")
+    (charged / "empty.csv").touch()
+    (charged / "a.sav").write_bytes(b"$FL2" + b"\0" * 600)
+    text = SCHEMA
+    for old, new in edits.items():
+        assert old in text
+        text = text.replace(old, new)
+    (charged / "s.toml").write_text(text)
+    before = names(charged)
+    monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
+    done = run(*call(charged, command, *options, data=data))
+    assert done.code == 2, done.err
+    assert words in " ".join(done.err.split())
+    assert entries(charged / "l.json") == []
+    assert names(charged) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--measures", "tdv"], "Did you mean 'tvd'"),
+        (["--models", "fr"], "Unknown model 'fr'"),
+        (["--formula", "age ~ incme"], "incme"),
+        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--svm-rows", "3"], "--svm-rows must be at least 10"),
+        (["--holdout", "nowhere.csv"], "No such file"),
+        (["--holdout", "short.csv"], "'ill'"),
+        (["--keys", "incme"], "'incme'"),
+        (["--keys", "age", "--sensitive", "ill", "--attackers", "gpac"], "Unknown attacker 'gpac'"),
+        (["--keys", "age", "--sensitive", "ill", "--key-sizes", "4"], "key"),
+        (["--max-excess", "0.1"], "--max-excess needs an attack"),
+    ],
+    ids=lambda part: " ".join(part) if isinstance(part, list) else "",
+)
+def test_a_release_checks_what_it_will_measure_before_it_pays(run, charged, monkeypatch, options, words):
+    monkeypatch.chdir(charged)
+    (charged / "short.csv").write_text("word,age\nx,1\n")
+    before = names(charged)
+    done = run(*call(charged, "release", *options))
+    assert done.code == 2, done.err
+    assert words in " ".join(done.err.split())
+    assert entries(charged / "l.json") == []
+    assert names(charged) == before
 
 
 def test_options_of_a_new_ledger_need_new(run, work):

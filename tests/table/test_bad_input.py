@@ -44,6 +44,7 @@ def fails(source, says, kind=chaffinch.ChaffinchError, **options):
         ("latin.csv", "a,b\nœuf,1\nœuf,2\n".encode("cp1252"), 'encoding="cp1252"'),
         ("wide.csv", "a,b\nœuf,1\nœuf,2\n".encode("utf-16"), 'encoding="utf-16"'),
         ("cut.csv.gz", gzip.compress(GOOD.encode() * 50, mtime=0)[:-30], "damaged, truncated"),
+        ("quote.csv", b'a,"' + b"b" * 140_000 + b"\n1,2\n", "damaged, truncated"),
         ("not.parquet", b"a,b\n1,2\n", "is named as parquet but does not start as such"),
         ("cut.parquet", b"PAR1" + b"\x00" * 50, "damaged, truncated"),
         ("cut.arrow", b"ARROW1\x00\x00" + b"\x01" * 50, "damaged, truncated"),

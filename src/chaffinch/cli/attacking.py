@@ -59,12 +59,7 @@ def release_risk(
     holdout: Path | None,
     choice: Choice,
     *,
-    keys: str,
-    sensitive: str,
-    key_sizes: str | None,
-    attackers: str | None,
-    convention: str,
-    svm_rows: int,
+    plan: RiskPlan,
     seed: int | None,
     threads: int | None,
     progress: Progress,
@@ -78,10 +73,6 @@ def release_risk(
     from ..measure.risk import cross_fit, study_risk
     from ..measure.risk.crossfit import HALF_SIZE
 
-    plan = risk_plan(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=choice.label, attackers=attackers, convention=convention,
-        numeric="bins", missing="level", repeats=1000, svm_rows=svm_rows,
-    )  # fmt: skip
     options: dict[str, Any] = {"plan": plan, "seed": seed, "threads": threads, "progress": progress}
     study = study_risk(table, list(outputs), holdout, **options)
     data = study.to_dict()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,10 +17,10 @@ from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..measure.risk.equal import KeyedRows
 from ..synth import BayesNetModel
-from ..table import Table, read, table_writer
+from ..table import Schema, Table, read, table_writer
 from ..table.write import file_format
 from .estimates import say_drawing, say_fitting
-from .promise import look_of, read_private
+from .promise import look_of, open_input
 from .reading import check_rare, plain_delimiter, show_notes
 from .settings import Choice
 
@@ -80,11 +80,19 @@ class Journey:
         encoding: str,
         delimiter: str | None,
         rare: str,
+        before: Callable[[Schema], object] | None = None,
     ) -> Any:
-        """Return the input table; say what was dropped, pooled or pointed out. A private one is read in silence."""
+        """Return the input table; say what was dropped, pooled or pointed out. A private one is read in silence.
+
+        `before` is called with the schema, to check options against it and to charge a project ledger: with a promise, when the header
+        has been read and no record; without one, before the table is used.
+        """
         if choice is not None and choice.private:
+            unread = open_input(path, choice, schema=schema, encoding=encoding, delimiter=delimiter)
+            if before is not None:
+                before(unread.schema)
             with self.timed("read"):
-                return read_private(path, choice, schema=schema, encoding=encoding, delimiter=delimiter)
+                return unread.read()
         with self.timed("read"):
             table = read(
                 path,
@@ -94,6 +102,8 @@ class Journey:
                 rare=check_rare(rare),
                 progress=self.progress,
             )
+        if before is not None:
+            before(table.schema)
         if not self.quiet:
             show_notes(table.notes)
         return table

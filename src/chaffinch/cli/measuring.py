@@ -15,7 +15,7 @@ from .options import console, number
 if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..measure.utility.study import UtilityStudy
-    from ..table import Table
+    from ..table import Schema, Table
 
 __all__ = [
     "Formula",
@@ -25,6 +25,7 @@ __all__ = [
     "Repeats",
     "SvmRows",
     "asked_measures",
+    "check_measuring",
     "measured",
     "run_facts",
     "show_verdict",
@@ -88,6 +89,41 @@ def measured(
         data["about"]["holdout"]["name"] = holdout.name
     data["run"].update(run_facts())
     return data
+
+
+def check_measuring(
+    schema: Schema,
+    *,
+    holdout: Path | None,
+    label: str | None,
+    formula: str | None,
+    repeats: int,
+    measures: str | None,
+    models: str | None,
+    svm_rows: int,
+) -> None:
+    """Raise, before any work is done, if tables of a schema could not be measured so. Of the holdout the header is read."""
+    from .._base.errors import InputError, unknown_name
+    from ..measure.learners import chosen_models
+    from ..table.formula import formula_of
+    from ..table.sources import open_source
+    from .journey import names_of
+
+    asked_measures(measures)
+    chosen_models(names_of(models) or None, task="classification")
+    if repeats < 1:
+        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    if svm_rows and svm_rows < 10:
+        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
+    if label is not None and label not in schema.names:
+        raise unknown_name("label", label, schema.names)
+    if formula is not None:
+        formula_of(formula, schema)
+    if holdout is not None:
+        columns = open_source(holdout).schema.names
+        for name in schema.names:
+            if name not in columns:
+                raise unknown_name(f"column of '{holdout.name}'", name, columns)
 
 
 def asked_measures(words: str | None) -> tuple[str, ...] | None:

@@ -11,21 +11,19 @@ from .options import console, write_json
 from .reading import plain_delimiter
 
 if TYPE_CHECKING:
-    from ..privacy.opening import Undiscovered
+    from ..privacy.opening import Unread
     from ..synth import BayesNetModel
     from ..table import Schema, Table
     from .settings import Choice
 
-__all__ = ["look_of", "read_private", "show_plan", "show_promise", "spend"]
+__all__ = ["look_of", "open_input", "show_plan", "show_promise", "spend"]
 
 
-def read_private(
-    path: Path, choice: Choice, *, schema: Path | None, encoding: str, delimiter: str | None
-) -> Table | Undiscovered:
-    """Return the input under its declared schema: no message, no error and no shape depends on what a record holds."""
-    from ..privacy.opening import prepare
+def open_input(path: Path, choice: Choice, *, schema: Path | None, encoding: str, delimiter: str | None) -> Unread:
+    """Return the input under its declared schema, its header read and no record; no message depends on what a record holds."""
+    from ..privacy.opening import open_unread
 
-    return prepare(
+    return open_unread(
         path,
         schema,
         encoding=encoding,
@@ -68,18 +66,23 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
 
 
 def spend(ledger: Path | None, choice: Choice, schema: Schema, seed: int | None, label: str) -> None:
-    """Enter a release in the project ledger before the data are touched; end with 1 if it does not allow it.
+    """Enter a release in the project ledger before a record is read; end with 1 if it does not allow it.
 
-    What is entered is the plan that `--dry-run` shows, and its budget is that of the fit.
+    What is entered is the plan that `--dry-run` shows, and its budget is that of the fit. Whatever can be known to fail is raised
+    before: that costs nothing. A promise is checked so without a ledger too.
     """
     from .._base.errors import BudgetError, InputError
+    from ..privacy.noise import noise_of
     from ..privacy.project import open_project
 
+    if not choice.private:
+        if ledger is not None:
+            raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
+        return
+    plan = choice.settings.plan(schema)  # type: ignore[union-attr]
+    noise_of(seed)
     if ledger is None:
         return
-    if not choice.private:
-        raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
-    plan = choice.settings.plan(schema)  # type: ignore[union-attr]
     try:
         open_project(ledger).spend(plan, label, test_only=seed is not None)
     except BudgetError as error:

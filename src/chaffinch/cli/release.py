@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
+from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, check_measuring, measured, show_verdict
 from .options import (
     Delimiter,
     DryRun,
@@ -20,10 +20,14 @@ from .options import (
     Rare,
     SchemaIn,
     Threads,
+    check_outputs,
     start_arrow,
     write_json,
 )
 from .settings import Choice, with_settings
+
+if TYPE_CHECKING:
+    from ..table import Schema
 
 __all__ = ["release"]
 
@@ -75,7 +79,7 @@ def release(
     from .._base.safe_files import filling
     from ..report.network import network_svg
     from ..report.page import render, report_of
-    from .attacking import end, release_risk, show_attacks
+    from .attacking import end, release_risk, risk_plan, show_attacks
     from .estimates import say_measuring
     from .journey import Journey, copy_paths, names_of
     from .promise import show_plan, show_promise, spend
@@ -89,6 +93,25 @@ def release(
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
+    plan = None
+    if known and wanted:
+        plan = risk_plan(
+            keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
+            convention=tcap_convention, numeric="bins", missing="level", repeats=1000, svm_rows=svm_rows,
+        )  # fmt: skip
+    beside = json if json is not None and json.resolve().parent != output.resolve() else None
+    check_outputs(input, beside, ledger)  # the folder itself is yet to be made
+
+    def check_and_spend(declared: Schema) -> None:
+        declared.with_roles(label=choice.label, keys=known, sensitive=wanted)  # raises for columns that do not exist
+        check_measuring(
+            declared, holdout=holdout, label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models,
+            svm_rows=svm_rows,
+        )  # fmt: skip
+        if plan is not None:
+            plan.check(declared)
+        spend(ledger, choice, declared, seed, output.name)
+
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
     start_arrow(threads)
     with filling(output) as folder, progress_bar(quiet=quiet) as progress:
@@ -96,11 +119,9 @@ def release(
         if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        table.schema.with_roles(
-            label=choice.label, keys=known, sensitive=wanted
-        )  # raises for columns that do not exist
-        spend(ledger, choice, table.schema, seed, output.name)
+        table = journey.read(
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, before=check_and_spend
+        )
         fitted, table = journey.fit(choice, table)
         fitted.save(folder / "model.chaffinch")
         journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
@@ -112,11 +133,10 @@ def release(
             progress=progress,
         )  # fmt: skip
         risk, bound = None, None
-        if known and wanted:
+        if plan is not None:
             risk, bound = release_risk(
-                table, outputs, holdout, choice, keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes,
-                attackers=attackers, convention=tcap_convention, svm_rows=svm_rows, seed=seed, threads=threads,
-                progress=progress, input=input, limit=max_excess,
+                table, outputs, holdout, choice, plan=plan, seed=seed, threads=threads, progress=progress, input=input,
+                limit=max_excess,
             )  # fmt: skip
         account = journey.account(fitted, table)
         report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)

@@ -68,8 +68,10 @@ def synth(
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
-        spend(ledger, choice, table.schema, seed, output.name)
+        table = journey.read(
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare,
+            before=lambda declared: spend(ledger, choice, declared, seed, output.name),
+        )  # fmt: skip
         fitted, table = journey.fit(choice, table)
         if model is not None:
             fitted.save(model)

@@ -17,6 +17,7 @@ from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..table.read import as_schema
 from ..table.schema import Schema
+from ..table.sources import Source
 from ..table.table import Table
 from .accounting import pure_to_rho
 from .budget import Budget, Charge
@@ -25,7 +26,7 @@ from .discover import Discovery, discover, planned_discoveries, wanted_columns
 from .domain import check_declared, declared_column, declared_schema, lacks, undeclared
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
-from .prepare import Cells, open_cells, with_person
+from .prepare import Cells, check_columns, open_cells, open_header, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 from .samplers import gaussian_std, laplace_std
@@ -35,7 +36,9 @@ __all__ = [
     "ROWS_SHARE",
     "Opening",
     "Undiscovered",
+    "Unread",
     "open_private",
+    "open_unread",
     "opening_of",
     "prepare",
     "promised_schema",
@@ -170,6 +173,44 @@ def prepare(
     if not wanted_columns(declared):
         return prepare_declared(source, declared, delimiter=delimiter, **options)
     return Undiscovered(open_cells(source, declared, delimiter=delimiter, **options), declared)
+
+
+@dataclass(frozen=True, eq=False)
+class Unread:
+    """A file of which the header was read and no record: its columns are those that the schema declares."""
+
+    source: Source
+    schema: Schema
+    person: str | None = None
+    rows_per_person: int = 1
+
+    def read(self) -> Table | Undiscovered:
+        """Read the records; see `prepare`."""
+        return prepare(self.source, self.schema, person=self.person, rows_per_person=self.rows_per_person)
+
+
+def open_unread(
+    path: str | os.PathLike[str],
+    schema: Schema | str | os.PathLike[str] | None = None,
+    *,
+    person: str | None = None,
+    rows_per_person: int = 1,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Unread:
+    """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
+
+    What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
+    before `read`.
+    """
+    declared = as_schema(schema)
+    if declared is None:
+        raise undeclared(str(path))
+    check_declared(declared, source=str(path))
+    declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
+    source = open_header(path, encoding=encoding, delimiter=delimiter)
+    check_columns(source.name, source.schema.names, declared)
+    return Unread(source, declared, person, rows_per_person)
 
 
 def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int) -> Schema:

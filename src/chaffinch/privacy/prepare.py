@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,13 +25,13 @@ from ..table.encode import missing_words
 from ..table.grid import from_numbers
 from ..table.read import as_schema
 from ..table.schema import Column, Schema
-from ..table.sources import Tagged, open_source, recognise
+from ..table.sources import Source, Tagged, open_source, recognise
 from ..table.table import Origin, Table
 from ..table.types import is_numeric, is_words, parse_type, type_name, value_type
 from .domain import check_declared, declared_schema, numbers_of, place, undeclared, with_usual_type, words_of
 from .persons import keep_rows
 
-__all__ = ["Cells", "open_cells", "prepare", "typed_cells", "with_person"]
+__all__ = ["Cells", "check_columns", "open_cells", "open_header", "prepare", "typed_cells", "with_person"]
 
 LARGEST = 2**63 - 1024
 """The largest whole number that both int64 and float64 hold."""
@@ -75,7 +75,8 @@ def prepare(
     Parameters
     ----------
     source
-        A path (CSV, TSV, Parquet, Arrow), an object, a `Table`, or `Cells`. Any number of rows, also none; one column is enough.
+        A path (CSV, TSV, Parquet, Arrow), an object, a `Table`, a `Source` or `Cells`. Any number of rows, also none; one column is
+        enough.
     schema
         Public and with a declared domain for every column; None for that of a `Table`.
     person, rows_per_person
@@ -122,7 +123,7 @@ def open_cells(
 ) -> Cells:
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
     cells = source if isinstance(source, Cells) else _cells(source, encoding, delimiter)
-    _same_columns(cells, schema)
+    check_columns(cells.name, list(cells.columns), schema)
     if person is None or isinstance(source, Cells):
         return cells
     schema[person]
@@ -147,15 +148,20 @@ def _cells(source: Any, encoding: str, delimiter: str | None) -> Cells:
             source.origin,
             source if source.schema.sealed else None,
         )
+    opened = source if isinstance(source, Source) else open_header(source, encoding=encoding, delimiter=delimiter)
+    whole = opened.table()
+    columns = {name: _plain(whole.column(name)) for name in whole.column_names}
+    return Cells(opened.name, columns, {}, opened.text, Origin(opened.native, opened.dtypes, opened.delimiter))
+
+
+def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
+    """Return a source that no record can stop; of a file only the header has been read, with the names of its columns."""
     if isinstance(source, str | os.PathLike) and recognise(Path(source)) in ("sav", "dta"):
         raise FileError(
             f"A private fit does not read '{source}': the reader of SPSS and Stata files may stop at a value. Save it as "
             "Parquet or CSV."
         )
-    opened = open_source(source, encoding=encoding, delimiter=delimiter, tolerant=True)
-    whole = opened.table()
-    columns = {name: _plain(whole.column(name)) for name in whole.column_names}
-    return Cells(opened.name, columns, {}, opened.text, Origin(opened.native, opened.dtypes, opened.delimiter))
+    return open_source(source, encoding=encoding, delimiter=delimiter, tolerant=True)
 
 
 def _shown(source: Any) -> str:
@@ -182,14 +188,15 @@ def with_person(schema: Schema, person: str | None) -> Schema:
     return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
 
 
-def _same_columns(cells: Cells, schema: Schema) -> None:
+def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
+    """Raise unless the columns of a source, called `name`, are those that the schema declares."""
     declared = [column.name for column in schema]
-    for name in declared:
-        if name not in cells.columns:
-            raise unknown_name("column", name, cells.columns)
-    if extra := [name for name in cells.columns if name not in declared]:
+    for column in declared:
+        if column not in columns:
+            raise unknown_name("column", column, columns)
+    if extra := [column for column in columns if column not in declared]:
         raise SchemaError(
-            f"The schema lacks columns of '{cells.name}': {listed(extra)}. Add them, or drop them from the data."
+            f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
         )
 
 

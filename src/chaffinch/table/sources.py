@@ -12,6 +12,7 @@ import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,6 +27,8 @@ __all__ = ["Labels", "Source", "Tagged", "open_source", "recognise"]
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
 MOST_BLOCK = (1 << 31) - 1
+MOST_HEADER = 1 << 20
+"""Characters that the header of a text file may have."""
 Native = Literal["pandas", "polars", "arrow"]
 
 
@@ -180,7 +183,7 @@ def _readable(name: str) -> Iterator[None]:
         yield
     except (FileError, InputError):
         raise
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib.error) as error:
+    except (pa.ArrowException, csv.Error, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
         raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None
@@ -230,11 +233,7 @@ def _words_as_bytes(schema: pa.Schema) -> pa.Schema:
 def _text(path: Path, encoding: str, delimiter: str | None, tolerant: bool) -> Source:
     import pyarrow.csv as pv
 
-    head = _head(path, encoding)
-    delimiter = delimiter or _sniff(head)
-    if len(delimiter) != 1:
-        raise InputError(f"delimiter must be one character. Got {delimiter!r}.")
-    names = next(csv.reader(io.StringIO(head), delimiter=delimiter), [])
+    delimiter, names = _header(path, encoding, delimiter)
     if len(names) < 2 and not tolerant:
         raise InputError(
             f"'{path}' has one column when read with the delimiter {delimiter!r}. A table needs two or more; if another "
@@ -355,16 +354,33 @@ def _is_gzip(path: Path) -> bool:
         return handle.read(2) == b"\x1f\x8b"
 
 
-def _head(path: Path, encoding: str, size: int = 1 << 20) -> str:
-    """Return the first megabyte of a text file, decoded."""
+def _header(path: Path, encoding: str, delimiter: str | None) -> tuple[str, list[str]]:
+    """Return the delimiter of a text file, found from its first line unless given, and the names in its header.
+
+    No record is read beyond what a buffer holds: a file that is damaged after its header has one all the same.
+    """
     with _opened(path) as handle:
-        raw = handle.read(size)
-    if raw[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
-        raise _not_utf8(path, encoding)
-    try:
-        return io.TextIOWrapper(io.BytesIO(raw), encoding=encoding, errors="replace").read().removeprefix("\ufeff")
-    except LookupError:
-        raise InputError(f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16.") from None
+        if handle.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding.lower().replace("-", "") == "utf8":
+            raise _not_utf8(path, encoding)
+        try:
+            text = io.TextIOWrapper(handle, encoding=encoding, errors="replace")
+        except LookupError:
+            raise InputError(f"Unknown encoding '{encoding}'. Examples: utf-8, cp1252, latin-1, utf-16.") from None
+        with text:
+            lines = _lines(text)
+            first = next(lines, "").removeprefix("\ufeff")
+            delimiter = delimiter or _sniff(first)
+            if len(delimiter) != 1:
+                raise InputError(f"delimiter must be one character. Got {delimiter!r}.")
+            return delimiter, next(csv.reader(chain([first], lines), delimiter=delimiter), [])
+
+
+def _lines(text: io.TextIOWrapper) -> Iterator[str]:
+    """Yield lines, of at most a megabyte in all: a header that is longer is none."""
+    left = MOST_HEADER
+    while left > 0 and (line := text.readline(left)):
+        left -= len(line)
+        yield line
 
 
 def _not_utf8(path: Path, encoding: str) -> FileError:
@@ -376,9 +392,9 @@ def _not_utf8(path: Path, encoding: str) -> FileError:
     )
 
 
-def _sniff(head: str) -> str:
-    """Return the delimiter that divides the header into the most cells; a comma if none does."""
-    line = head.splitlines()[0] if head else ""
+def _sniff(first: str) -> str:
+    """Return the delimiter that divides the first line into the most cells; a comma if none does."""
+    line = first.splitlines()[0] if first else ""
     return max((",", ";", "\t", "|"), key=lambda d: (len(next(csv.reader([line], delimiter=d), [])), d == ","))
 
 
