@@ -283,6 +283,41 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
     assert "--replace-readable needs --recipes" in done.err
 
 
+def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp_path, monkeypatch):
+    """The second table is made of unions of cells of the first, which are not looked at here."""
+    from chaffinch.outputs.acro.read import read_acro
+    from chaffinch.outputs.rules import differencing, kernels
+
+    monkeypatch.setattr(kernels, "MOST_UNITED", 1)
+    monkeypatch.setattr(differencing, "MOST_STEPS", -1)
+    policy = tmp_path / "policy.toml"
+    policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 2\nzeros_are_disclosive = false\n')
+    folder, back, told, page, known = acro_of(tmp_path / "acro", "counts", "output_33"), *(tmp_path / name for name in ("back", "c.json", "c.html", "r.json"))  # fmt: skip
+    first, second = read_acro(folder)["counts"].independent[:2]
+    recipes = spec(HEAD, f'[[outputs]]\nname = "output_33"\nkind = "table"\nby = ["{second}"]\n')
+    ask = (folder, "--data", CMC, "--keys", first, "--sensitive", second, *QUICK, "--recipes", recipes, "--policy", policy)
+    done = run(*ask, "--acro-write-back", back, "--json", told, "--html", page, "--released", known, "--record")
+    left = json.loads(told.read_text())
+    statuses = {one["status"] for one in left["rules"]["findings"]}
+    assert "not assessed" in statuses
+    assert "fail" not in statuses
+    assert (done.code, left["passed"], left["rules"]["worst"]) == (1, False, "not assessed"), done.out + done.err
+    assert left["verdict"]["not_assessed"] == [{"rule": "differencing", "output": "counts"}]
+    assert left["verdict"]["text"].endswith("; not all rules assessed")
+    assert done.out.splitlines()[0] == left["verdict"]["text"]
+    assert "- not assessed: differencing, 'counts' and 'output_33'" in done.out
+    assert "1 was not assessed to the end: that is no pass" in done.out
+    assert "Not everything was looked at" in page.read_text()
+    assert not known.exists()
+    made = read_acro(back)
+    assert made["chaffinch_check"].status == ("review" if left["verdict"]["word"] == "no excess found" else "fail")
+    assert "not assessed" in made["chaffinch_check"].summary
+    for uid in ("counts", "output_33"):
+        assert "not assessed (differencing" in made[uid].comments[-1]
+        assert "No rule failed" not in made[uid].comments[-1]
+        assert "breaks no rule" not in made[uid].comments[-1]
+
+
 def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path):
     folder = tmp_path / "acro"
     shutil.copytree(ACRO, folder)

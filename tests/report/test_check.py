@@ -96,6 +96,18 @@ def told(**changed):
     return {**base, **changed}
 
 
+def test_a_rule_that_was_not_assessed_is_no_pass():
+    base = told()
+    finding_of = finding("home by sex", "suppression undone", "not assessed", "Looked at for 4,000 of 4,909 such cells.")
+    rules = {**base["rules"], "worst": "not assessed", "findings": [*base["rules"]["findings"], finding_of]}
+    page = check_page(told(rules=rules, passed=False))
+    assert "Not everything was looked at: a rule is not assessed to the end." in page
+    assert "1 was not assessed to the end: that is no pass" in page
+    assert "Rules that were not assessed to the end" in page
+    assert 'class="word word-not-assessed"' in page
+    assert "not assessed" not in check_page(base)
+
+
 def found():
     """An excess, a failed rule, and everything that can be asked for."""
     names = ["who <owns>", "home by sex"]

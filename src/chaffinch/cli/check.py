@@ -90,7 +90,8 @@ def check(
 ) -> None:  # fmt: skip
     """Check outputs before they leave: do datasets evolved from them tell more about people in the data than about others?
 
-    Exit code 1 if they do, if a rule fails, if published numbers are not those of the data, or if the outputs were not reached.
+    Exit code 1 if they do, if a rule fails or is not assessed to the end, if published numbers are not those of the data, or if the
+    outputs were not reached.
     """
     from .._base.errors import InputError, listed, unknown_name
     from .._base.html import write_page
@@ -215,10 +216,10 @@ def _show(told: dict[str, Any]) -> None:
 
 
 def _bad(findings: Sequence[dict[str, Any]]) -> list[str]:
-    """A line for each rule that failed or wants a look, failed ones first."""
+    """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first."""
     return [
         f"- {status}: {one['rule']}, {' and '.join(repr(name) for name in (one['output'], one['other']) if name)}: {one['words']}"
-        for status in ("fail", "review")
+        for status in ("fail", "not assessed", "review")
         for one in findings
         if one["status"] == status
     ]

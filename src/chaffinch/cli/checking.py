@@ -238,7 +238,7 @@ def write_back(folder: Path, asked: Asked, checked: Checked, told: Mapping[str, 
         data.write_text(json.dumps(told, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
         write(
             asked.source, None if same else folder, report=[page, data], assessed=_comments(asked, checked), summary=summary,
-            failed=not checked.passed, in_place=same,
+            failed=checked.failed, in_place=same,
         )  # fmt: skip
 
 

@@ -233,7 +233,12 @@ def check(
         sizes,
         lines,
         rules,
-        verdict_of(whole.measures, reached=whole.reached, inconsistent=inconsistent),
+        verdict_of(
+            whole.measures,
+            reached=whole.reached,
+            inconsistent=inconsistent,
+            not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+        ),
         time.perf_counter() - began,
         exposed,
         together,

@@ -13,7 +13,7 @@ from .words import NONE, fixed, is_number, number, percent, shown
 __all__ = ["check_page", "rules_sentence"]
 
 Data = Mapping[str, Any]
-ORDER = ("fail", "review", "pass")
+ORDER = ("fail", "not assessed", "review", "pass")
 MOST_KEYS = 60
 GLOSSARY = (
     "TCAP (targeted correct attribution probability): an attacker looks up what they know of a person (a set of keys) in a synthetic dataset. Where all rows "
@@ -38,14 +38,21 @@ def rules_sentence(rules: Data) -> str:
     --------
     >>> rules_sentence({"findings": [{"status": "fail"}, {"status": "pass"}], "policy": "default"})
     "Of 2 checks by the rules of policy 'default', 1 failed and none is for review."
+    >>> rules_sentence({"findings": [{"status": "not assessed"}, {"status": "pass"}], "policy": "default"})
+    "Of 2 checks by the rules of policy 'default', none failed and none is for review; 1 was not assessed to the end: that is no pass."
     """
     found = [one["status"] for one in rules["findings"]]
     failed, review = (found.count(status) or "none" for status in ("fail", "review"))
     checks = "1 check" if len(found) == 1 else f"{len(found)} checks"
     are = "is" if review in (1, "none") else "are"
-    return (
-        f"Of {checks} by the rules of policy '{shown(rules['policy'])}', {failed} failed and {review} {are} for review."
+    unfinished = found.count("not assessed")
+    rest = (
+        f"; {unfinished} {'was' if unfinished == 1 else 'were'} not assessed to the end: that is no pass"
+        if unfinished
+        else ""
     )
+    policy = shown(rules["policy"])
+    return f"Of {checks} by the rules of policy '{policy}', {failed} failed and {review} {are} for review{rest}."
 
 
 def check_page(told: Data, title: str = "May these outputs leave?") -> str:
@@ -105,6 +112,8 @@ def _alarm(told: Data) -> str:
     word, worst = told["verdict"]["word"], told["rules"]["worst"]
     said = [] if word == "no excess found" else [f"{word[:1].upper()}{word[1:]}."]
     said += ["A rule failed."] if worst == "fail" else []
+    unfinished = any(one["status"] == "not assessed" for one in told["rules"]["findings"])
+    said += ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
     return " ".join(said)
 
 
@@ -122,12 +131,13 @@ def _verdict(told: Data) -> tuple[Block, ...]:
     if replaced := told["about"].get("by_recipe"):
         count = "1 result was" if len(replaced) == 1 else f"{len(replaced)} results were"
         blocks.append(Paragraph(f"{count} judged by a recipe, not by the files: see the outputs.", "strong"))
-    failed = [one for one in told["rules"]["findings"] if one["status"] == "fail"]
-    if failed:
-        blocks.append(Paragraph("Rules that failed", "strong"))
-        blocks.append(Listing(tuple(f"{_names(one)}: {one['words']}" for one in failed[:10])))
-        if len(failed) > 10:
-            blocks.append(Paragraph(f"{len(failed) - 10} more are below.", "note"))
+    for status, title in (("fail", "Rules that failed"), ("not assessed", "Rules that were not assessed to the end")):
+        bad = [one for one in told["rules"]["findings"] if one["status"] == status]
+        if bad:
+            blocks.append(Paragraph(title, "strong"))
+            blocks.append(Listing(tuple(f"{_names(one)}: {one['words']}" for one in bad[:10])))
+            if len(bad) > 10:
+                blocks.append(Paragraph(f"{len(bad) - 10} more are below.", "note"))
     how = (
         f"How it was measured: the people were divided at random into two folds{' ' + str(settings['repeat_splits']) + ' times' if settings['repeat_splits'] > 1 else ''}. "
         f"For each fold the outputs were computed from its people alone, and {settings['syntheses']} datasets were evolved from these numbers, without a look at any record. "
@@ -157,7 +167,7 @@ def _outputs(told: Data) -> tuple[Block, ...]:
         "Published numbers",
         "Rules",
     )
-    worst = {name: min((ORDER.index(one["status"]) for one in told["rules"]["findings"] if name in (one["output"], one.get("other"))), default=2) for name in (out["name"] for out in told["outputs"])}  # fmt: skip
+    worst = {name: min((ORDER.index(one["status"]) for one in told["rules"]["findings"] if name in (one["output"], one.get("other"))), default=len(ORDER) - 1) for name in (out["name"] for out in told["outputs"])}  # fmt: skip
     rows: list[Row] = []
     for one in told["outputs"]:
         fit = one["fit"] or {}
@@ -170,7 +180,7 @@ def _outputs(told: Data) -> tuple[Block, ...]:
             (
                 Cell(shown(one["name"]), "released already" if one["released"] else ""), shown(one["kind"]), shown(one["statbarn"]),
                 f"{fit['numbers']:,}" if fit else NONE, percent(fit.get("reached")), number(fit.get("mean")), number(fit.get("worst")), same,
-                NONE if one["released"] and worst[one["name"]] == 2 else Cell("", word=ORDER[worst[one["name"]]]),
+                NONE if one["released"] and ORDER[worst[one["name"]]] == "pass" else Cell("", word=ORDER[worst[one["name"]]]),
             )
         )  # fmt: skip
     blocks: list[Block] = [

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import Policy
+from chaffinch.outputs.rules import Policy, check_entries, kernels
+from chaffinch.outputs.rules import differencing as rule
 from chaffinch.outputs.rules.behind import tallies_of
 from chaffinch.outputs.rules.differencing import differences
+from chaffinch.outputs.rules.tallies import margin
 
 BY_A = {"kind": "table", "by": ["A"]}
 
@@ -219,3 +221,106 @@ def test_unions_beyond_the_limit_of_one_search_are_not_lost_as_totals(check):
     ]
     report = check_entries(entries, fields, codes, Policy())
     assert found(report) == [("1", "2", "fail")]
+
+
+# --- limits ----------------------------------------------------------------------------------------------------------
+
+MANY = Fields((Field("Z", tuple(range(300))), Field("W", (0, 1)), Field("Y", (0, 1))))
+
+
+def many(few=5):
+    """Twelve people of each of 300 levels, a few of the first 200 levels with W = 1."""
+    codes = np.zeros((3600, 3), dtype=np.int32)
+    codes[:, 0] = np.repeat(np.arange(300), 12)
+    codes[np.arange(few) * 24, 1] = 1
+    codes[:, 2] = np.arange(3600) % 2
+    return codes
+
+
+FINE = {"name": "o1", "kind": "table", "by": ["Z"]}
+COARSE = {"name": "o2", "kind": "table", "by": ["Z"], "groups": {"Z": [[0, 199]]}, "where": "W == 0"}
+
+
+def of_many(codes, *entries):
+    return [one for one in check_entries(entries, MANY, codes, Policy()) if one.rule == "differencing"]
+
+
+def test_a_union_of_two_hundred_cells_is_looked_at():
+    """The first 200 cells of one table are the one cell of the other and five people more."""
+    (found_one,) = of_many(many(), FINE, COARSE)
+    assert (found_one.status, found_one.other) == ("fail", "o2")
+    assert {one.status for one in of_many(many(0), FINE, COARSE)} == {"pass"}
+
+
+def test_unions_beyond_the_limit_of_work_are_not_assessed(monkeypatch):
+    monkeypatch.setattr(rule, "MOST_STEPS", 0)
+    (found_one,) = of_many(many(), FINE, COARSE)
+    assert (found_one.status, found_one.other) == ("not assessed", "o2")
+    assert "nothing is known" in found_one.words
+    assert not any(one.status == "pass" for one in of_many(many(0), FINE, COARSE))
+    # All pairs share one limit.
+    monkeypatch.undo()
+    monkeypatch.setattr(rule, "MOST_STEPS_OF_ALL", 0)
+    assert of_many(many(), FINE, COARSE)[0].status == "not assessed"
+
+
+def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
+    """W differs from Y by a few people in each of many places, never by definition."""
+    rng = np.random.default_rng(3)
+    codes = many(0)
+    codes[:, 1] = codes[:, 0] % 2
+    codes[rng.choice(3600, 200, replace=False), 1] ^= 1
+    finer = {"name": "o1", "kind": "table", "by": ["Z", "Y"]}
+    other = {"name": "o2", "kind": "table", "by": ["Z", "W"]}
+    assert {one.status for one in of_many(codes, finer, other)} <= {"review", "not assessed", "fail"}
+    monkeypatch.setattr(rule, "MOST_CHECKED", 1)
+    with_one = {one.status for one in of_many(codes, finer, other)}
+    monkeypatch.setattr(rule, "MOST_CHECKED", 10_000)
+    with_all = {one.status for one in of_many(codes, finer, other)}
+    assert with_all == {"review"}
+    assert with_one == {"not assessed"}
+
+
+@settings(max_examples=100, deadline=None)
+@given(ROWS, BY, WHERE, BY, WHERE, st.integers(2, 6), st.integers(1, 3))
+def test_the_second_search_finds_what_one_without_a_cap_does(rows, by, where, other_by, other_where, threshold, cap):
+    codes = np.array(rows, dtype=np.int32)
+    one, two = (
+        tallies_of({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
+        for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
+    )
+    whole = [(each.outer.output, each.cells, each.by_definition) for each in differences(one, two, threshold)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "MOST_UNITED", cap)
+        capped = [(each.outer.output, each.cells, each.by_definition) for each in differences(one, two, threshold)]
+        patch.setattr(rule, "MOST_STEPS", -1)
+        cut = rule._comparison(one, two, threshold, rule._Work(10))
+    assert capped == whole
+    # Without a second search every find is there, or something was not looked at.
+    assert cut.unseen or len(cut.differences) == len(whole)
+
+
+def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
+    names = "ABCDEF"
+    fields = Fields(tuple(Field(name, (0, 1, 2)) for name in names))
+    codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
+    entry = {"name": "t", "kind": "table", "by": list(names), "where": "A != 2", "groups": {"B": [[0, 1]]}}
+    table = tallies_of(entry, fields, codes)[0]
+    assert table.more_margins
+    for some in (("A", "C"), ("B", "C", "F"), ("D", "E")):
+        made = margin(table, {names.index(name) for name in some})
+        groups = {"B": [[0, 1]]} if "B" in some else {}
+        again = tallies_of({**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"}, fields, codes)[0]
+        assert made.counts.tolist() == again.counts.tolist()
+        assert made.labels.tolist() == again.labels.tolist()
+        assert made.possible.tolist() == again.possible.tolist()
+    # Beside a table by A and C it is the margin by A and C.
+    two = {"name": "u", "kind": "table", "by": ["A", "C"]}
+    beside = rule._margins_beside(tallies_of({**entry, "where": None, "groups": {}}, fields, codes), tallies_of(two, fields, codes))  # fmt: skip
+    assert [sorted(position for position, _ in one.steps) for one in beside] == [[0, 2]]
+
+
+def test_of_numbers_that_cannot_be_subtracted_nothing_is_said(check, people):
+    codes = people((60, {"A": "a1"}), (60, {"A": "a2", "AGE": 7}))
+    report = check(codes, {"kind": "median", "of": "AGE", "by": ["A"]}, {"kind": "table", "by": ["A"]})
+    assert [one.output for one in report if one.rule == "differencing"] == ["o2"]

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import Policy
+from chaffinch.outputs.rules import Policy, check_entries
+from chaffinch.outputs.rules import suppression as rule
 from chaffinch.outputs.rules.behind import tallies_of
 from chaffinch.outputs.rules.suppression import bounds
 
@@ -174,3 +175,101 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
     lo, hi = bounds(table, others)
     assert lo.tolist() == np.min(fitting, axis=0).tolist()
     assert hi.tolist() == np.max(fitting, axis=0).tolist()
+
+
+# --- a limit of work ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def programmes(monkeypatch):
+    """Allow so many linear programmes for a table."""
+
+    def allow(number):
+        monkeypatch.setattr(rule, "MOST_WORK", 0)
+        monkeypatch.setattr(rule, "FEWEST_PROGRAMMES", number)
+
+    return allow
+
+
+OPEN = [["?", "?", 23], ["?", "?", 27], [30, 10, 40], [65, 25, 90]]
+"""A rectangle of withheld cells, which only linear programmes can show to be safe."""
+
+
+def test_what_was_not_looked_at_is_not_assessed(check, one, codes, programmes):
+    programmes(0)
+    report = check(codes, {**TABLE, "margins": True, "counts": OPEN})
+    found = one(report, RULE)
+    assert (found.status, found.where) == ("not assessed", ("a1|b2",))
+    assert "looked at for none of fewer than 10 such cells" in found.words
+    assert (report.worst, report.status("o1")) == ("not assessed", "not assessed")
+    assert report.to_dict()["worst"] == "not assessed"
+    assert "a1|" not in str(report.to_dict())
+    programmes(1)
+    assert one(check(codes, {**TABLE, "margins": True, "counts": OPEN}), RULE).status == "pass"
+
+
+def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
+    """Two blocks in one table: of p a cell follows from its row, q and r are a rectangle that nobody looks at."""
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, [20, 15, 3, 4, 4, 20, 4, 4, 20], axis=0).astype(np.int32)
+    entry = {"name": "t", "kind": "table", "by": ["A", "B"], "margins": True, "counts": [[20, 15, "?", 38], ["?", "?", 20, 28], ["?", "?", 20, 28], [28, 23, 43, 94]]}  # fmt: skip
+    programmes(0)
+    report = check_entries([entry], FIELDS, codes, Policy())
+    statuses = {one.status: one for one in report if one.rule == RULE}
+    assert set(statuses) == {"fail", "not assessed"}
+    assert statuses["fail"].where == ("p|z",)
+    assert len(statuses["not assessed"].where) == 4
+    assert "some of those do" in statuses["not assessed"].words
+    assert report.worst == "fail"
+    programmes(50)
+    assert [one.status for one in check_entries([entry], FIELDS, codes, Policy()) if one.rule == RULE] == ["fail"]
+
+
+def test_a_large_table_says_how_many_were_looked_at(programmes):
+    rng = np.random.default_rng(5)
+    fields = Fields(tuple(Field(name, tuple(f"{name}{k}" for k in range(20))) for name in "AB"))
+    codes = rng.integers(0, 20, (2_000, 2)).astype(np.int32)
+    entry = {"name": "t", "kind": "table", "by": ["A", "B"], "margins": True, "threshold": 10}
+    programmes(1)
+    (found,) = (one for one in check_entries([entry], fields, codes, Policy()) if one.rule == RULE)
+    assert found.status == "not assessed"
+    assert 0 < found.cells < found.of
+    assert f"looked at for {found.of - found.cells:,} of {found.of:,} such cells" in found.words
+    programmes(400)
+    (found,) = (one for one in check_entries([entry], fields, codes, Policy()) if one.rule == RULE)
+    assert found.status == "pass"
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 5), min_size=9, max_size=9).filter(any),
+    st.sets(st.integers(0, 8), min_size=4, max_size=9),
+    st.integers(0, 6),
+    st.integers(1, 3),
+)
+def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes, protection):
+    """Against the whole work: cells that are said to be safe, or undone, are so."""
+    counts = np.array(cells).reshape(3, 3)
+    codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
+    shown = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
+    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
+    others = [tallies_of({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
+    policy, secret = Policy(protection=protection), table.withheld
+    whole, nothing = rule._undone(table, others, secret, policy)
+    assert not nothing.any()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rule, "MOST_WORK", 0)
+        patch.setattr(rule, "FEWEST_PROGRAMMES", programmes)
+        undone, unseen = rule._undone(table, others, secret, policy)
+    assert not (undone & ~whole).any()
+    assert not (whole & ~undone & ~unseen).any()
+
+
+def test_what_one_sum_gives_away_is_passed_on_to_the_last():
+    """Of 40 cells the last is known; each sum of two neighbours then gives away one more, from the last to the first."""
+    fields = Fields((Field("A", tuple(f"a{k:02}" for k in range(40))),))
+    codes = np.repeat(np.arange(40), 3)[:, None].astype(np.int32)
+    names = fields["A"].levels
+    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes)
+    pairs = [tallies_of({"name": f"p{k}", "kind": "table", "by": ["A"], "groups": {"A": [[names[k], names[k + 1]]]}}, fields, codes)[0] for k in range(39)]  # fmt: skip
+    lo, hi = bounds(table, pairs)
+    assert lo.tolist() == hi.tolist() == [3] * 40

@@ -105,11 +105,19 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Whether no excess was found, every output was reached and consistent, and no rule failed.
+        """Whether no excess was found, every output was reached and consistent, no rule failed and each was assessed to the end.
 
         Also where nothing could be attributed: outputs so coarse that no dataset is certain about anyone are not held back for that.
         """
-        return self.verdict.word == "no excess found" and self.rules.worst != "fail"
+        return not self.failed and self.rules.worst != "not assessed"
+
+    @property
+    def failed(self) -> bool:
+        """Whether something speaks against the outputs: an excess, numbers that are not the data's or were not reached, a failed rule.
+
+        Neither passed nor failed is what was not assessed to the end.
+        """
+        return self.verdict.word != "no excess found" or self.rules.worst == "fail"
 
     def __repr__(self) -> str:
         return f"Checked({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ..._base.errors import listed
 from .marginal import Measure
 
 __all__ = ["Verdict", "Word", "verdict_of"]
@@ -26,27 +27,41 @@ class Verdict:
         The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed.
     sentences
         What it means, in plain words.
+    not_assessed
+        Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear.
     """
 
     word: Word
     detectable: float
     sentences: tuple[str, ...] = ()
+    not_assessed: tuple[tuple[str, str], ...] = ()
 
     @property
     def text(self) -> str:
-        """The words as shown: "no excess found" never stands without what could have been detected."""
-        if self.word != "no excess found":
-            return self.word
+        """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
         shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
-        return f"no excess found (detectable: {shown})"
+        text = f"no excess found (detectable: {shown})" if self.word == "no excess found" else self.word
+        return f"{text}; not all rules assessed" if self.not_assessed else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
         detectable = self.detectable if math.isfinite(self.detectable) else None
-        return {"word": self.word, "text": self.text, "detectable": detectable, "sentences": list(self.sentences)}
+        return {
+            "word": self.word,
+            "text": self.text,
+            "detectable": detectable,
+            "sentences": list(self.sentences),
+            "not_assessed": [{"rule": rule, "output": output} for rule, output in self.not_assessed],
+        }
 
 
-def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Sequence[str] = ()) -> Verdict:
+def verdict_of(
+    measures: Sequence[Measure],
+    *,
+    reached: float,
+    inconsistent: Sequence[str] = (),
+    not_assessed: Sequence[tuple[str, str]] = (),
+) -> Verdict:
     """Return the verdict.
 
     Parameters
@@ -57,11 +72,15 @@ def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Seq
         The share of datasets that reproduce every output.
     inconsistent
         Outputs whose published numbers are not those of the data.
+    not_assessed
+        Rules that were not assessed to the end, each with its output.
 
     Examples
     --------
     >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text
     'outputs inconsistent'
+    >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
+    'no excess found (detectable: nothing was attributed); not all rules assessed'
     """
     every = [measure.detectable for measure in measures if math.isfinite(measure.detectable)]
     detectable = max(every, default=math.nan)
@@ -100,4 +119,7 @@ def verdict_of(measures: Sequence[Measure], *, reached: float, inconsistent: Seq
             f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
             "Give the search more seconds."
         )
-    return Verdict(word, detectable, tuple(sentences))
+    if not_assessed:
+        rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
+        sentences.append(f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}.")
+    return Verdict(word, detectable, tuple(sentences), tuple(not_assessed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import pairwise, product
 from typing import Any
 
@@ -25,7 +26,8 @@ Entry = Mapping[str, Any]
 """An output as the file has it; its numbers may be absent, or True where they are only said to be published."""
 
 MOST_MARGINS = 16
-"""The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are looked at."""
+"""The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
+where another output has the same columns."""
 
 
 def says(entry: Entry, key: str) -> bool:
@@ -173,6 +175,8 @@ def _table(b: _Behind) -> list[Tally]:
             not made[0].withheld.any() and b.rounded["base"] == 1 and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1)
         ):
             made.append(b.tally(what, _summed(cells, out), quantities=[COUNT], implied=True))
+    if not margins and not made[0].withheld.any() and b.rounded["base"] == 1 and 2 ** len(cells.steps) > MOST_MARGINS:
+        made[0] = replace(made[0], more_margins=True)
     return [*made, *b.total()]
 
 

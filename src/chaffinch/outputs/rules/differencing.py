@@ -1,7 +1,8 @@
 """Differencing between outputs: two that are safe on their own, whose cells differ by a few people.
 
 Each output is a label for each record. For two labellings the people they share make a bipartite graph of cells; `kernels.nested` searches
-it for a union of cells of one that lies inside a union of cells of the other with 1 to threshold - 1 people between them.
+it for a union of cells of one that lies inside a union of cells of the other with 1 to threshold - 1 people between them. Unions of very many
+cells are searched up to a limit of work; what is not looked at by then is not assessed, and that is said.
 """
 
 from __future__ import annotations
@@ -14,14 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .findings import Finding, Status, finding
+from .findings import ORDER, Finding, Status, cells_in_words, finding
 from .policy import Policy
-from .tallies import COUNT, Ints, Tally, defined_within
+from .tallies import COUNT, Ints, Tally, defined_within, margin
 
 __all__ = ["Difference", "differences", "differencing"]
 
-MOST_CHECKED = 50
-"""Of one pair of tallies, how many finds are looked at for whether they hold by definition."""
+MOST_CHECKED = 2_000
+"""Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
+others are not assessed."""
+MOST_STEPS = 200_000_000
+"""Steps that the search for unions of more than 128 cells may take in one pair of tallies, about a second,"""
+MOST_STEPS_OF_ALL = 2_000_000_000
+"""and in all pairs together."""
 DENSE = 4_000_000
 
 
@@ -30,12 +36,34 @@ class Difference:
     """A union of cells of `outer` that exceeds a union of cells of `inner` by a few people.
 
     `by_definition`: one lies in the other by the levels that define them; otherwise only for these records, which a reader need not know.
+    `complete`: whether every such union was looked at for that.
     """
 
     outer: Tally
     inner: Tally
     cells: tuple[int, ...]
     by_definition: bool
+    complete: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What two tallies have between them: differences, the names of cells whose unions were not looked at, and of how many cells."""
+
+    differences: tuple[Difference, ...] = ()
+    unseen: tuple[str, ...] = ()
+    starts: int = 0
+
+
+class _Work:
+    """The steps that are left of a limit."""
+
+    def __init__(self, steps: int) -> None:
+        self.left = steps
+
+    def of_pair(self) -> int:
+        """The steps that one pair may take."""
+        return max(min(self.left, MOST_STEPS), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +101,29 @@ def _shared(one: Tally, other: Tally) -> _Shared:
     return _Shared(sides[0], sides[1])
 
 
-def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, only: int = -1) -> NDArray[Any]:
-    from .kernels import nested
+def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, work: _Work) -> NDArray[Any]:
+    """For each seed the people of its union beyond the one inside; 0 where they are none or many, -1 where it was not looked at."""
+    from .kernels import MOST_UNITED, nested, union_sizes
 
-    return np.asarray(nested(*outer, *inner, threshold, only))
+    n_a, n_b = len(outer[3]), len(inner[3])
+    every = np.ones(n_a + n_b, dtype=np.bool_)
+    found = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
+    if (larger := found < 0).any():
+        steps = work.of_pair()
+        again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
+        work.left -= int(again[-1])
+        found[larger] = again[:-1][larger]
+    return found
+
+
+def _marked(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seed: int) -> NDArray[Any]:
+    """Which cells make up the two unions of a seed."""
+    from .kernels import united
+
+    return np.asarray(united(*outer[:3], *inner[:2], inner[4], threshold, seed))
+
+
+_NO_LIMIT = 2**62
 
 
 def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
@@ -84,21 +131,30 @@ def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
 
     At most one is returned for each direction: one that holds by definition, if there is any.
     """
-    shared, made = _shared(one, other), list[Difference]()
+    return list(_comparison(one, other, threshold, _Work(MOST_STEPS_OF_ALL)).differences)
+
+
+def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> Comparison:
+    shared, made, unseen = _shared(one, other), list[Difference](), list[str]()
     for outer, inner, a, b in ((one, other, shared.a, shared.b), (other, one, shared.b, shared.a)):
-        seeds = np.flatnonzero(_searched(a, b, threshold))
+        found = _searched(a, b, threshold, work)
+        for start, part in ((0, outer), (outer.size, inner)):
+            open_cells = np.flatnonzero(found[start : start + part.size] < 0)
+            unseen += [f"{part.part}: {name}" for name in part.called(open_cells)]
+        seeds = np.flatnonzero(found > 0)
         cells, defined = set[int](), False
         for seed in seeds[:MOST_CHECKED]:
-            marks = _searched(a, b, threshold, int(seed)) > 0
+            marks = _marked(a, b, threshold, int(seed))
             union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
-            found = defined_within(inner, inside, outer, union)
-            if found and not defined:
+            sure = defined_within(inner, inside, outer, union)
+            if sure and not defined:
                 cells, defined = set(), True
-            if found == defined:
+            if sure == defined:
                 cells.update(int(cell) for cell in np.flatnonzero(union))
         if cells:
-            made.append(Difference(outer, inner, tuple(sorted(cells)), defined))
-    return made
+            complete = defined or len(seeds) <= MOST_CHECKED
+            made.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
+    return Comparison(tuple(made), tuple(unseen), 2 * (one.size + other.size))
 
 
 def differencing(
@@ -115,36 +171,69 @@ def differencing(
     policy
         The policy. Exact counts (or sums of the same column) that differ by definition fail. For a person to look at are: counts whose
         rounding or decimals leave less open than the threshold; cells that lie in each other only for these records; and the same
-        regression on two populations.
+        regression on two populations. Not assessed is what takes more work than the limit allows. Of outputs without a number that could be
+        subtracted nothing is said.
     """
     if not policy.differencing:
         return []
-    made, cache = list[Finding](), _Cache()
+    made, known = list[Finding](), _Known({}, _Work(MOST_STEPS_OF_ALL))
     for mine in tallies.values():
-        if found := _compared(mine, mine, policy, cache):
-            made.append(_told(mine[0], None, found, policy))
+        made += _told(mine[0], None, _compared(mine, mine, policy, known), policy)
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     for a, b, theirs in pairs:
-        if found := _compared(tallies[a], theirs, policy, cache):
-            made.append(_told(tallies[a][0], b, found, policy))
+        made += _told(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
     noted = {one.output for one in made} | {one.other for one in made}
     for name, mine in tallies.items():
-        if name not in noted:
+        if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."
             made.append(finding(name, mine[0].kind, "differencing", [], of=mine[0].size, good=good, bad=""))
     return made
 
 
-_Cache = dict[tuple[bytes, bytes, int], list[Difference]]
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What was compared already, since outputs share margins and totals, and the work that is left."""
+
+    comparisons: dict[tuple[bytes, bytes, int], Comparison]
+    work: _Work
+
+    def of(self, one: Tally, other: Tally, threshold: int) -> Comparison:
+        """Return the comparison of two tallies."""
+        key = (one.key, other.key, threshold)
+        if key not in self.comparisons:
+            made = _comparison(one, other, threshold, self.work)
+            self.comparisons[key] = self.comparisons[other.key, one.key, threshold] = made
+        return self.comparisons[key]
 
 
-def _compared(
-    mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, cache: _Cache
-) -> list[tuple[Difference, Status]]:
+@dataclass(frozen=True, eq=False)
+class _Compared:
+    """What was found between two outputs, the cells whose unions were not looked at, and of how many."""
+
+    found: tuple[tuple[Difference, Status], ...]
+    unseen: tuple[str, ...]
+    starts: int
+
+
+def _margins_beside(mine: Sequence[Tally], theirs: Sequence[Tally]) -> list[Tally]:
+    """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
+    made: dict[frozenset[int], Tally] = {}
+    for table in mine:
+        own = {position for (position, _), names in zip(table.steps, table.names, strict=True) if len(names) > 1}
+        for other in theirs if table.more_margins else ():
+            common = frozenset(own & {position for position, _ in other.steps})
+            if 1 < len(common) < len(own) and common not in made:
+                made[common] = margin(table, common)
+    return list(made.values())
+
+
+def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, known: _Known) -> _Compared:
     found: list[tuple[Difference, Status]] = []
+    unseen, starts = list[str](), 0
     printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
-    pairs = combinations(printed, 2) if mine is theirs else ((a, b) for a in mine for b in theirs)
+    ours, others = [*mine, *_margins_beside(mine, theirs)], [*theirs, *_margins_beside(theirs, mine)]
+    pairs = combinations(printed, 2) if mine is theirs else ((a, b) for a in ours for b in others)
     for one, other in pairs:
         if one.key == other.key:
             continue
@@ -154,35 +243,61 @@ def _compared(
         if not common or open_to >= least:
             continue
         plain = any(what == COUNT or what.startswith("sum:") for what in common)
-        key = (one.key, other.key, least)  # outputs share margins and totals
-        if key not in cache:
-            cache[key] = cache[other.key, one.key, least] = differences(one, other, least)
-        for difference in cache[key]:
-            sure = plain and open_to == 0 and difference.by_definition
-            found.append((difference, "fail" if sure else "review"))
-    return found
+        comparison = known.of(one, other, least)
+        unseen += comparison.unseen
+        starts += comparison.starts
+        for difference in comparison.differences:
+            exact = plain and open_to == 0
+            status: Status = "review" if difference.complete or not exact else "not assessed"
+            found.append((difference, "fail" if exact and difference.by_definition else status))
+    return _Compared(tuple(found), tuple(dict.fromkeys(unseen)), starts)
 
 
-def _told(cells: Tally, other: str | None, found: list[tuple[Difference, Status]], policy: Policy) -> Finding:
-    status: Status = "fail" if any(verdict == "fail" for _, verdict in found) else "review"
+def _told(cells: Tally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
+    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
+    statuses: list[Status] = [status for _, status in compared.found]
+    statuses += ["not assessed"] if compared.unseen else []
+    if not statuses:
+        return []
+    status = max(statuses, key=ORDER.index)
     where = [
         f"{difference.outer.part}: {name}"
-        for difference, verdict in found
+        for difference, verdict in compared.found
         if verdict == status
         for name in difference.outer.called(difference.cells)
     ]
-    where = list(dict.fromkeys(where))
+    where = list(dict.fromkeys([*where, *(compared.unseen if status == "not assessed" else ())]))
     least = policy.of(cells.kind).threshold
     beside = "Its own totals and cells" if other is None else "Cells or populations of the two outputs"
-    why = "" if status == "fail" else " Only for these records, or only nearly: a person should look."
-    return finding(
-        cells.output,
-        cells.kind,
-        "differencing",
-        where,
-        of=max(cells.size, len(where)),
-        good="",
-        bad=f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows.{why}",
-        status=status,
-        other=other,
+    few = f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
+    words = {"fail": few, "review": f"{few} Only for these records, or only nearly: a person should look."}.get(
+        status, ""
     )
+    if status == "not assessed":
+        parts = []
+        if any(not difference.complete for difference, _ in compared.found):
+            parts.append(
+                f"{beside} differ by fewer than {least} people in more places than were looked at for whether that is so by definition."
+            )
+        elif compared.found:
+            parts.append(f"{few} Only for these records, or only nearly, where it was looked at.")
+        if compared.unseen:
+            looked = cells_in_words(max(compared.starts - len(compared.unseen), 0))
+            parts.append(
+                f"Unions that start from a cell were looked at for {looked} of {cells_in_words(compared.starts)} cells of the tables and "
+                "margins, up to the limit of work; of the rest nothing is known."
+            )
+        words = " ".join(parts)
+    return [
+        finding(
+            cells.output,
+            cells.kind,
+            "differencing",
+            where,
+            of=max(cells.size, len(where)),
+            good="",
+            bad=words,
+            status=status,
+            other=other,
+        )
+    ]

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["STATBARNS", "Finding", "RuleReport", "Status", "finding", "some", "statbarn_of"]
+from ..._base.masking import SHOWN_FROM
 
-Status = Literal["pass", "review", "fail"]
-ORDER: tuple[Status, ...] = ("pass", "review", "fail")
-"""From good to bad."""
+__all__ = ["ORDER", "STATBARNS", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
+
+Status = Literal["pass", "review", "not assessed", "fail"]
+ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
+"""From good to bad: what was not looked at may be worse than what a person should look at."""
 
 STATBARNS = {
     "table": "Frequencies",
@@ -52,7 +54,8 @@ class Finding:
     rule
         The rule.
     status
-        `pass`, `review` (a person should look) or `fail`.
+        `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was looked
+        at did not fail) or `fail`.
     statbarn
         The class that ACRO files such outputs under.
     cells, of
@@ -162,6 +165,19 @@ def finding(
     return Finding(
         output, other, rule, verdict, statbarn_of(kind), len(where), of, tuple(where), bad if where else good
     )
+
+
+def cells_in_words(count: int) -> str:
+    """Return a number of cells for a sentence; small ones are not told.
+
+    Examples
+    --------
+    >>> cells_in_words(4909), cells_in_words(0), cells_in_words(3)
+    ('4,909', 'none', 'fewer than 10')
+    """
+    if count == 0:
+        return "none"
+    return f"{count:,}" if count >= SHOWN_FROM else f"fewer than {SHOWN_FROM}"
 
 
 def some(count: int, of: int, noun: str = "cell") -> str:

@@ -5,27 +5,31 @@ of the table's cells by definition, in the same output or in another, is an equa
 that adds up to one of the table's. What is left to an unknown is its interval: by propagation, which is exact for an equation with one
 unknown, and by linear programming for the rest (the audit of sdcTable and tau-Argus).
 Bounds are those of real numbers, rounded inwards: for tables of three and more columns a sharper attacker may know more.
+Linear programmes are run up to a limit of work; cells whose bounds are not worked out by then are not assessed, and that is said.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .findings import Finding, finding, some
+from .findings import Finding, cells_in_words, finding, some
 from .policy import Policy
 from .tallies import COUNT, Ints, Mask, Tally, aligned
 
 __all__ = ["bounds", "suppression"]
 
-MOST_WORK = 40_000
-"""Linear programmes times their unknowns that one table may cost; cells that are open after that are bounded by propagation alone."""
-FIRST = 6
-"""Linear programmes in random directions that are run first: most cells are seen to be safe by them."""
+MOST_WORK = 200_000
+"""Linear programmes times their unknowns that one table may cost; cells that are open after that are not assessed."""
+FEWEST_PROGRAMMES = 12
+"""Linear programmes that are run whatever they cost."""
+IN_VAIN = 2
+"""Linear programmes in random directions that show no further cell to be safe before each cell is looked at by itself."""
+MOST_ROUNDS = 1_000
+"""Rounds of propagation; one is enough but where one sum gives away what the next one needs."""
 _SLACK = 1e-6
 
 
@@ -36,6 +40,15 @@ class _Sums:
     of: list[Ints]
     lo: list[float]
     hi: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """The least and the largest count of each cell; `assessed`: these are its bounds, or far enough apart, and not only what was reached."""
+
+    lo: Ints
+    hi: Ints
+    assessed: Mask
 
 
 def bounds(
@@ -67,13 +80,18 @@ def bounds(
     >>> [end.tolist() for end in bounds(cells, [])], [end.tolist() for end in bounds(cells, totals)]
     ([[12, 1], [12, 9]], [[12, 3], [12, 3]])
     """
+    found = _bounds(table, others, table.withheld if of is None else of, enough)
+    return found.lo, found.hi
+
+
+def _bounds(table: Tally, others: Iterable[Tally], of: Mask, enough: float) -> Bounds:
     lo, hi = table.lo.astype(float), table.hi.astype(float)
     sums = _Sums([], [], [])
     for other in others:
         _add(table, other, lo, hi, sums)
-    lo, hi = _propagated(lo, hi, sums)
-    lo, hi = _programmed(table, lo, hi, sums, table.withheld if of is None else of, enough)
-    return np.ceil(lo - _SLACK).astype(np.int64), np.floor(hi + _SLACK).astype(np.int64)
+    settled = _propagated(lo, hi, sums)
+    assessed = _programmed(table, lo, hi, sums, of, enough, settled)
+    return Bounds(np.ceil(lo - _SLACK).astype(np.int64), np.floor(hi + _SLACK).astype(np.int64), assessed)
 
 
 def _add(table: Tally, other: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -> None:
@@ -95,11 +113,10 @@ def _add(table: Tally, other: Tally, lo: NDArray[np.float64], hi: NDArray[np.flo
         lo[whole], hi[whole] = np.maximum(lo, least)[whole], np.minimum(hi, most)[whole]
 
 
-def _propagated(
-    lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _propagated(lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -> bool:
+    """Narrow bounds by each sum in turn; return whether nothing more is to be had so."""
     open_rows = [row for row, of in enumerate(sums.of) if (hi[of] > lo[of]).any()]
-    for _ in range(20):
+    for _ in range(MOST_ROUNDS):
         before = (hi - lo).sum()
         for row in open_rows:
             of = sums.of[row]
@@ -107,14 +124,33 @@ def _propagated(
             lo[of] = np.maximum(lo[of], sums.lo[row] - (most - hi[of]))
             hi[of] = np.minimum(hi[of], sums.hi[row] - (least - lo[of]))
         if (hi - lo).sum() >= before - _SLACK:
-            break
-    return lo, hi
+            return True
+    return False
 
 
 def _programmed(
-    table: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums, of_cells: Mask, enough: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bounds by linear programming, for withheld cells that propagation leaves open."""
+    table: Tally,
+    lo: NDArray[np.float64],
+    hi: NDArray[np.float64],
+    sums: _Sums,
+    of_cells: Mask,
+    enough: float,
+    settled: bool,
+) -> Mask:
+    """Narrow bounds by linear programming, for withheld cells that propagation leaves open; return which cells are assessed.
+
+    Parameters
+    ----------
+    table, of_cells, enough
+        As in `bounds`.
+    lo, hi
+        The bounds, which are narrowed in place.
+    sums
+        The equations.
+    settled
+        Whether propagation came to its end.
+    """
+    assessed = np.ones(len(lo), dtype=bool)
     unknown = np.flatnonzero(hi - lo > 0.5)
     asked = [int(cell) for cell in unknown if of_cells[cell]]
     number = np.full(len(lo), -1)
@@ -122,12 +158,12 @@ def _programmed(
     rows, ends = [], []
     for of, least, most in zip(sums.of, sums.lo, sums.hi, strict=True):
         free = number[of][number[of] >= 0]
-        if len(free) > 1:
+        if len(free):
             fixed = lo[of][number[of] < 0].sum()
             rows.append(free)
             ends.append((least - fixed, most - fixed))
-    if len(rows) < 2 or not asked:  # one equation alone leaves what propagation left
-        return lo, hi
+    if not asked or not rows or (settled and sum(len(free) > 1 for free in rows) < 2):
+        return assessed  # one equation alone leaves what propagation left
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
 
@@ -148,28 +184,34 @@ def _programmed(
             "b_ub": np.concatenate([high[~exact], -low[~exact]]),
         }
     safe = np.zeros(len(unknown), dtype=bool)
-    rng = np.random.default_rng(1)
-    every = np.arange(len(unknown))
-    goals: Iterable[tuple[int, NDArray[np.float64]]] = chain(
-        ((-1, rng.choice([-1.0, 1.0], len(unknown))) for _ in range(FIRST if np.isfinite(enough) else 0)),
-        ((cell, np.where(every == number[cell], sign, 0.0)) for cell in asked for sign in (1.0, -1.0)),
-    )
-    left = max(MOST_WORK // len(unknown), 2 * FIRST)
-    for cell, cost in goals:
-        if left == 0:
-            break
-        if cell >= 0 and safe[number[cell]]:
-            continue
-        found, left = linprog(cost, **given), left - 1
-        if found.status != 0:
-            continue
+    wanted = of_cells[unknown]
+    left = max(MOST_WORK // len(unknown), FEWEST_PROGRAMMES)
+
+    def solved(cost: NDArray[np.float64]) -> float | None:
+        nonlocal safe, left
+        result, left = linprog(cost, **given), left - 1
+        if result.status != 0:
+            return None
         # Every solution is a table that fits, as the true one is: what differs between them is not given away.
-        safe |= np.abs(found.x - table.counts[unknown]) >= enough - _SLACK
-        if cell >= 0 and cost[number[cell]] > 0:
-            lo[cell] = max(lo[cell], found.fun)
-        elif cell >= 0:
-            hi[cell] = min(hi[cell], -found.fun)
-    return lo, hi
+        safe |= np.abs(result.x - table.counts[unknown]) >= enough - _SLACK
+        return float(result.fun)
+
+    # Most cells are seen to be safe by a few programmes that push all those still open at once, up or down at random.
+    rng, vain = np.random.default_rng(1), 0 if np.isfinite(enough) else IN_VAIN
+    while vain < IN_VAIN and left > 0 and (wanted & ~safe).any():
+        before = int((wanted & safe).sum())
+        solved(np.where(wanted & ~safe, rng.choice([-1.0, 1.0], len(unknown)), 0.0))
+        vain = 0 if int((wanted & safe).sum()) > before else vain + 1
+    for cell in asked:
+        cost = np.zeros(len(unknown))
+        cost[number[cell]] = 1.0
+        known_ends = 0
+        if left > 0 and not safe[number[cell]] and (end := solved(cost)) is not None:
+            lo[cell], known_ends = max(lo[cell], end), 1
+        if left > 0 and not safe[number[cell]] and (end := solved(-cost)) is not None:
+            hi[cell], known_ends = min(hi[cell], -end), known_ends + 1
+        assessed[cell] = bool(safe[number[cell]]) or known_ends == 2
+    return assessed
 
 
 def suppression(
@@ -193,14 +235,18 @@ def suppression(
     if not table.withheld.any():
         return []
     output, of = table.output, int(table.withheld.sum())
-    alone = _undone(table, own, secret, policy)
+    alone, unseen = _undone(table, own, secret, policy)
     made = [_told(table, alone, of, None)] if judged else []
-    rest = _undone(table, [*own, *others], secret & ~alone, policy) if others else np.zeros_like(alone)
+    rest = np.zeros_like(alone)
+    if others:
+        # What all together leave open is left open by the output alone, too.
+        rest, unseen = _undone(table, [*own, *others], secret & ~alone, policy)
+    undone = (alone if judged else np.zeros_like(alone)) | rest
     for name in dict.fromkeys(other.output for other in others):
         if not rest.any():
             break
         some_others = [other for other in others if other.output == name]
-        found = _undone(table, [*own, *some_others], rest, policy)
+        found, _ = _undone(table, [*own, *some_others], rest, policy)
         if found.any():
             made.append(_told(table, found, of, name))
             rest &= ~found
@@ -216,15 +262,36 @@ def suppression(
                 bad=f"{some(int(rest.sum()), of, 'withheld cell').capitalize()}: several other outputs together give the count away.",
             )
         )
+    if unseen.any() and (judged or others):
+        made.append(_unfinished(table, unseen, undone, secret))
     return [one for one in made if one.status != "pass" or len(made) == 1]
 
 
-def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> Mask:
+def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> tuple[Mask, Mask]:
+    """Which secret cells can be worked out, and which were not looked at before the limit of work."""
     if not secret.any():
-        return secret
-    lo, hi = bounds(table, shown, of=secret, enough=policy.protection)
+        return secret, secret
+    found = _bounds(table, shown, secret, policy.protection)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
-    return secret & (hi - lo < np.minimum(policy.protection, table.hi - table.lo))
+    undone = secret & (found.hi - found.lo < np.minimum(policy.protection, table.hi - table.lo))
+    return undone, secret & ~undone & ~found.assessed
+
+
+def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Finding:
+    """Of which cells nothing is said, and what is said of the others."""
+    size, looked = int(secret.sum()), int((secret & ~unseen).sum())
+    others = "some of those do, which is a finding of its own" if undone.any() else "none of those does"
+    return finding(
+        table.output,
+        table.kind,
+        "suppression undone",
+        table.called(np.flatnonzero(unseen)),
+        of=size,
+        good="",
+        bad=f"Whether the count of a withheld cell follows from what is shown was looked at for {cells_in_words(looked)} of "
+        f"{cells_in_words(size)} such cells, up to the limit of work: {others}, and of the rest nothing is known.",
+        status="not assessed",
+    )
 
 
 def _told(table: Tally, found: Mask, of: int, other: str | None) -> Finding:

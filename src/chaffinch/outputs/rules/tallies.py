@@ -7,8 +7,8 @@ on one column is a column of one group. Filters that tie columns together stay b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..fields import MOST_CELLS, Fields
 from ..kinds.base import Cells, Step
 from ..where import Filter
 
-__all__ = ["COUNT", "Tally", "aligned", "defined_within", "tally"]
+__all__ = ["COUNT", "Tally", "aligned", "defined_within", "margin", "tally"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -60,6 +60,8 @@ class Tally:
         What is published of each cell, as far as differences can be taken of it.
     implied
         Whether it is not printed but follows from other tallies of the output.
+    more_margins
+        Whether it has margins that follow from it and are none of the output's tallies: they are made where they are wanted (`margin`).
     """
 
     output: str
@@ -78,6 +80,7 @@ class Tally:
     width: int = 0
     quantities: frozenset[str] = field(default_factory=frozenset)
     implied: bool = False
+    more_margins: bool = False
 
     def __repr__(self) -> str:
         return f"Tally({self.output!r}, {self.part!r}, {self.size} cells)"
@@ -190,6 +193,40 @@ def tally(
         frozenset(quantities),
         implied,
     )
+
+
+def margin(table: Tally, positions: Collection[int]) -> Tally:
+    """Return the margin of a table by some of its columns, the others summed over the levels that are in a group.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.fields import Field
+    >>> fields = Fields((Field("sex", ("f", "m")), Field("area", ("n", "s"))))
+    >>> cells = Cells(((0, np.array([0, 1])), (1, np.array([0, 1]))), (("f", "m"), ("n", "s")))
+    >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
+    >>> table = tally("t", "table", "cells", cells, Filter((), (2, 2)), fields, codes)
+    >>> margin(table, {1}).counts.tolist()
+    [1, 2]
+    """
+    steps, names, at = list[Step](), list[tuple[str, ...]](), np.zeros(table.shape, dtype=np.int64)
+    places = np.indices(table.shape)
+    for axis, ((position, group), words) in enumerate(zip(table.steps, table.names, strict=True)):
+        if position in positions:
+            at = at * len(words) + places[axis]
+            steps.append((position, group))
+            names.append(words)
+        elif (group < 0).any():
+            steps.append((position, np.where(group < 0, -1, 0).astype(np.int64)))
+            names.append(("",))
+    of = at.ravel()
+    size = int(np.prod([len(words) for words in names], dtype=np.int64))
+    labels = np.where(table.labels >= 0, of[table.labels], -1)
+    counts = np.bincount(of, weights=table.counts, minlength=size).astype(np.int64)
+    possible = np.bincount(of, weights=table.possible, minlength=size) > 0
+    return replace(
+        table, part="margin", steps=tuple(steps), names=tuple(names), labels=labels, counts=counts, possible=possible,
+        lo=counts, hi=counts, withheld=np.zeros(size, dtype=bool), implied=True, more_margins=False,
+    )  # fmt: skip
 
 
 def _labels(cells: Cells, joint: Joint, fields: Fields, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
