@@ -198,6 +198,25 @@ def test_a_link_to_a_ledger_is_that_ledger(path):
         open_project(path).spend(plan(0.6), "directly")
 
 
+def test_a_ledger_with_two_names_is_refused(path):
+    """A release replaces the file of one name: the other name would keep the old balance, and could be spent again."""
+    project = create_project(path, epsilon=1.0, data="d")
+    second = path.with_name("second.json")
+    os.link(path, second)
+    text = path.read_bytes()
+    for one in (path, second):
+        with pytest.raises(chaffinch.FileError, match=r"has 2 names \(hard links\).*remove the others"):
+            open_project(one)
+    with pytest.raises(chaffinch.FileError, match="hard links"):
+        project.spend(plan(0.6), "through an object that was opened before")
+    assert path.read_bytes() == second.read_bytes() == text
+    second.unlink()
+    second.symlink_to(path)
+    open_project(second).spend(plan(0.6), "through a symbolic link")
+    with pytest.raises(BudgetError):
+        open_project(path).spend(plan(0.6), "directly")
+
+
 def test_every_damage_is_found_and_the_file_left_as_it_is(path):
     project = create_project(path, epsilon=1.0, delta=1e-6, data="d")
     project.spend(plan(0.1, 1e-9, reserved_delta=1e-10), "first")

@@ -273,15 +273,24 @@ def is_project(path: str | os.PathLike[str]) -> bool:
 
 
 def open_project(path: str | os.PathLike[str]) -> Project:
-    """Return the project in a file; raise FileError for any other or damaged file, and leave that as it is."""
+    """Return the project in a file; raise FileError for any other or damaged file, and leave that as it is.
+
+    Symbolic links lead to their file. A file with several names (hard links) is refused, since each would have a balance of its own.
+    """
     file = Path(path).resolve()
     try:
         with open(file, "rb") as handle:
-            raw = handle.read(MOST_BYTES + 1)
+            raw, links = handle.read(MOST_BYTES + 1), os.fstat(handle.fileno()).st_nlink
     except FileNotFoundError:
         raise FileError(f"No such file: '{path}'. `chaffinch ledger PATH --new` makes a project ledger.") from None
     except OSError as error:
         raise FileError(f"Cannot read '{path}': {error.strerror}.") from error
+    if links > 1:
+        # A release is written to a new file that takes the place of one name: the others would keep the old balance.
+        raise FileError(
+            f"'{path}' has {links} names (hard links), and a release that is entered under one would not be seen under another. Keep "
+            "the name that has all releases and remove the others; a symbolic link may stand in their place."
+        )
     try:
         if len(raw) > MOST_BYTES:
             raise ValueError
