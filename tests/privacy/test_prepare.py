@@ -6,6 +6,7 @@ import gzip
 import json
 import warnings
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -361,6 +362,28 @@ def test_names_are_public(tmp_path):
 def test_declarations_that_make_no_domain(column, says):
     with pytest.raises(PrivacyError, match=says):
         declared_column(column)
+
+
+@pytest.mark.parametrize(
+    "kind", ["double", "float", "halffloat", "decimal128(10, 2)", "decimal128(38, 38)", "decimal256(76, 4)"]
+)
+@pytest.mark.parametrize("cell", ["9" * 310, "9" * 5000, "1e400", "1e30"])
+def test_numbers_too_large_for_their_type(kind, cell, tmp_path, capfd):
+    """They are clipped to the bounds, as all numbers beyond them are, and nothing is said of it."""
+    column = Column("a", "float", type=kind, bounds=(-0.5, 0.5), bins=4, nullable=True)
+    (tmp_path / "d.csv").write_text(f"a\n0.3\n{cell}\n-{cell}\nx\n\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = prepare(tmp_path / "d.csv", Schema((column,), public=True))
+    assert found.code("a").tolist() == [3, 3, 0, 4, 4]
+    assert str(found.data.schema.field("a").type) == kind
+    assert capfd.readouterr() == ("", "")
+
+
+def test_null_in_decimals_without_whole_digits():
+    column = Column("a", "float", type="double", bounds=(0.0, 1.0), bins=2, nullable=True)
+    values = pa.array([Decimal("0.75"), None], pa.decimal128(38, 38))
+    assert prepare(pa.table({"a": values}), Schema((column,), public=True)).code("a").tolist() == [1, 2]
 
 
 bounds = st.tuples(st.integers(-1000, 1000), st.integers(1, 1000)).map(lambda b: (float(b[0]), float(b[0] + b[1])))

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from .._base.errors import FileError, SchemaError, listed, unknown_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
-from ..table.grid import from_numbers
+from ..table.grid import LARGEST, from_numbers
 from ..table.read import as_schema
 from ..table.schema import Column, Schema
 from ..table.sources import Source, Tagged, open_source, recognise
@@ -32,9 +32,6 @@ from .domain import check_declared, declared_schema, numbers_of, place, undeclar
 from .persons import keep_rows
 
 __all__ = ["Cells", "check_columns", "open_cells", "open_header", "prepare", "typed_cells", "with_person"]
-
-LARGEST = 2**63 - 1024
-"""The largest whole number that both int64 and float64 hold."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -287,6 +284,8 @@ def _parsed(column: Column, words: list[str | None], kind: pa.DataType) -> pa.Ar
         return pa.nulls(len(words), kind)
     if pa.types.is_integer(kind):  # cell by cell: a fraction in one must not cost another its last digits
         found = [None if number is None else _whole(number, exact=column.kind == "categorical") for number in found]
+    else:
+        found = [None if number is None else _real(number) for number in found]
     present = np.array([number is not None for number in found], dtype=bool)
     dtype = np.int64 if pa.types.is_integer(kind) else np.float64
     return from_numbers(np.array([number or 0 for number in found], dtype=dtype), present, kind)
@@ -311,6 +310,14 @@ def _number(word: str) -> int | float | None:
     except ValueError:
         return None
     return None if math.isnan(number) else number
+
+
+def _real(number: int | float) -> float:
+    """Return a number as a float; beyond all floats it is infinite, as 1e400 is."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
 
 
 def _whole(number: int | float, *, exact: bool) -> int | None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .types import is_words, value_type
 
-__all__ = ["from_numbers", "is_whole", "to_numbers"]
+__all__ = ["LARGEST", "from_numbers", "is_whole", "to_numbers"]
 
 Numbers = NDArray[Any]
+
+LARGEST = 2**63 - 1024
+"""The largest whole number that both int64 and float64 hold."""
 
 
 def is_whole(kind: pa.DataType) -> bool:
@@ -46,7 +51,7 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
 
 def _zero(kind: pa.DataType) -> pa.Scalar:
     if pa.types.is_decimal(kind):
-        return pa.scalar(0).cast(kind)
+        return pa.scalar(Decimal(0), type=kind)
     if pa.types.is_temporal(kind):
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
         return pa.scalar(0, type=narrow).cast(kind)
@@ -54,20 +59,46 @@ def _zero(kind: pa.DataType) -> pa.Scalar:
 
 
 def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
-    """Return numbers as an Arrow array of a type, null where they are not present."""
+    """Return numbers as an Arrow array of a type, null where they are not present; what the type cannot hold is the nearest that it can."""
     mask = None if present.all() else ~present
     if pa.types.is_temporal(kind):
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
-        return pa.array(numbers, type=pa.int64(), mask=mask).cast(narrow).cast(kind)
+        return _whole_numbers(numbers, mask, narrow).cast(kind)
     if pa.types.is_decimal(kind):
-        # Whole units of the last digit, then the same bits with a scale: a cast from float cuts instead of rounding.
-        units = np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale).astype(np.int64)
-        whole = pa.array(units, mask=mask).cast(pa.decimal128(38, 0))
-        return pa.Array.from_buffers(pa.decimal128(38, kind.scale), len(whole), whole.buffers()).cast(kind)
+        return _decimals(np.where(present, numbers, 0.0), mask, kind)
     if pa.types.is_integer(kind):
-        info = np.iinfo(kind.to_pandas_dtype())
-        held = np.clip(numbers, max(info.min, -(2**63)), min(info.max, 2**63 - 1))
-        return pa.array(held.astype(np.int64), mask=mask).cast(kind)
+        return _whole_numbers(numbers, mask, kind)
     dtype: Any = np.float16 if pa.types.is_float16(kind) else np.float32 if pa.types.is_float32(kind) else np.float64
-    out = pa.array(np.asarray(numbers).astype(dtype), mask=mask)
+    with np.errstate(over="ignore"):  # too large for a narrow float: infinite
+        out = pa.array(np.asarray(numbers).astype(dtype), mask=mask)
     return out.cast(kind) if is_words(kind) else out
+
+
+def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
+    info = np.iinfo(kind.to_pandas_dtype())
+    if np.asarray(numbers).dtype.kind == "f":
+        numbers = np.clip(numbers, -LARGEST, LARGEST)
+    held = np.clip(np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1))
+    return pa.array(held, mask=mask).cast(kind)
+
+
+def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:
+    """Return numbers as decimals, made of whole units of the last digit: a cast from float cuts instead of rounding.
+
+    A float is some 53 bits and a power of two, so it is split into words of 64 bits without error.
+    """
+    most = np.nextafter(10.0**kind.precision, 0.0)
+    with np.errstate(over="ignore"):
+        units = np.clip(np.rint(np.asarray(numbers, dtype=np.float64) * 10.0**kind.scale), -most, most)
+    rest, limbs = np.abs(units), []
+    for _ in range(kind.bit_width // 64):
+        limbs.append(np.fmod(rest, 2.0**64).astype(np.uint64))
+        rest = np.floor(rest / 2.0**64)
+    bits = np.stack(limbs, axis=1)
+    bits[units < 0] = ~bits[units < 0]  # two's complement: all bits turned, and one added
+    carry = units < 0
+    for limb in range(bits.shape[1]):
+        bits[carry, limb] += np.uint64(1)
+        carry = carry & (bits[:, limb] == 0)
+    whole = pa.Array.from_buffers(kind, len(units), [None, pa.py_buffer(bits.astype("<u8").tobytes())])
+    return whole if mask is None else pc.if_else(pa.array(mask), pa.scalar(None, kind), whole)
