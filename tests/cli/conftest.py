@@ -1,5 +1,6 @@
 """Commands run in this process: much quicker than a new one each time (test_synth starts those)."""
 
+import json
 import sys
 
 import pytest
@@ -12,6 +13,22 @@ class Done:
 
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
+
+
+@pytest.fixture
+def timings_in():
+    """Return a function that lists the keys of JSON, however deep, that say how long something took."""
+
+    def keys(value):
+        if isinstance(value, dict):
+            return [key for key, inner in value.items() for key in (key, *keys(inner))]
+        return [key for inner in value for key in keys(inner)] if isinstance(value, list) else []
+
+    def listed(path):
+        words = ("second", "elapsed", "duration", "millis")
+        return [key for key in keys(json.loads(path.read_text())) if any(word in key.lower() for word in words)]
+
+    return listed
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join
 
 
 @pytest.mark.parametrize("kind", ["membership", "singling-out"])
-def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, tmp_path, kind):
+def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, tmp_path, timings_in, kind):
     told, page, inside = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "inside.json"
     more = () if kind == "membership" else ("--releases", 20)
     done = run(
@@ -58,6 +58,7 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, t
     assert left["about"]["data"] == "people.csv"
     assert left["run"]["versions"]["chaffinch"] == chaffinch.__version__
     assert left["policy"]["passed"] is True
+    assert timings_in(told) == ["seconds_of_fits"]
     assert "<script" not in page.read_text()
     # The same numbers as Python gives: the second opinion on every option's way to its place.
     plan = chaffinch.ShadowPlan(shadows=10, tests=10, tables=1)
@@ -109,7 +110,7 @@ def test_a_policy_is_compared_with_the_lower_end(run, table, tmp_path):
     assert run("attack", "membership", table, *spec, "--max-auc", 2).code == 2
 
 
-def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path):
+def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path, timings_in):
     pytest.importorskip("opendp", reason="private fits need the extra")
     told, schema = tmp_path / "a.json", tmp_path / "s.toml"
     done = run("attack", "membership", table, "--synth", "bayesnet:epsilon=1", *SMALL, "--json", told)
@@ -122,6 +123,10 @@ def test_a_private_synthesiser_needs_a_declared_domain(run, table, tmp_path):
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "SECRET" not in told.read_text() + done.out + done.err
+    assert timings_in(told) == []
+    more = ("--releases", 20, "--synth", "bayesnet:epsilon=1,parents=1", "--schema", schema, "--json", told)
+    assert run("attack", "singling-out", table, *SMALL, *more).code == 0
+    assert timings_in(told) == []
     schema.write_text(DECLARED.replace("levels = ['SECRET0', 'SECRET1', 'SECRET2']", "discover = true"))
     done = run(
         "attack", "membership", table, "--synth", "bayesnet:epsilon=1,delta=1e-6", *SMALL, "--schema", schema, "--json", told

@@ -51,7 +51,7 @@ def test_a_claim_can_be_smaller_than_the_budget_that_is_spent(run):
     assert "0.1" in done.out
 
 
-def test_a_table_of_ones_own(run, data, tmp_path):
+def test_a_table_of_ones_own(run, data, tmp_path, timings_in):
     told = tmp_path / "a.json"
     done = run(
         "--synth", "fieldgroups:epsilon=1", "--data", data / "cmc.csv", "--schema", data / "cmc_declared.toml", "--runs", 80, "--pairs",
@@ -60,6 +60,7 @@ def test_a_table_of_ones_own(run, data, tmp_path):
     assert done.code == 0, done.err
     left = json.loads(told.read_text())
     assert left["about"] == {"synth": "fieldgroups:epsilon=1", "data": "cmc.csv", "seed": 1}
+    assert timings_in(told) == []
     assert [f["pair"] for f in left["findings"]] == ["average"]
 
 

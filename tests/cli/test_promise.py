@@ -136,6 +136,37 @@ def test_persons(run, work):
     assert chaffinch.load(work / "m.chaffinch").fitted.privacy.unit.rows_per_person == 2
 
 
+# Timings
+
+
+def test_no_private_result_says_how_long_it_took(run, work, timings_in):
+    """Not in any nested place, and not with seeded noise either; results without a promise may."""
+    for private in (
+        [],
+        ["--epsilon", 1],
+        ["--epsilon", 1, "--delta", "1e-6", "--seed", 1],
+        ["--epsilon", 1, "--method", "fieldgroups"],
+    ):
+        base = [work / "in.csv", "--schema", work / "s.toml", *private]
+        study = ["--measures", "tvd", "--repeats", 1, "--keys", "word", "--sensitive", "ill", "--attackers", "gcap"]
+        protect = [] if "fieldgroups" in private else ["--label", "age"]
+        for words in (
+            ["synth", *base, "-o", work / "out.csv", "--model", work / "m.chaffinch", "--json", work / "synth.json"],
+            ["fit", *base, "-o", work / "f.chaffinch", "--json", work / "fit.json"],
+            ["sample", work / "m.chaffinch", "-o", work / "out.csv", "--json", work / "sample.json"],
+            ["inspect", work / "m.chaffinch", "--json", work / "inspect.json"],
+            ["release", *base, *study, *protect, "-o", work / "rel", "--json", work / "release.json"],
+        ):
+            done = run(*words)
+            assert done.code == 0, done.err
+        timed = {"synth.json", "sample.json", "release.json", "rel/report.json"} if not private else set()
+        written = ("synth.json", "fit.json", "sample.json", "inspect.json", "release.json", "rel/report.json")
+        assert {name for name in written if timings_in(work / name)} == timed
+        told = json.loads((work / "rel" / "report.json").read_text())
+        assert {"versions", "date", "command"} <= set(told["run"])
+        assert "cross_fit" in told["risk"]
+
+
 # The preview
 
 

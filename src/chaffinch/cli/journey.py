@@ -162,7 +162,8 @@ class Journey:
             yield batch
 
     def account(self, model: BayesNetModel, table: Table) -> dict[str, Any]:
-        """Return the run as plain data: what was made, of what, how, and how long it took."""
+        """Return the run as plain data: what was made, of what, how, and, without a promise, how long it took."""
+        seconds = {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}
         return {
             "format": "chaffinch-synthesis",
             "version": 1,
@@ -177,7 +178,7 @@ class Journey:
                 if self.private
                 else {"rows_equal_to_an_original": self.shares[0] if self.copies == 1 else self.shares}
             ),
-            "run": {"seconds": {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}},
+            "run": {} if self.private else {"seconds": seconds},
         }
 
     def say(self, outputs: Sequence[Path], model: Path | None) -> None:

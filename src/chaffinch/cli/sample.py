@@ -62,7 +62,7 @@ def sample(
                 "rows": wanted,
                 "seed": seed,
                 "given": sorted(fixed),
-                "run": {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
+                "run": {} if loaded.fitted.privacy else {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
             },
         )
     if not quiet:

@@ -63,7 +63,9 @@ class Choice:
     @property
     def private(self) -> bool:
         """Whether a promise of privacy is asked for."""
-        return getattr(self.settings, "epsilon", None) is not None
+        from ..synth.protocol import promises_privacy
+
+        return promises_privacy(self.settings)
 
     def check_protected(self) -> None:
         """Raise if columns were named sensitive that the method does not protect."""

@@ -89,17 +89,23 @@ def report_of(
         "synthesis": None if synthesis is None else dict(synthesis),
         **parts,
         "verdict": rows,
-        "run": _together(runs),
+        "run": _together(runs, timed=not _private(synthesis)),
     }
 
 
-def _together(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how studies were run as one: the first says what both say, seconds are all kept."""
+def _private(synthesis: Mapping[str, Any] | None) -> bool:
+    """Whether a table was made under a promise, a broken one included: how long work on its records took is nobody's business."""
+    network = (synthesis or {}).get("network")
+    return isinstance(network, Mapping) and network.get("privacy") is not None
+
+
+def _together(runs: Sequence[Mapping[str, Any]], *, timed: bool) -> dict[str, Any]:
+    """Return how studies were run as one: the first says what both say, seconds are all kept, or none of them."""
     out: dict[str, Any] = {}
     for run in reversed(runs):
         seconds = {**(out.get("seconds") or {}), **(run.get("seconds") or {})}
         out = {**out, **run, **({"seconds": seconds} if seconds else {})}
-    return out
+    return out if timed else {name: value for name, value in out.items() if name != "seconds"}
 
 
 def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:

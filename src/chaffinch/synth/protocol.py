@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from .._base.seeds import Seed
 from ..table.table import Table
 
-__all__ = ["Model", "Synthesiser"]
+__all__ = ["Model", "Synthesiser", "promises_privacy"]
 
 
 @runtime_checkable
@@ -24,3 +24,17 @@ class Synthesiser(Protocol):
 
     def fit(self, data: Any, *, seed: Seed = None) -> Model:
         """Return a model of a table or a counter."""
+
+
+def promises_privacy(synthesiser: object) -> bool:
+    """Return whether settings ask for a promise of privacy: they have an epsilon.
+
+    How long such a fit takes is nothing that its budget covers, so it stands in no result of it.
+
+    Examples
+    --------
+    >>> from chaffinch import BayesNet
+    >>> promises_privacy(BayesNet()), promises_privacy(BayesNet(epsilon=1.0))
+    (False, True)
+    """
+    return getattr(synthesiser, "epsilon", None) is not None

@@ -131,7 +131,7 @@ class RiskStudy:
             "by_measure": list(self._by_measure()),
             "by_attacker": list(self._by_attacker()),
             **self.exposure,
-            "run": {"seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()}},
+            "run": {"seconds": {step: round(s, 3) for step, s in self.seconds.items()}} if self.seconds else {},
         }
 
     def inside(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from ..._base.errors import InputError
 from ..._base.masking import about
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator, seed_sequence
+from ...synth.protocol import promises_privacy
 from ...table.table import Table
 from ..splits import child
 from .attack import Attack, RiskStudy, mean_of
@@ -90,7 +91,8 @@ def cross_fit(
         "holdout": {"rows": about(original.n_rows)},
         "notes": [HALF_SIZE],
     }
-    return RiskStudy(attacks=attacks, together=together, about=told, seconds=joint.seconds)
+    seconds = {} if promises_privacy(generate) else joint.seconds
+    return RiskStudy(attacks=attacks, together=together, about=told, seconds=seconds)
 
 
 def _maker(generate: Any) -> Generator:

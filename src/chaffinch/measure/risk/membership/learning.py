@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...._base.errors import InputError
 from ...._base.progress import Progress, silent
 from ...._base.seeds import Seed, seed_sequence
+from ....synth.protocol import promises_privacy
 from ..shadows.draws import Draws, neighbour_draws, shared_draws
 from ..shadows.generator import Generator
 from ..shadows.run import Shadows, run_shadows
@@ -114,7 +115,8 @@ class Campaign:
             if len(attackers) == SEARCHED:
                 learning = learning.narrowed(attackers)
             self.progress("learning", (k + 1) / len(self.world.targets))
-        return Learnt(self, Seen(draws, odds, closest), shadows.seconds, sight, white, tuple(attackers), tuple(chosen))
+        seconds = None if promises_privacy(self.generator.maker) else shadows.seconds
+        return Learnt(self, Seen(draws, odds, closest), seconds, sight, white, tuple(attackers), tuple(chosen))
 
     def _white(self) -> WhiteBox:
         """What looks into models: the tables it lines up are those of a network learnt from the population, which is public."""
@@ -137,7 +139,7 @@ class Learnt:
 
     campaign: Campaign
     checked: Seen
-    seconds: float
+    seconds: float | None
     sight: BlackBox
     white: WhiteBox | None
     attackers: tuple[Attacker, ...]

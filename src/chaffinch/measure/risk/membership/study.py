@@ -45,7 +45,8 @@ class MembershipStudy:
     each: tuple[Rates, ...]
     world: World
     settings: dict[str, Any]
-    seconds: float
+    seconds: float | None
+    """How long the fits took; None where they promise privacy."""
 
     @property
     def auc(self) -> float:
@@ -89,7 +90,7 @@ class MembershipStudy:
             "population": about(self.world.n_population),
             "duplicates_left_out": about(self.world.duplicates),
             "settings": self.settings,
-            "run": {"seconds_of_fits": self.seconds},
+            "run": {} if self.seconds is None else {"seconds_of_fits": self.seconds},
         }
 
     def inside(self) -> dict[str, Any]:

@@ -84,7 +84,8 @@ class SinglingOut:
     shortest: float
     world: World
     settings: dict[str, Any]
-    seconds: float
+    seconds: float | None
+    """How long the fits took; None where they promise privacy."""
     named: NDArray[np.int64]
     right: NDArray[np.bool_]
 
@@ -143,7 +144,7 @@ class SinglingOut:
                 "mean": float(np.mean(self.aucs)), "least": float(np.min(self.aucs)), "most": float(np.max(self.aucs))
             },
             "settings": self.settings,
-            "run": {"seconds_of_fits": self.seconds},
+            "run": {} if self.seconds is None else {"seconds_of_fits": self.seconds},
         }  # fmt: skip
 
     def inside(self) -> dict[str, Any]:
