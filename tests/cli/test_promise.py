@@ -546,6 +546,10 @@ def test_the_dictionary_of_a_parquet_file_is_not_handed_on(run, work):
     column = pa.array([*(["x", "y"] * 99), "z", "secretword"]).dictionary_encode()
     frame = pa.table({"word": column, "age": pa.array([5] * 200), "ill": ["no"] * 200})
     pq.write_table(frame, work / "in.parquet")
+    declared = (
+        (work / "s.toml").read_text().replace("[columns.word]", '[columns.word]\ntype = "dictionary<int32, string>"')
+    )
+    (work / "s.toml").write_text(declared)
     done = run(
         "synth", work / "in.parquet", "-o", work / "out.parquet", "--schema", work / "s.toml", "--epsilon", 1, "--model",
         work / "m.chaffinch",

@@ -191,6 +191,8 @@ def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
     schema = schema_from_toml(texts[0].replace("# kind", "kind"))
     kinds = ["integer", "float", "boolean", "date", "datetime", "categorical", "categorical"]
     assert [column.kind for column in schema] == kinds
+    assert texts[0].count("# type = ") == 1  # where the stored type is not the usual one
+    assert '# type = "timestamp[us]"  # to be kept; without it: timestamp[s]' in texts[0]
 
 
 def test_schema_and_data_must_have_the_same_columns(data):

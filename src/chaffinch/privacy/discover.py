@@ -19,9 +19,10 @@ from .._base.errors import InputError, PrivacyError
 from ..table.codec import OTHER
 from ..table.grid import is_whole
 from ..table.schema import NUMERIC_KINDS, Column, Schema
+from ..table.spell import words_of
 from ..table.types import is_numeric, parse_type, value_type
 from .budget import Charge
-from .domain import check_declared, lacks, numbers_of, with_usual_type, words_of
+from .domain import check_declared, lacks, numbers_of, with_usual_type
 from .noise import Noise
 from .prepare import Cells, typed_cells
 from .relation import Unit
@@ -309,6 +310,7 @@ def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, paid: C
     values, _ = typed_cells(column, cells)
     if is_numeric(value_type(values.type)):
         numbers, present = numbers_of(values)
+        present &= np.isfinite(numbers)  # no file could hold another as a level
         distinct, counts = np.unique(numbers[present], return_counts=True)
         held = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
         numbers_found = stable_levels(held, noise, unit, epsilon=epsilon, delta=delta)

@@ -23,6 +23,7 @@ from ..table.discretise import fit_intervals
 from ..table.grid import is_whole, to_numbers
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.schema_file import usual_type
+from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
 __all__ = [
@@ -35,7 +36,6 @@ __all__ = [
     "place",
     "undeclared",
     "with_usual_type",
-    "words_of",
 ]
 
 MOST_WHOLE = 2.0**62
@@ -266,20 +266,21 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
         codes.setdefault(OTHER, codec.n_values - 1)
     codes |= {code: codec.n_values + codec.null + i for i, code in enumerate(codec.missing) if isinstance(code, str)}
 
+    truth = {
+        level.lower(): i for level, i in codes.items() if isinstance(level, str) and level.lower() in ("true", "false")
+    }
+
     def code(word: Any) -> int:
         if word is None:
             return _absent(codec)
-        return codes.get(word, codes.get(word.strip(), _outside(codec)) if isinstance(word, str) else _outside(codec))
+        if word in codes or not isinstance(word, str):
+            return codes.get(word, _outside(codec))
+        bare = word.strip()  # and truth is spelled in three ways: a column of it may come as words or as what it is
+        return codes.get(bare, truth.get(bare.lower(), _outside(codec)))
 
     table = np.array([*map(code, words), _absent(codec)], dtype=np.int64)
     indices = values.indices.cast(pa.int64()).fill_null(len(table) - 1).to_numpy(zero_copy_only=False)
     return np.asarray(table[indices])
-
-
-def words_of(values: pa.Array) -> list[str | None]:
-    """Return words as text, U+FFFD where their bytes are none; null stays None."""
-    raw = values.cast(pa.large_binary()) if is_words(values.type) else values
-    return [None if word is None else word.decode("utf-8", "replace") for word in raw.to_pylist()]
 
 
 def numbers_of(values: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -287,4 +288,6 @@ def numbers_of(values: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     if values.type == pa.uint64():  # the upper half is beyond int64: out of any bounds
         values = pc.min_element_wise(values, pa.scalar(2**63 - 1, pa.uint64()), skip_nulls=False)
     numbers, present = to_numbers(values)
-    return numbers, present & ~np.isnan(numbers) if numbers.dtype == np.float64 else present
+    if numbers.dtype != np.float64:
+        return numbers, present
+    return numbers + 0.0, present & ~np.isnan(numbers)  # -0 is 0: which of the two comes first must not show

@@ -15,7 +15,6 @@ from .._base.errors import PrivacyError
 from .._base.seeds import Seed
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
-from ..table.read import as_schema
 from ..table.schema import Schema
 from ..table.sources import Source
 from ..table.table import Table
@@ -23,10 +22,10 @@ from .accounting import pure_to_rho
 from .budget import Budget, Charge
 from .counter import PrivateCounter
 from .discover import Discovery, discover, planned_discoveries, wanted_columns
-from .domain import check_declared, declared_column, declared_schema, lacks, undeclared
+from .domain import check_declared, declared_column, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
-from .prepare import Cells, check_columns, open_cells, open_header, with_person
+from .prepare import Cells, check_columns, declared_of, open_cells, open_header, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 from .samplers import gaussian_std, laplace_std
@@ -163,10 +162,8 @@ def prepare(
     person, rows_per_person
         The column that tells persons apart, if they may have several rows, and how many rows of each are kept.
     """
-    declared = as_schema(schema if schema is not None or not isinstance(source, Table) else source.schema)
+    declared = declared_of(source, schema)
     named = str(source) if isinstance(source, str | os.PathLike) else "DATA"
-    if declared is None:
-        raise undeclared(named)
     options: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "encoding": encoding}
     check_declared(declared, source=named)
     declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
@@ -203,9 +200,7 @@ def open_unread(
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
     before `read`.
     """
-    declared = as_schema(schema)
-    if declared is None:
-        raise undeclared(str(path))
+    declared = declared_of(path, schema)
     check_declared(declared, source=str(path))
     declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
     source = open_header(path, encoding=encoding, delimiter=delimiter)

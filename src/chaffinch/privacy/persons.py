@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from ..table.spell import is_bytes
 from ..table.types import is_words
 
 __all__ = ["keep_rows"]
@@ -58,17 +59,20 @@ def _numbered(ids: Any) -> NDArray[np.int64]:
         values = values.cast(values.type.value_type)
     if is_words(values.type):
         values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
-    if pa.types.is_floating(values.type):
-        values = pa.array(values.to_numpy(zero_copy_only=False), from_pandas=True)  # NaN is no id
+    if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
+        values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
+    if pa.types.is_nested(values.type):
+        raise InputError(f"A person cannot be told by a column of type {values.type}. Name one of words or numbers.")
     coded = values.dictionary_encode()
-    distinct = coded.dictionary.to_pylist()
-    if distinct and isinstance(distinct[0], bytes):
+    if is_bytes(coded.dictionary.type):
+        distinct = coded.dictionary.to_pylist()
         # Two spellings of one id are one person, who would otherwise keep twice as many rows.
         first: dict[bytes, int] = {}
         number = np.array([first.setdefault(word.strip(), i) for i, word in enumerate(distinct)] or [0], dtype=np.int64)
         blank = np.array([not word.strip() for word in distinct] or [False])
     else:
-        number, blank = np.arange(max(len(distinct), 1)), np.zeros(max(len(distinct), 1), dtype=bool)
+        many = max(len(coded.dictionary), 1)
+        number, blank = np.arange(many), np.zeros(many, dtype=bool)
     present = coded.indices.is_valid().to_numpy(zero_copy_only=False)
     indices = coded.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
     out = number[indices]

@@ -330,6 +330,8 @@ def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "") -> 
             if kind is None or stored is None
             else f'kind = "{kind}"  # its type is {type_name(stored)}'
         )
+        if kind is not None and stored is not None and type_name(stored) != usual_type(kind):
+            lines.append(f'# type = "{type_name(stored)}"  # to be kept; without it: {usual_type(kind)}')
         if kind is None:
             lines.append('# levels = ["a", "b"]  # categorical: every value that may occur')
             lines.append("# other = true  # categorical: other values go to (other)")

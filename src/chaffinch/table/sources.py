@@ -10,7 +10,7 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from .._base.errors import FileError, InputError, listed
 from .codec import Scalar
+from .spell import spell
 from .types import is_words
 
 __all__ = ["Labels", "Source", "Tagged", "open_source", "recognise"]
@@ -164,7 +165,7 @@ def _open_file(path: Path, encoding: str, delimiter: str | None, tolerant: bool)
     form = recognise(path)
     with _readable(str(path)):
         if form == "parquet":
-            return _parquet(path)
+            return _parquet(path, tolerant)
         if form in ("arrow", "stream"):
             return _arrow(path, form, tolerant)
         if form in ("sav", "dta"):
@@ -189,15 +190,20 @@ def _readable(name: str) -> Iterator[None]:
         raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None
 
 
-def _parquet(path: Path) -> Source:
+def _parquet(path: Path, tolerant: bool) -> Source:
     import pyarrow.parquet as pq
 
     schema = pq.read_schema(path)
     words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    # Dictionaries of words that are asked for as such come as they are; others are checked, and bytes that are no text stop it.
+    coded = [f.name for f in schema if tolerant and pa.types.is_dictionary(f.type) and is_words(f.type)]
+    if coded:
+        schema = pq.ParquetFile(path, read_dictionary=coded).schema_arrow
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         wanted = set(schema.names if columns is None else columns)
-        file = pq.ParquetFile(path, read_dictionary=[name for name in words if name in wanted and columns is not None])
+        dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
+        file = pq.ParquetFile(path, read_dictionary=dictionaries)
         yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
 
     return Source(str(path), schema, read, native="arrow")
@@ -217,17 +223,45 @@ def _arrow(path: Path, form: str, tolerant: bool) -> Source:
         with handle:
             batches = (opened.get_batch(i) for i in range(opened.num_record_batches)) if form == "arrow" else opened
             for batch in batches:
+                batch = batch if columns is None else batch.select(list(columns))
                 if tolerant:
-                    batch = batch.cast(_words_as_bytes(batch.schema))  # or a byte that is no text would fail the check
-                batch.validate(full=True)  # a damaged file may hold offsets that point outside it
-                yield batch if columns is None else batch.select(list(columns))
+                    arrays = [_sound(array) for array in batch.columns]
+                    batch = pa.RecordBatch.from_arrays(arrays, schema=_words_as_bytes(batch.schema))
+                else:
+                    batch.validate(full=True)  # a damaged file may hold offsets that point outside it
+                yield batch
 
     return Source(str(path), schema, read)
 
 
+_BYTES = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+
+
+def _as_bytes(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return pa.dictionary(kind.index_type, _as_bytes(kind.value_type), kind.ordered)
+    return _BYTES.get(kind, kind)
+
+
 def _words_as_bytes(schema: pa.Schema) -> pa.Schema:
-    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
-    return pa.schema([f.with_type(kinds.get(f.type, f.type)) for f in schema], metadata=schema.metadata)
+    return pa.schema([f.with_type(_as_bytes(f.type)) for f in schema], metadata=schema.metadata)
+
+
+def _sound(array: pa.Array) -> pa.Array:
+    """Return an array whose offsets and indices lie inside it, words as bytes; what its values mean is not looked at.
+
+    A byte that is no text, a time after midnight or a decimal of too many digits is a record's affair, and may not stop a reader.
+    """
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array.indices.validate(full=True)
+        return pa.DictionaryArray.from_arrays(array.indices, _sound(array.dictionary), ordered=kind.ordered)
+    if pa.types.is_nested(kind) or pa.types.is_run_end_encoded(kind):
+        return pa.nulls(len(array), kind)
+    if kind in _BYTES:
+        array = array.cast(_BYTES[kind])
+    array.validate(full=not (pa.types.is_temporal(kind) or pa.types.is_decimal(kind)))
+    return array
 
 
 def _text(path: Path, encoding: str, delimiter: str | None, tolerant: bool) -> Source:
@@ -412,7 +446,7 @@ def _open_object(source: Any, tolerant: bool) -> Source:
         dtypes = {name: kind for name, kind in source.dtypes.items() if not hasattr(kind, "categories")}
     elif nw.dependencies.is_polars_dataframe(source) or nw.dependencies.is_polars_lazyframe(source):
         frame = source.collect() if nw.dependencies.is_polars_lazyframe(source) else source
-        native, table = "polars", frame.to_arrow()
+        native, table = "polars", _from_polars(frame) if tolerant else frame.to_arrow()
     elif hasattr(source, "to_batches") and hasattr(source, "scanner"):
         return _dataset(source)
     elif hasattr(source, "__arrow_c_stream__"):
@@ -460,27 +494,30 @@ def _from_pandas(frame: Any, tolerant: bool) -> pa.Table:
         ) from None
 
 
-def _by_dtype(column: Any) -> pa.Array:
-    """Return a pandas column in the type that its dtype alone decides; Python objects and categories as words."""
-    categories = hasattr(column.dtype, "categories")
-    kind = pa.string()
-    if not categories and column.dtype != object:
-        with contextlib.suppress(pa.ArrowException, TypeError, ValueError):  # a dtype that Arrow has no type for
-            kind = pa.Array.from_pandas(column.iloc[:0]).type
-        with contextlib.suppress(pa.ArrowException, TypeError, ValueError, UnicodeError):
-            found = pa.Array.from_pandas(column)
-            return (found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found).cast(kind)
-    absent = column.isna().to_numpy(dtype=bool)
-    cells = [None if none else _word(cell) for cell, none in zip(column.tolist(), absent, strict=True)]
-    words = pa.array(cells, type=pa.string())
-    return words.dictionary_encode() if categories else words.cast(kind) if is_words(kind) else words
+def _by_dtype(column: Any) -> pa.Array | pa.ChunkedArray:
+    """Return a pandas column in the type that its dtype alone decides; Python objects, categories and the like as words."""
+    if column.dtype != object and not hasattr(column.dtype, "categories"):
+        with contextlib.suppress(pa.ArrowException, TypeError, ValueError):  # also UnicodeError, which is a ValueError
+            kind = pa.Array.from_pandas(column.iloc[:0]).type  # fails for a dtype that Arrow has no type for
+            if not isinstance(kind, pa.BaseExtensionType):
+                return pa.Array.from_pandas(column).cast(kind)
+    return _spelt(column.tolist())
 
 
-def _word(cell: Any) -> str | None:
-    try:
-        return str(cell).encode("utf-8", "replace").decode("utf-8")
-    except Exception:  # whatever the spelling of a stranger's object raises
-        return None
+def _spelt(cells: Iterable[Any]) -> pa.Array:
+    return pa.array([spell(cell) for cell in cells], type=pa.large_string())
+
+
+def _from_polars(frame: Any) -> pa.Table:
+    """Return a polars table, each column in the type that its dtype alone decides; as words where Arrow has none for it."""
+    return pa.Table.from_arrays([_polars_column(frame[name]) for name in frame.columns], names=list(frame.columns))
+
+
+def _polars_column(column: Any) -> pa.Array | pa.ChunkedArray:
+    if str(column.dtype) != "Object":  # Arrow would take the addresses of Python objects
+        with contextlib.suppress(pa.ArrowException):
+            return column.to_arrow()
+    return _spelt(column.to_list())
 
 
 def _converts(column: Any) -> bool:

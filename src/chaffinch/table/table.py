@@ -134,6 +134,9 @@ class Table:
             raise MissingExtraError("A pandas table", "pandas") from None
         frame = self.data.to_pandas()
         kept = {name: kind for name, kind in self.origin.dtypes.items() if name in frame and frame[name].dtype != kind}
+        for name, kind in kept.items():
+            if hasattr(kind, "__from_arrow__"):  # or whole numbers beside missing ones would have passed through floats
+                frame[name] = kind.__from_arrow__(self.data.column(name))
         return frame.astype(kept) if kept else frame
 
     def to_polars(self) -> pl.DataFrame:
