@@ -161,12 +161,12 @@ def main(runs: int = 10) -> None:
         ("paper without age", paper_case(with_age=False), PAPER_ROWS, max(1, runs // 3)),
         ("joint", joint, JOINT_ROWS, max(1, runs // 3)),
     ]
-    solve(joint, joint.columns.start(100, seed=0), most_proposals=1, seed=0)  # compiles
+    solve(joint, joint.columns.start(100, seed=0), proposals=1, seed=0)  # compiles
     for name, problem, n_rows, times in cases:
         for seed in range(times):
             start = problem.columns.start(n_rows, seed=seed)
             cpu = time.process_time()
-            solved = solve(problem, start, seconds=60.0, seed=seed)
+            solved = solve(problem, start, seed=seed)
             cpu = time.process_time() - cpu
             off = np.abs(refit(problem, solved.codes) - problem.outputs[0].at)
             sooner = next((here.seconds for _, here in pairwise(solved.trace) if here.errors[0].mean <= 4e-4), np.nan)

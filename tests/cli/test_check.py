@@ -77,9 +77,11 @@ def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
         assert "with_value" not in text
         assert not re.search(r'"(?:people|where)":', text)
     assert left["about"]["recorded"] == known.exists() == left["passed"]
-    # The same seed gives the same account, but for how the run went.
+    # The same seed, and the proposals that 20 seconds stand for, give the same account, but for how the run went.
     again = tmp_path / "again.json"
-    assert run(*ask, "--json", again, "--quiet").out == ""
+    most = left["settings"]["proposals"]
+    assert f"--proposals {most} repeats this" in done.err
+    assert run(*ask, "--json", again, "--quiet", "--proposals", most).out == ""
     same = json.loads(again.read_text())
     assert {**same, "run": 0, "about": 0} == {**left, "run": 0, "about": 0}
 
@@ -150,6 +152,8 @@ levels = [0, 1]
         ((HEAD, TABLE), ("--leave-one-out", "always"), "nothing to leave one out of"),
         ((HEAD, TABLE), ("--start", "margins"), "needs the weights of a column"),
         ((HEAD, TABLE), ("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
+        ((HEAD, TABLE), ("--proposals", "0"), "proposals must be at least 1"),
+        ((HEAD, TABLE), ("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
         ((HEAD, TABLE), ("--syntheses", "1"), "at least 2 syntheses"),
         ((HEAD, TABLE), ("--holdout-share", "0.7"), "holdout share"),
         ((HEAD, TABLE), ("--key-sizes", "a-b"), "--key-sizes takes"),

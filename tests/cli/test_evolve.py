@@ -109,12 +109,16 @@ def test_what_was_published_comes_back(run, spec, tmp_path):
     assert set(trace[0]["mean_error"]) == {"home by sex", "who owns"}
     assert trace[-1]["outside"] == 0
     assert set(left["run"]["seconds"]) == {"all", "copies"}
+    # What 60 seconds stand for is printed, and asking for it gives the same dataset and the same account.
+    most = left["about"]["proposals_at_most"]
+    assert f"--proposals {most} repeats this" in done.err
+    assert "seconds" not in left["about"]
     assert "seconds" not in trace[0]
     assert "The dataset has all 6 published numbers" in done.out
     assert "C(sex)[T.m]" in page.read_text()
     # The same seed gives the same dataset and the same account of it, but for how the run went.
     before = out.read_bytes()
-    assert run(*ask, "--quiet").out == ""
+    assert run(*ask, "--quiet", "--proposals", most).out == ""
     assert out.read_bytes() == before
     again = json.loads(told.read_text())
     assert {**again, "run": None} == {**left, "run": None}
@@ -220,6 +224,8 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),
         (("--seconds", "0"), "seconds must be above 0"),
+        (("--proposals", "0"), "proposals must be at least 1"),
+        (("--proposals", "9", "--seconds", "9"), "Give seconds or proposals, not both"),
         (("--tolerance", "-1"), "tolerance must be at least 0"),
         (("--spread", "-1"), "spread must be at least 0"),
         (("--json", "spec.toml"), "it is the input"),

@@ -159,7 +159,7 @@ def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
     wrong = spec_of(columns, [{"name": "o", **output}], rows=100)
     solve = {"incremental": incremental, "maxent": maxent}[engine].solve
-    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), most_proposals=60_000, seed=1)
+    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), proposals=60_000, seed=1)
     assert compared(wrong, solved.codes)[0].within is False
     assert not solved.reached
 

@@ -73,7 +73,7 @@ def told(**changed):
         "passed": True,
         "settings": {
             "keys": ["age", "sex"], "sensitive": ["job<s>", "tenure"], "key_sizes": [1, 2], "key_sets": 3, "syntheses": 50, "holdout_share": 0.5,
-            "repeat_splits": 1, "engine": "incremental", "start": "uniform", "seconds": 60.0, "tau": 1.0, "level": 0.95, "seed": 1, "policy": "ours",
+            "repeat_splits": 1, "engine": "incremental", "start": "uniform", "proposals": 9000, "tau": 1.0, "level": 0.95, "seed": 1, "policy": "ours",
             "policy_hash": "ab" * 32,
         },
         "records": 1470, "left_out": 0.02,

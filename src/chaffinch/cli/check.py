@@ -50,7 +50,13 @@ def check(
     repeat_splits: Annotated[int, typer.Option(help="Random splits into folds; more take longer and give tighter figures.")] = 1,
     engine: Annotated[str, typer.Option(help="As in evolve: incremental, maxent or ea.")] = "incremental",
     start: Annotated[str, typer.Option(help="uniform over levels, or margins: the columns' weights in SPEC.")] = "uniform",
-    seconds: Annotated[float, typer.Option(help="When to give up, for each dataset.")] = 20.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="About when to give up, for each dataset: stands for a number of proposals, whatever the machine does; 20 unless given."),
+    ] = None,
+    proposals: Annotated[
+        int | None, typer.Option(help="When to give up, in proposals: instead of --seconds. The same on every machine.")
+    ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."),
@@ -83,7 +89,7 @@ def check(
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives the same figures, unless time runs out.")
+        int | None, typer.Option("--seed", help="The same seed gives the same figures.")
     ] = None,
     quiet: Quiet = False,
     threads: Threads = None,
@@ -130,7 +136,7 @@ def check(
         checked = check_now(
             asked.recipes, table, keys=asked.keys, sensitive=asked.sensitive, key_sizes=sizes, released=asked.released_recipes,
             policy=asked.policy, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
-            engine=engine, start=start, seconds=seconds, tolerance=tolerance, tau=tau, cumulative=not no_cumulative,  # type: ignore[arg-type]
+            engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau, cumulative=not no_cumulative,  # type: ignore[arg-type]
             leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line,  # type: ignore[arg-type]
             seed=seed, workers=threads, progress=progress,
         )  # fmt: skip
@@ -155,6 +161,9 @@ def check(
         kept = {"format": "chaffinch-check-inside", "version": 1, "confidential": True, **checked.inside()}
         write_text(inside, plain_json.dumps(kept, indent=1, ensure_ascii=False) + "\n", mode=0o600)
         written.append(f"Wrote {inside}: exposed classes and cells, confidential.")
+    written.append(
+        f"Each search had up to {checked.settings['proposals']:,} proposals. --proposals {checked.settings['proposals']} repeats this."
+    )
     if not quiet:
         _show(told)
         for line in written:
@@ -168,7 +177,7 @@ def account(checked: Checked, asked: Asked, data: Path, released: Path | None) -
     from .measuring import run_facts
 
     found = checked.to_dict()
-    seconds = found.pop("seconds")
+    run = found.pop("run")
     return {
         "format": "chaffinch-check",
         "version": 1,
@@ -183,7 +192,7 @@ def account(checked: Checked, asked: Asked, data: Path, released: Path | None) -
             "by_recipe": [{"name": one.uid, "readable": one.replaced} for one in asked.by_recipe],
         },
         **found,
-        "run": {"seconds": seconds, **run_facts()},
+        "run": {**run, **run_facts()},
     }
 
 

@@ -32,7 +32,13 @@ def evolve(
         str, typer.Option(help="incremental; maxent, which draws what the outputs imply first; or ea, P1's algorithm.")
     ] = "incremental",
     copies: Annotated[int, typer.Option(help="Datasets to write: OUT gets -1, -2 ... before its ending.")] = 1,
-    seconds: Annotated[float, typer.Option(help="When to give up, for each copy.")] = 60.0,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="About when to give up, for each copy: stands for a number of proposals, whatever the machine does; 60 unless given."),
+    ] = None,
+    proposals: Annotated[
+        int | None, typer.Option(help="When to give up, in proposals: instead of --seconds. The same on every machine.")
+    ] = None,
     tolerance: Annotated[
         float | None,
         typer.Option(help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."),
@@ -50,14 +56,14 @@ def evolve(
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Annotated[
-        int | None, typer.Option("--seed", help="The same seed gives the same datasets, unless time runs out.")
+        int | None, typer.Option("--seed", help="The same seed gives the same datasets.")
     ] = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
     """Evolve a dataset from published numbers: regressions, tables, summaries. SPEC is the only file that is opened.
 
-    Exit code 1 if a copy does not have all of them when time is up; it is written all the same, and marked.
+    Exit code 1 if a copy does not have all of them after so many proposals; it is written all the same, and marked.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
@@ -79,8 +85,8 @@ def evolve(
     published = read_spec(spec)
     with progress_bar(quiet=quiet) as progress:
         made = evolve_copies(
-            published, rows=rows, engine=engine, copies=copies, start=start, seconds=seconds, tolerance=tolerance,  # type: ignore[arg-type]
-            seed=seed, workers=threads, spread=spread, options=options, progress=progress,
+            published, rows=rows, engine=engine, copies=copies, start=start, seconds=seconds,  # type: ignore[arg-type]
+            proposals=proposals, tolerance=tolerance, seed=seed, workers=threads, spread=spread, options=options, progress=progress,
         )  # fmt: skip
     about = {"spec": spec.name, "seed": seed, **options}
     told = account(made, about)
@@ -109,7 +115,7 @@ def account(made: Evolved, about: dict[str, Any]) -> dict[str, Any]:
         "about": {
             **about,
             **{name: getattr(made, name) for name in ("engine", "start", "rows", "tolerance", "spread")},
-            "seconds_at_most": made.seconds,
+            "proposals_at_most": made.proposals,
             "refitted_by": _refitted_by()
             if all(one.refitted for copy in made.copies for one in copy.outputs)
             else None,
@@ -241,6 +247,8 @@ def _show(told: dict[str, Any], paths: Sequence[Path]) -> None:
     screen = console()
     screen.print(table, markup=False)
     screen.print(sentence(told), markup=False)
+    most = told["about"]["proposals_at_most"]
+    typer.echo(f"Each search had up to {most:,} proposals. --proposals {most} repeats this.", err=True)
     for path, copy in zip(paths, told["copies"], strict=True):
         marked = "" if copy["reached"] else ", marked as not having all outputs"
         typer.echo(f"Wrote {path}: {told['about']['rows']:,} records{marked}.", err=True)

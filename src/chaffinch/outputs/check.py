@@ -30,6 +30,7 @@ from .checking.verdict import verdict_of
 from .checking.whole import Whole, whole_data
 from .columns import Codes
 from .contradictions import check_contradictions
+from .engines.budget import proposals_of, seconds_each
 from .evolve import EngineName, StartName
 from .fields import Fields
 from .limits import check_start, check_tolerance
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Checked", "check"]
 
+SECONDS = 20.0
+"""What a search may take unless something else is asked for."""
 MOST_STEPS = 8
 """Steps in which new outputs are added to each other: each is an assessment of its own."""
 
@@ -61,7 +64,8 @@ def check(
     repeat_splits: int = 1,
     engine: EngineName = "incremental",
     start: StartName = "uniform",
-    seconds: float = 20.0,
+    seconds: float | None = None,
+    proposals: int | None = None,
     tolerance: float | None = None,
     tau: float = 1.0,
     level: float = LEVEL,
@@ -97,8 +101,11 @@ def check(
         Datasets in the ensemble of each fold.
     holdout_share, repeat_splits
         Who is held out, and how many random splits.
-    engine, start, seconds, tolerance
+    engine, start, tolerance
         As in `evolve`, for each dataset.
+    seconds, proposals
+        When a search gives up, for each dataset, as in `evolve`; 20 seconds if neither is given. Seconds stand for the proposals that all
+        outputs together allow in that time; every search of the check may take as many.
     tau
         The share of a key's rows that must have one value before the attacker takes it.
     level
@@ -139,7 +146,7 @@ def check(
     attacks = tuple(attack_of(fields, keys, one, sizes=key_sizes, tau=tau) for one in sensitive)
     entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
     splits = folds(len(codes), holdout_share=holdout_share, repeats=repeat_splits, seed=entropy)
-    evolver = Evolver(engine, start, seconds, tolerance, workers)
+    evolver = Evolver(engine, start, None, tolerance, workers)
     scene = Scene(codes, together, attacks, splits, maker or evolver, start, syntheses, entropy, level, workers)
     inconsistent = _inconsistent(together, codes)
     names = [recipe.name for recipe in together.every]
@@ -147,7 +154,12 @@ def check(
     new = [name for name in names if name not in old]
     rules = check_rules(together.only(new), codes, policy, released=together.only(old) if old else None)
     _check_folds(scene, rules)
-    check_tolerance(tolerance, *(spec.problem() for spec in scene.specs))
+    problems = [spec.problem() for spec in scene.specs]
+    check_tolerance(tolerance, *problems)
+    each = seconds_each(problems[0], rows=len(codes), engine=engine)
+    proposals = proposals_of(seconds, proposals, each=each, default=SECONDS)
+    evolver = replace(evolver, proposals=proposals)
+    scene = replace(scene, maker=maker or evolver)
 
     steps = _steps(old, new) if cumulative else [("all outputs", names)]
     ahead = len(steps) + (1 if whole_runs else 0) + (2 if fold_of_fold else 0) + (1 if error_line else 0)
@@ -211,7 +223,7 @@ def check(
         "repeat_splits": repeat_splits,
         "engine": engine,
         "start": start,
-        "seconds": seconds,
+        "proposals": proposals,
         "tau": tau,
         "level": level,
         "seed": seed if isinstance(seed, int) else None,

@@ -36,6 +36,8 @@ MOST_CELLS = 60_000
 MOST_ENTRIES = 2_000_000
 """nor with more entries."""
 MOST_PAIRS = 400
+MOST_ITERATIONS = 10_000
+"""Steps of the simplex method after which a programme is given up. A number of steps, not of seconds: the same on every machine."""
 
 
 @dataclass(frozen=True)
@@ -190,8 +192,8 @@ def _linear(part: Output) -> bool:
 
 def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
     """Whether fractions of `rows` records can satisfy the linear ones among some equation sets; True where that is too large to try."""
-    from scipy.optimize import LinearConstraint, milp
-    from scipy.sparse import coo_array
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, vstack
 
     parts = [part for part in parts if _linear(part)]
     used = sorted({column for part in parts for column in part.columns})
@@ -224,9 +226,13 @@ def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
     low, high = np.concatenate(lo), np.concatenate(hi)
     # A hair of room: intervals come from floating numbers.
     room = 1e-7 * np.maximum(1.0, np.where(np.isfinite(low), np.abs(low), np.abs(high)))
-    within = [LinearConstraint(a, low - room, high + room), LinearConstraint(np.ones((1, len(codes))), rows, rows)]
-    result = milp(np.zeros(len(codes)), constraints=within, options={"time_limit": 5.0})
-    return result.status != 2  # 2: infeasible
+    low, high = low - room, high + room
+    above, below = np.isfinite(low), np.isfinite(high)
+    result = linprog(
+        np.zeros(len(codes)), A_ub=vstack([-a[above], a[below]]), b_ub=np.concatenate([-low[above], high[below]]),
+        A_eq=np.ones((1, len(codes))), b_eq=[rows], method="highs-ds", options={"maxiter": MOST_ITERATIONS},
+    )  # fmt: skip
+    return result.status != 2  # 2: infeasible; 1: given up
 
 
 def _atoms(column: int, parts: Sequence[Output], size: int) -> NDArray[np.intp]:

@@ -16,6 +16,7 @@ from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .columns import Codes
 from .contradictions import check_contradictions
+from .engines.budget import proposals_of, seconds_each
 from .engines.ea import settings_from
 from .engines.incremental import Checkpoint
 from .engines.process import Job, Made, run
@@ -33,6 +34,8 @@ EngineName = Literal["incremental", "maxent", "ea"]
 StartName = Literal["uniform", "margins"]
 
 TOLERANCE = 1e-3
+SECONDS = 60.0
+"""What a copy may take unless something else is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +56,10 @@ class EvolvedCopy:
         Each equation set's error as the engine counts it.
     trace
         Errors on the way: by proposals and seconds (`ea`: by generations).
-    proposals, seconds
-        What it took.
+    proposals
+        How many it took.
+    seconds
+        How long that took here.
     moved
         The share of records, 0 to 1, that null moves changed after the outputs were reached.
     """
@@ -85,15 +90,15 @@ class EvolvedCopy:
         """Return what JSON can hold: how it went, and no record."""
         return {
             "reached": self.reached,
-            "seconds": self.seconds,
             "proposals": self.proposals,
             "moved": self.moved,
             "outputs": [_plain(output) for output in self.outputs],
             "trace": [
-                {"proposals": p.proposals, "seconds": p.seconds, "objective": _number(p.objective),
+                {"proposals": p.proposals, "objective": _number(p.objective),
                  "outside": sum(e.outside for e in p.errors), "mean": {e.name: _number(e.mean) for e in p.errors}}
                 for p in self.trace
             ],
+            "run": {"seconds": self.seconds, "seconds_of_trace": [p.seconds for p in self.trace]},
         }  # fmt: skip
 
 
@@ -105,8 +110,10 @@ class Evolved:
     ----------
     copies
         The datasets, each from a random stream of its own.
-    engine, start, rows, seconds, tolerance, spread
+    engine, start, rows, tolerance, spread
         What was asked for.
+    proposals
+        How many each copy might take at most: as asked for, or what the seconds stood for. With the seed it repeats the copies.
     elapsed
         Seconds in all, starting the processes and refitting included.
     """
@@ -116,7 +123,7 @@ class Evolved:
     engine: str
     start: str
     rows: int
-    seconds: float
+    proposals: int
     tolerance: float
     spread: int
     elapsed: float
@@ -133,12 +140,12 @@ class Evolved:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold: settings, and how each copy went."""
-        asked = {name: getattr(self, name) for name in ("engine", "start", "rows", "seconds", "tolerance", "spread")}
+        asked = {name: getattr(self, name) for name in ("engine", "start", "rows", "proposals", "tolerance", "spread")}
         return {
             **asked,
             "reached": self.reached,
-            "elapsed": self.elapsed,
             "copies": [copy.to_dict() for copy in self.copies],
+            "run": {"elapsed": self.elapsed},
         }
 
 
@@ -149,7 +156,8 @@ def evolve(
     engine: EngineName = "incremental",
     copies: int = 1,
     start: StartName = "uniform",
-    seconds: float = 60.0,
+    seconds: float | None = None,
+    proposals: int | None = None,
     tolerance: float | None = None,
     seed: Seed = None,
     workers: int | None = None,
@@ -159,8 +167,9 @@ def evolve(
 ) -> Evolved:
     """Return datasets that reproduce the published outputs, made from the specification alone.
 
-    Engines run in processes of their own, which get the specification and no file. A copy that did not get there in time is returned
-    too, with `reached` False. Copies depend on the seed and their number, not on `workers`; nor on speed, unless time ran out.
+    Engines run in processes of their own, which get the specification and no file. A copy that did not get there is returned too, with
+    `reached` False. Copies depend on the seed, their number and the number of proposals; not on `workers`, nor on how quick or busy the
+    machine is.
 
     Parameters
     ----------
@@ -175,7 +184,10 @@ def evolve(
     start
         `uniform` over levels, or from the published `margins`: the weights of the columns, at least one of which must have some.
     seconds
-        When an engine gives up, for each copy.
+        When an engine gives up, for each copy, in about so many seconds: turned into a number of proposals before the search begins, by a rule that
+        does not look at the machine (`engines/budget.py`). 60 if neither is given.
+    proposals
+        The same as a number of proposals: instead of seconds.
     tolerance
         How close numbers that are known in full must come, in their standard errors: 0.001 if absent. Refused where there are none.
     seed
@@ -185,7 +197,7 @@ def evolve(
     spread
         Rounds of null moves, which change records and keep every output as it is, after the outputs are reached.
     options
-        Settings of the engine: for `ea` those of `engines.ea.Evolution`; else `most_proposals`.
+        Settings of `ea`: those of `engines.ea.Evolution`. The other engines have none.
     progress
         Called with what is being done and the share done.
 
@@ -204,11 +216,16 @@ def evolve(
     asked_tolerance, tolerance = tolerance, TOLERANCE if tolerance is None else tolerance
     check_copies(copies)
     n_rows = spec.n_rows(rows)
-    population = settings_from(options or {}).population if engine == "ea" else None
+    settings = settings_from(options or {}) if engine == "ea" else None
+    population = None if settings is None else settings.population
     check_size(n_rows, len(spec.columns), copies=copies, population=population)
     problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
     check_start(start, spec.columns)
     check_tolerance(asked_tolerance, problem)
+    fitness = "score" if settings is None else settings.fitness
+    each_takes = seconds_each(problem, rows=n_rows, engine=engine, fitness=fitness)
+    proposals = proposals_of(seconds, proposals, each=each_takes, default=SECONDS)
+    made_at_most = proposals if settings is None else min(proposals, settings.generations * settings.population)
     check_contradictions(spec, n_rows)
     streams = seed_sequence(seed).spawn(copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]
@@ -223,10 +240,11 @@ def evolve(
             engine=engine,
             start=start,
             rows=n_rows,
-            seconds=seconds,
+            proposals=proposals,
             tolerance=tolerance,
             spread=spread,
             options=dict(options or {}),
+            expected=made_at_most * each_takes,
         )
 
         def each(_number: int, _made: Made) -> None:
@@ -244,7 +262,7 @@ def evolve(
             found = [one for some in pool.map(batch, batches) for one in some]
     ordered = tuple(copy for _, copy in sorted(found, key=lambda one: one[0]))
     elapsed = time.perf_counter() - began
-    return Evolved(spec, ordered, engine, start, n_rows, seconds, tolerance, spread, elapsed)
+    return Evolved(spec, ordered, engine, start, n_rows, proposals, tolerance, spread, elapsed)
 
 
 def _copy(spec: Spec, made: Made, tolerance: float) -> EvolvedCopy:

@@ -36,7 +36,7 @@ def sentence(told: Mapping[str, Any]) -> str:
     Examples
     --------
     >>> one = {"name": "t", "numbers": 4, "outside": 0}
-    >>> sentence({"reached": True, "copies": [{"outputs": [one], "reached": True, "missed": []}], "about": {"seconds_at_most": 60.0}})
+    >>> sentence({"reached": True, "copies": [{"outputs": [one], "reached": True, "missed": []}], "about": {"proposals_at_most": 9000}})
     'The dataset has all 4 published numbers, within the precision they were printed with.'
     """
     copies = told["copies"]
@@ -51,7 +51,7 @@ def sentence(told: Mapping[str, Any]) -> str:
     who = f"{len(late)} of {len(copies)} datasets do" if several else "The dataset does"
     up_to = "up to " if several else ""
     if not missed:
-        return f"{who} not have all outputs for certain: the search was stopped before it said so."
+        return f"{who} not have all outputs for certain: the search ended before it said so."
     names = ", ".join(f"'{shown(name)}'" for name in missed[:5]) + (
         f" and {len(missed) - 5} more" if len(missed) > 5 else ""
     )
@@ -120,10 +120,12 @@ def _finding(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, An
         Paragraph(_by_whom(told, outputs), "note"),
     ]  # fmt: skip
     if not told["reached"]:
-        limit = number(told["about"]["seconds_at_most"])
+        limit = told["about"]["proposals_at_most"]
+        used = max(copy["proposals"] for copy in told["copies"])
+        more = "More of them (--proposals, --seconds), another" if 2 * used > limit else "Another"
         blocks.append(
             Paragraph(
-                f"The search had {limit} seconds for each dataset. More time (--seconds), another seed or another engine may reach what is left; if none "
+                f"The search had up to {limit:,} proposals for each dataset. {more} seed or another engine may reach what is left; if none "
                 "does, the outputs may contradict each other, or not be of so many records."
             )
         )

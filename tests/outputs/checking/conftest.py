@@ -19,7 +19,7 @@ def made_here(spec, *, copies, seed, progress=None):
     for stream in seed_sequence(seed).spawn(copies):
         first, search = stream.spawn(2)
         start = problem.columns.start(rows, seed=first)
-        solved.append(incremental.solve(problem, start, seconds=10.0, seed=search))
+        solved.append(incremental.solve(problem, start, seed=search))
     seen = [compared(spec, one.codes) for one in solved]
     fits = [
         Fit(some[0].name, some[0].kind, some[0].size, float(np.mean([one.within for one in some])),

@@ -181,7 +181,7 @@ def test_repeated_splits_and_small_holdouts(checked):
 
 def test_settings_change_nothing_but_speed(checked):
     one, two = (checked(JOINT, workers=workers).to_dict() for workers in (1, 2))
-    one.pop("seconds"), two.pop("seconds")
+    one.pop("run"), two.pop("run")
     assert one == two
 
 

@@ -96,7 +96,7 @@ def test_a_small_problem_is_reached_and_refitted(fitness, survival):
     settings = Evolution(
         population=16, generations=400, mutation=0.02, mutation_every=100, fitness=fitness, survival=survival
     )
-    solved = solve(problem, COLUMNS.start(150, seed=1), seconds=20, seed=2, settings=settings)
+    solved = solve(problem, COLUMNS.start(150, seed=1), seed=2, settings=settings)
     assert solved.reached
     assert np.abs(numbers_of(problem.outputs[0], solved.codes) - problem.outputs[0].at).max() <= 0.02
     assert 1 <= problem.outputs[1].counts(solved.codes)[1] <= 9
@@ -108,7 +108,6 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
     solved = solve(
         problem,
         COLUMNS.start(100, seed=1),
-        seconds=20,
         seed=2,
         settings=Evolution(population=8, generations=60, mutation=0.001),
     )
@@ -121,7 +120,7 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
 def test_refit_fitness_reaches_a_tiny_problem():
     problem = Problem(COLUMNS, (logit(0.1),))
     settings = Evolution(population=6, generations=40, mutation=0.05, fitness="refit")
-    assert solve(problem, COLUMNS.start(60, seed=1), seconds=20, seed=2, settings=settings).reached
+    assert solve(problem, COLUMNS.start(60, seed=1), seed=2, settings=settings).reached
 
 
 def test_a_users_statistic():
@@ -142,15 +141,16 @@ def test_a_users_statistic():
         evolve_statistic(COLUMNS, COLUMNS.start(5, seed=1), lambda d: np.zeros(3), np.zeros(2), settings=QUICK)
 
 
-def test_seeds_and_fixed_columns_and_time():
+def test_seeds_and_fixed_columns_and_proposals():
     columns = Columns((*COLUMNS.every[:2], Column("x", 10, np.arange(10.0), fixed=True)))
     problem = Problem(columns, (logit(1e-6),))
     start = columns.start(80, seed=1)
     few = Evolution(population=4, generations=20)
-    first, again, other = (solve(problem, start, seconds=60, seed=s, settings=few) for s in (1, 1, 2))
+    first, again, other = (solve(problem, start, seed=s, settings=few) for s in (1, 1, 2))
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()
     np.testing.assert_array_equal(first.codes[:, 2], start[:, 2])
-    late = solve(problem, start, seconds=1e-9, seed=1, settings=Evolution(population=4))
-    assert late.proposals == 0
+    late = solve(problem, start, proposals=3, seed=1, settings=Evolution(population=4))
+    assert late.proposals == 0  # a generation has four children
+    assert solve(problem, start, proposals=11, seed=1, settings=few).proposals == 8
     assert not late.reached

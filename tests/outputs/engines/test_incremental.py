@@ -270,7 +270,7 @@ def test_printed_coefficients_come_back_when_statsmodels_refits(family: FamilyNa
     printed = np.round(estimated(family, original, terms), digits)
     half = 0.5 * 10.0**-digits
     system = regression("r", family=family, terms=terms, label=labels(family), coefficients=printed, half_widths=half)
-    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(N, seed=1), seconds=60.0, seed=2)
+    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(N, seed=1), seed=2)
     assert solved.reached
     np.testing.assert_array_equal(np.round(estimated(family, solved.codes, terms), digits), printed)
 
@@ -281,7 +281,7 @@ def test_numbers_known_in_full_are_met_to_the_tolerance() -> None:
     problem = Problem(
         COLUMNS, (regression("r", family="logit", terms=terms, label=labels("logit"), coefficients=full),)
     )
-    solved = solve(problem, COLUMNS.start(N, seed=3), seconds=60.0, tolerance=0.01, seed=4)
+    solved = solve(problem, COLUMNS.start(N, seed=3), tolerance=0.01, seed=4)
     assert solved.reached
     # The smallest standard error is above 0.03; 0.01 of the largest, 0.15, is 0.0015.
     assert np.abs(estimated("logit", solved.codes, terms) - full).max() < 0.0015
@@ -306,7 +306,7 @@ def test_tables_and_a_regression_come_back_together() -> None:
         regression("r", family="logit", terms=terms, label=labels("logit"), coefficients=printed, half_widths=5e-4),
         table_of(original, (1, 2, 3), "x b y", below=10, base=5),
     )
-    solved = solve(Problem(COLUMNS, outputs), COLUMNS.start(N, seed=1), seconds=60.0, seed=2)
+    solved = solve(Problem(COLUMNS, outputs), COLUMNS.start(N, seed=1), seed=2)
     assert solved.reached
     assert [error.name for error in solved.errors] == ["a x y", "r", "x b y"]
     assert outputs[0].counts(solved.codes).tolist() == outputs[0].counts(original).tolist()
@@ -345,7 +345,7 @@ def test_numbers_that_are_read_off_sums_come_back() -> None:
         keep=(keep,),
         reported=read,
     )
-    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(600, seed=1), seconds=60.0, seed=2)
+    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(600, seed=1), seed=2)
     assert solved.reached
     mine = solved.codes[solved.codes[:, 2] == 1]
     found = [x[mine[:, 1]].mean(), x[mine[:, 1]].std(ddof=1), np.corrcoef(x[mine[:, 1]], mine[:, 3])[0, 1]]
@@ -368,7 +368,7 @@ def test_small_datasets_meet_many_digits_by_several_moves_at_once() -> None:
     system = regression(
         "r", family="logit", terms=terms, label=labels("logit"), coefficients=np.round(full, 4), half_widths=5e-5
     )
-    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(400, seed=1), seconds=60.0, seed=2)
+    solved = solve(Problem(COLUMNS, (system,)), COLUMNS.start(400, seed=1), seed=2)
     assert solved.reached
     x, y = np.sum([t.of(solved.codes, 3) for t in terms], axis=0), labels("logit").of(solved.codes)[:, 0]
     np.testing.assert_array_equal(np.round(sm.Logit(y, x).fit(disp=0, tol=1e-12).params, 4), np.round(full, 4))
@@ -414,7 +414,7 @@ def test_a_level_that_no_record_has_is_taken_up() -> None:
     system = regression("r", family="logit", terms=terms, label=labels("logit"), coefficients=printed, half_widths=5e-3)
     start = COLUMNS.start(N, seed=1)
     start[:, 0] = 0
-    solved = solve(Problem(COLUMNS, (system,)), start, seconds=60.0, seed=2)
+    solved = solve(Problem(COLUMNS, (system,)), start, seed=2)
     assert solved.reached
     np.testing.assert_array_equal(np.round(estimated("logit", solved.codes, terms), 2), printed)
 
@@ -422,7 +422,7 @@ def test_a_level_that_no_record_has_is_taken_up() -> None:
 def test_the_same_seed_gives_the_same_dataset() -> None:
     problem = random_problem(3, [("logit", "score")])
     start = COLUMNS.start(50, seed=1)
-    one, other, third = (solve(problem, start, most_proposals=30_000, seed=seed) for seed in (5, 5, 6))
+    one, other, third = (solve(problem, start, proposals=30_000, seed=seed) for seed in (5, 5, 6))
     np.testing.assert_array_equal(one.codes, other.codes)
     assert one.errors == other.errors
     assert [c.objective for c in one.trace] == [c.objective for c in other.trace]
@@ -436,7 +436,7 @@ def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
     one, other = (CountTable(str(n), ((0, np.array([-1, 0])),), np.array([n]), np.array([n])) for n in (30, 20))
     seen = []
     solved = solve(
-        Problem(columns, (one, other)), columns.start(100, seed=1), most_proposals=400_000, seed=1, watch=seen.append
+        Problem(columns, (one, other)), columns.start(100, seed=1), proposals=400_000, seed=1, watch=seen.append
     )
     assert not solved.reached
     assert 20 <= (solved.codes[:, 0] == 1).sum() <= 30
@@ -451,7 +451,7 @@ def test_fixed_columns_stay() -> None:
     n_ones = int(start[:, 0].sum())
     lo = np.array([0, 0, 90 - n_ones, n_ones, 0, 0])
     table = CountTable("t", ((0, np.array([0, 1])), (1, np.array([0, 1, 2]))), lo, lo)
-    solved = solve(Problem(columns, (table,)), start, seconds=60.0, seed=1)
+    solved = solve(Problem(columns, (table,)), start, seed=1)
     assert solved.reached
     np.testing.assert_array_equal(solved.codes[:, 0], start[:, 0])
     nothing = Columns((Column("x", 2, fixed=True),))
@@ -494,10 +494,10 @@ def test_the_nearest_point_of_a_box_is_the_nearest() -> None:
 
 def test_bad_options_are_named() -> None:
     problem = random_problem(3, [])
-    with pytest.raises(InputError, match="seconds must be above 0"):
-        solve(problem, COLUMNS.start(5, seed=1), seconds=0.0)
-    with pytest.raises(InputError, match="most_proposals must be at least 1"):
-        solve(problem, COLUMNS.start(5, seed=1), most_proposals=0)
+    with pytest.raises(InputError, match="tolerance must be at least 0"):
+        solve(problem, COLUMNS.start(5, seed=1), tolerance=-1.0)
+    with pytest.raises(InputError, match="proposals must be at least 1"):
+        solve(problem, COLUMNS.start(5, seed=1), proposals=0)
     with pytest.raises(InputError, match="outside its levels"):
         solve(problem, np.full((5, 4), 3))
 

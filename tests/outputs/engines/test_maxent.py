@@ -110,7 +110,7 @@ def test_a_small_problem_is_reached_and_refitted():
     start = COLUMNS.start(1_500, seed=2)
     drawn = maxent.draw(problem, start, seed=3)
     assert State(problem, drawn).error < 0.2 * State(problem, start).error
-    solved = maxent.solve(problem, start, seconds=20, seed=3)
+    solved = maxent.solve(problem, start, seed=3)
     assert solved.reached
     system = problem.outputs[0]
     assert np.abs(numbers_of(system, solved.codes) - system.at).max() <= 5e-4

@@ -26,7 +26,7 @@ SEEDS = [(7, (0,)), (7, (1,))]
 
 
 def job(**changes):
-    return Job(**{"spec": SPEC, "seeds": SEEDS, "seconds": 20.0, **changes})
+    return Job(**{"spec": SPEC, "seeds": SEEDS, "proposals": 2_000_000, **changes})
 
 
 def test_copies_arrive_in_order_with_their_traces():
@@ -122,12 +122,12 @@ def test_errors_come_back_as_messages():
     bad = {**SPEC, "outputs": [{"name": "t", "kind": "table", "by": ["sx"], "counts": [1, 2]}]}
     with pytest.raises(InputError, match=r"Unknown column 'sx'. Did you mean 'sex'"):
         run(job(spec=bad))
-    with pytest.raises(InputError, match="Unknown option of engine incremental 'heat'"):
+    with pytest.raises(InputError, match="The engine incremental has no settings of its own"):
         run(job(options={"heat": 3}))
     with pytest.raises(InputError, match=r"Unknown engine 'incremntal'. Did you mean 'incremental'"):
         job(engine="incremntal")
-    with pytest.raises(InputError, match="seconds must be above 0"):
-        job(seconds=0)
+    with pytest.raises(InputError, match="proposals must be at least 1"):
+        job(proposals=0)
 
 
 def test_a_process_that_does_not_end_is_stopped(monkeypatch):

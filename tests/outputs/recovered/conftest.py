@@ -19,6 +19,7 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.contradictions import contradictions
+from chaffinch.outputs.engines.budget import proposals_in, seconds_each
 from chaffinch.outputs.engines.incremental import solve
 from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.spec import Spec
@@ -185,7 +186,9 @@ def evolved(file: str, *, seed: int, seconds: float, engine: str | None) -> tupl
     assert contradictions(spec) == []
     if engine is None:
         start = spec.columns.start(spec.n_rows(), seed=seed)
-        solved = solve(spec.problem(), start, seconds=seconds, seed=seed)
+        problem = spec.problem()
+        proposals = proposals_in(seconds, seconds_each(problem, rows=spec.n_rows()))
+        solved = solve(problem, start, proposals=proposals, seed=seed)
         codes, reached = solved.codes, solved.reached
     else:
         copy = evolve(spec, engine=engine, seconds=seconds, seed=seed, workers=1).copies[0]  # type: ignore[arg-type]

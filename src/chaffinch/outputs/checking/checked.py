@@ -143,7 +143,7 @@ class Checked:
             "error_lines": [one.to_dict() for one in self.lines],
             "rules": self.rules.to_dict(),
             "exposed_classes": about(len(self.exposed)),
-            "seconds": round(self.seconds, 1),
+            "run": {"seconds": round(self.seconds, 1)},
         }
 
     def inside(self) -> dict[str, Any]:

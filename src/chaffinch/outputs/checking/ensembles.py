@@ -84,11 +84,10 @@ class Evolver:
 
     engine: EngineName = "incremental"
     start: StartName = "uniform"
-    seconds: float = 60.0
+    proposals: int | None = None
     tolerance: float | None = None
     workers: int | None = None
     spread: int = 0
-    most_proposals: int | None = None
 
     def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
         """Return so many datasets that reproduce the outputs of a specification."""
@@ -99,12 +98,11 @@ class Evolver:
             copies=copies,
             engine=self.engine,
             start=self.start,
-            seconds=self.seconds,
+            proposals=self.proposals,
             tolerance=tolerance,
             seed=seed,
             workers=self.workers,
             spread=self.spread,
-            options={} if self.most_proposals is None else {"most_proposals": self.most_proposals},
             progress=progress,
         )
         fits = []

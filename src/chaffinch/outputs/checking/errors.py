@@ -21,7 +21,7 @@ from .stages import Scene
 __all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
 
 STOPS = (1, 3_000, 10_000, 20_000, 40_000, 80_000, None)
-"""Proposals after which searches are stopped; the last go on until the outputs are met."""
+"""Proposals after which searches are stopped; the last go on until the outputs are met, or as long as any other search does."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def error_lines(
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(scene.entropy).spawn(3)[2].spawn(len(STOPS))
     for number, (stop, seed) in enumerate(zip(STOPS, seeds, strict=True)):
-        ensemble = replace(evolver, most_proposals=stop)(spec, copies=copies, seed=seed)
+        most = evolver.proposals if stop is None else min(stop, evolver.proposals or stop)
+        ensemble = replace(evolver, proposals=most)(spec, copies=copies, seed=seed)
         for attack in scene.attacks:
             means = scene.attributed(ensemble.datasets, fold, attack).means
             for c, convention in enumerate(CONVENTIONS):

@@ -117,7 +117,7 @@ def verdict_of(
     if reached < 1.0:
         sentences.append(
             f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
-            "Give the search more seconds."
+            "Give the search more proposals."
         )
     if not_assessed:
         rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))

@@ -20,7 +20,7 @@ from .cancelling import few_that_cancel
 from .moves import Moves
 from .state import State
 
-__all__ = ["combine", "few_that_cancel"]
+__all__ = ["Combined", "combine", "few_that_cancel"]
 
 Ints = NDArray[np.int64]
 
@@ -47,26 +47,37 @@ MOST_ALIKE = 50
 """Moves of one kind among which one is looked for whose records are not moved yet."""
 BETTER = 0.9
 """How much smaller what is left must become."""
+PAIRING = 150_000
+"""Proposals that one pairing of lists counts as: about as many moves could be tried in the time it takes."""
 SPARE = 1.15
 """Bits for which a combination is tried, as a multiple of what the lists yield: estimates are rough, and coming closer is something."""
 
 
-def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> bool | None:
-    """Make several moves at once if some were found that bring the numbers nearer; return whether, None if there is no use in looking.
+@dataclass(frozen=True)
+class Combined:
+    """Whether a combination of moves was made that helps, None if there was no use in looking; and the proposals it counts as."""
+
+    helped: bool | None
+    proposals: int = 0
+
+
+def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined:
+    """Make several moves at once if some were found that bring the numbers nearer; return whether.
 
     Tables keep every count inside.
     """
     n_systems, n_numbers = len(state.systems), sum(len(s.lo) for s in state.systems)
     if not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS) or state.table_error > 1e-9:
-        return None
-    helped = _try(state, moves, rng, None)
+        return Combined(None)
+    every = [_try(state, moves, rng, None)]
+    helped = every[0].helped
     if (
         helped is None and n_systems > 1
     ):  # too much at once: one system after the other, by moves that leave the others as they are
-        tried = [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
-        looked = [one for one in tried if one is not None]
+        every += [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
+        looked = [one.helped for one in every if one.helped is not None]
         helped = any(looked) if looked else None
-    return helped
+    return Combined(helped, sum(one.proposals for one in every))
 
 
 def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
@@ -169,12 +180,10 @@ def _plan(x: Floats, off: Floats) -> _Plan | None:
     return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(levels))
 
 
-def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> bool | None:
-    """Look for a combination of moves, of those that change only one system if asked; make it if it helps.
-
-    Return whether it did; None if there is no use in looking.
-    """
+def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> Combined:
+    """Look for a combination of moves, of those that change only one system if asked; make it if it helps."""
     moved, by_sums = _candidates(state, moves)
+    proposals = len(moved)
     numbers = _Numbers(state, state.drifts())
     changes, off = numbers.of_changes(by_sums), numbers.off(state.sums)
     size = np.abs(changes)
@@ -185,7 +194,7 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
         some &= still[:, others].all(axis=1)
     moved, by_sums, changes = moved[some], by_sums[some], changes[some]
     if len(moved) < 8:
-        return None
+        return Combined(None, proposals)
     # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
     marks = np.round(changes @ rng.normal(size=changes.shape[1]) / (1e-9 * np.abs(changes).max()))
     _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
@@ -193,9 +202,10 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     x = changes[first[kinds]]
     plan = _plan(x, off)
     if plan is None:
-        return None
+        return Combined(None, proposals)
     added, before, had = by_sums[first[kinds]], state.codes.copy(), float(_excess(off))
     for levels in plan.levels:
+        proposals += PAIRING * levels
         rows = few_that_cancel(plan.changes, plan.goal(levels), rng=rng, levels=levels, size=LIST, bits=plan.bits)
         # All of them to first order; those that leave least, as they are.
         rows = rows[np.argsort(_excess(off + sum(x[members] for members in rows.T)), kind="stable")[:LOOKED_AT]]
@@ -212,10 +222,10 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
                 state.codes[record, column] = level
             state.refresh()
             if state.table_error <= 1e-9:
-                return True
+                return Combined(True, proposals)
             state.codes[:] = before
             state.refresh()
-    return False
+    return Combined(False, proposals)
 
 
 def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints | None:

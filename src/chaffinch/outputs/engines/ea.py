@@ -22,6 +22,7 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
 from ..equations import Problem
+from .budget import check_proposals
 from .fitness import Fitness, FitnessName, fitness_of
 from .incremental import Checkpoint, Solved
 from .state import OutputError, State
@@ -100,7 +101,7 @@ def solve(
     problem: Problem,
     codes: NDArray[np.integer],
     *,
-    seconds: float = 60.0,
+    proposals: int | None = None,
     tolerance: float = 1e-3,
     seed: Seed = None,
     settings: Evolution | None = None,
@@ -114,30 +115,30 @@ def solve(
         The columns and what was published.
     codes
         One candidate of the first generation; the others are drawn anew, but for columns that are fixed.
-    seconds, tolerance, seed
-        When to give up, when numbers known in full have arrived, and the random numbers.
+    proposals, tolerance, seed
+        Children that may be scored at most (no generation is begun that would have more; all of the settings' if absent), when numbers known
+        in full have arrived, and the random numbers.
     settings
         The algorithm's.
     watch
         Called with each checkpoint of the trace: ten in each step of the mutation, and the last.
     """
     settings = settings or Evolution()
+    last = _last_generation(settings, proposals)
     started = time.perf_counter()
     fitness = fitness_of(settings.fitness, problem)
     trace: list[Checkpoint] = []
     state: list[State] = []
 
     def look(generation: int, best: Codes, error: float) -> bool:
-        due = generation % max(1, settings.mutation_every // 10) == 0 or generation == settings.generations
-        late = time.perf_counter() - started >= seconds
-        if due or late:
+        if generation % max(1, settings.mutation_every // 10) == 0 or generation >= last:
             state[:] = [State(problem, best, tolerance=tolerance)]
             trace.append(Checkpoint(generation, time.perf_counter() - started, error, state[0].errors()))
             if watch:
                 watch(trace[-1])
             if not any(found.outside for found in trace[-1].errors):
                 return True
-        return late
+        return generation >= last
 
     best, made = _evolve(problem.columns, codes, fitness, settings, generator(seed), look)
     state[:] = [State(problem, best, tolerance=tolerance)]
@@ -153,7 +154,7 @@ def evolve_statistic(
     targets: Floats,
     *,
     tolerance: float = 0.0,
-    seconds: float = 60.0,
+    proposals: int | None = None,
     seed: Seed = None,
     settings: Evolution | None = None,
 ) -> Solved:
@@ -171,7 +172,7 @@ def evolve_statistic(
         What it was published as.
     tolerance
         The largest difference at which a number has arrived.
-    seconds, seed, settings
+    proposals, seed, settings
         As in `solve`.
 
     Examples
@@ -188,7 +189,7 @@ def evolve_statistic(
     (True, 6.0)
     """
     settings = settings or Evolution()
-    wanted = np.atleast_1d(np.asarray(targets, dtype=float))
+    wanted, last = np.atleast_1d(np.asarray(targets, dtype=float)), _last_generation(settings, proposals)
     started = time.perf_counter()
     trace: list[Checkpoint] = []
 
@@ -215,19 +216,27 @@ def evolve_statistic(
         )
 
     def look(generation: int, best: Codes, error: float) -> bool:
-        late = time.perf_counter() - started >= seconds
-        if generation % max(1, settings.mutation_every // 10) == 0 or late or error <= tolerance**2 / wanted.size:
+        over = generation >= last
+        if generation % max(1, settings.mutation_every // 10) == 0 or over or error <= tolerance**2 / wanted.size:
             trace.append(Checkpoint(generation, time.perf_counter() - started, error, (error_of(best),)))
-            return late or trace[-1].errors[0].outside == 0
+            return over or trace[-1].errors[0].outside == 0
         return False
 
     best, made = _evolve(columns, codes, Fitness(one), settings, generator(seed), look)
-    last = error_of(best)
+    found = error_of(best)
     elapsed = time.perf_counter() - started
-    return Solved(best, last.outside == 0, (last,), made * settings.population, 0, elapsed, tuple(trace))
+    return Solved(best, found.outside == 0, (found,), made * settings.population, 0, elapsed, tuple(trace))
 
 
 Look = Callable[[int, Codes, float], bool]
+
+
+def _last_generation(settings: Evolution, proposals: int | None) -> int:
+    """The generation after which a run ends: that of the settings, or the last whose children are all within the proposals."""
+    if proposals is None:
+        return settings.generations
+    check_proposals(proposals)
+    return min(settings.generations, proposals // settings.population)
 
 
 def _evolve(

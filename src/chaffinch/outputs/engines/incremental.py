@@ -24,6 +24,7 @@ from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Floats
 from ..equations import Problem
+from .budget import PROPOSALS, check_proposals
 from .combine import combine
 from .moves import KINDS, Kind, Moves
 from .state import OutputError, State
@@ -31,7 +32,7 @@ from .state import OutputError, State
 __all__ = ["Checkpoint", "Solved", "solve"]
 
 BLOCKS = (2_000, 10_000)
-"""Proposals between two looks at the clock and the gains of the arms: few at first, when the gains change quickly."""
+"""Proposals between two looks at the gains of the arms: few at first, when the gains change quickly."""
 FALL = 10.0
 """The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
 SAMPLE = 8_192
@@ -88,7 +89,7 @@ class Solved:
     errors
         The error of each output, in the problem's order. Coefficients to first order: refit them for a second opinion.
     proposals, accepted
-        How many moves were tried and kept.
+        How many moves were tried (with what combinations of moves count as) and kept.
     seconds
         How long it took, compilation (once for each installation) included.
     trace
@@ -108,16 +109,15 @@ def solve(
     problem: Problem,
     codes: NDArray[np.integer],
     *,
-    seconds: float = 60.0,
+    proposals: int = PROPOSALS,
     tolerance: float = 1e-3,
     seed: Seed = None,
-    most_proposals: int | None = None,
     kinds: Collection[Kind] = KINDS,
     watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
-    """Return a dataset that reproduces the published outputs, or the best one found in the time given.
+    """Return a dataset that reproduces the published outputs, or the best one found.
 
-    The same seed gives the same dataset, unless time ran out.
+    The same seed and number of proposals give the same dataset, however long it takes.
 
     Parameters
     ----------
@@ -125,14 +125,12 @@ def solve(
         The columns and what was published.
     codes
         Where to start, for example `problem.columns.start(n_rows)`; its number of records stays.
-    seconds
-        When to give up.
+    proposals
+        When to give up: moves that may be tried (`budget.py`). What was begun is ended, so a few more may be counted.
     tolerance
         How close numbers that are known in full must come, in their standard errors; numbers with an interval must lie inside.
     seed
         For the moves.
-    most_proposals
-        When to give up, in proposals: unlike time, the same on every machine.
     kinds
         The kinds of moves that may be made.
     watch
@@ -152,10 +150,9 @@ def solve(
     """
     from .kernels import search
 
-    if not seconds > 0.0 or not tolerance >= 0.0:
-        raise InputError(f"seconds must be above 0 and tolerance at least 0. Got {seconds} and {tolerance}.")
-    if most_proposals is not None and most_proposals < 1:
-        raise InputError(f"most_proposals must be at least 1. Got {most_proposals}.")
+    check_proposals(proposals)
+    if not tolerance >= 0.0:
+        raise InputError(f"tolerance must be at least 0. Got {tolerance}.")
     started = time.perf_counter()
     state = State(problem, codes, tolerance=tolerance)
     rng = generator(seed)
@@ -174,17 +171,17 @@ def solve(
             if reached and state.stand():
                 errors = state.errors()
                 reached = not any(error.outside for error in errors)
-        elapsed = time.perf_counter() - started
-        done = reached or not moves.arms or elapsed >= seconds or made >= (most_proposals or np.inf)
-        if done or not trace or made >= THIN * trace[-1].proposals:
-            trace.append(Checkpoint(made, elapsed, state.error, errors))
+        used = made + schedule.combined
+        done = reached or not moves.arms or used >= proposals
+        if done or not trace or used >= THIN * trace[-1].proposals:
+            trace.append(Checkpoint(used, time.perf_counter() - started, state.error, errors))
             if watch:
                 watch(trace[-1])
         if done:
             break
         if schedule.look(made):
             continue
-        block = min(max(BLOCKS[0], made // 20), BLOCKS[1], (most_proposals or made + BLOCKS[1]) - made)
+        block = min(max(BLOCKS[0], made // 20), BLOCKS[1], max(proposals - made - schedule.combined, 1))
         wrong, n_over, n_under = moves.wrong(state)
         state.table_error, state.system_error, kept = search(
             state.program, state.codes, state.counts, state.multipliers, state.sums, state.gradient, state.weights,
@@ -197,7 +194,7 @@ def solve(
         accepted += kept
     if not reached:
         errors = schedule.best_errors()
-    return Solved(state.codes, reached, errors, made, accepted, time.perf_counter() - started, tuple(trace))
+    return Solved(state.codes, reached, errors, used, accepted, time.perf_counter() - started, tuple(trace))
 
 
 def _focused(focus: Floats, late: NDArray[np.bool_]) -> Floats:
@@ -219,6 +216,8 @@ class _Schedule:
         self._stalls, self._next_combine = 0, 1
         self._arrived, self._failures = False, 0
         self._rung, self._patience, self._heat = -1, PATIENCE, 0.0
+        self.combined = 0
+        """Proposals that combinations of moves count as, so far."""
 
     @property
     def temperature(self) -> float:
@@ -283,15 +282,19 @@ class _Schedule:
 
     def _combine(self) -> bool | None:
         """Combine moves while that helps; return whether it did, None if there was no use in it."""
-        helped = combine(self._state, self._moves, rng=self._rng)
-        again = helped
+        helped = again = self._combine_once()
         for _ in range(REPEATS):
             if not again:
                 break
             self._state.stand()
             self._arrived = not any(error.outside for error in self._state.errors())
-            again = not self._arrived and combine(self._state, self._moves, rng=self._rng)
+            again = not self._arrived and self._combine_once()
         return helped
+
+    def _combine_once(self) -> bool | None:
+        combined = combine(self._state, self._moves, rng=self._rng)
+        self.combined += combined.proposals
+        return combined.helped
 
     def _climb(self, *, helped: bool) -> None:
         """Choose the next temperature: warm again if the last one helped, else a higher one."""

@@ -23,6 +23,7 @@ from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
 from ..equations import CountTable, Model, Problem, SumSystem
 from ..families import moments
+from .budget import PROPOSALS
 from .incremental import Checkpoint, Solved
 from .incremental import solve as polish
 
@@ -42,24 +43,20 @@ def solve(
     problem: Problem,
     codes: NDArray[np.integer],
     *,
-    seconds: float = 60.0,
+    proposals: int = PROPOSALS,
     tolerance: float = 1e-3,
     seed: Seed = None,
-    most_proposals: int | None = None,
     watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
     """Return a dataset that reproduces the outputs: drawn from what they imply, then polished; see `incremental.solve`.
 
-    Of `codes` only the number of records, the columns that are fixed and those that no output speaks of are kept.
+    Drawing counts as no proposals: it takes a fixed number of sweeps. Of `codes` only the number of records, the columns that are fixed and those that no output speaks of are kept.
     """
     started = time.perf_counter()
     rng = generator(seed)
     drawn = draw(problem, codes, seed=rng)
     spent = time.perf_counter() - started
-    left = max(seconds - spent, 0.1 * seconds)
-    solved = polish(
-        problem, drawn, seconds=left, tolerance=tolerance, seed=rng, most_proposals=most_proposals, watch=watch
-    )
+    solved = polish(problem, drawn, proposals=proposals, tolerance=tolerance, seed=rng, watch=watch)
     trace = tuple(replace(point, seconds=point.seconds + spent) for point in solved.trace)
     return replace(solved, seconds=time.perf_counter() - started, trace=trace)
 

@@ -26,6 +26,7 @@ import numpy as np
 from ..._base.errors import ChaffinchError, InputError, unknown_name
 from ..columns import Codes, Columns
 from ..equations import Problem
+from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError
 
@@ -47,8 +48,11 @@ FORBIDDEN = (
 KEPT = ("HOME", "LANG", "LC_ALL", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
 """Names of the environment that the process gets: where compiled kernels are kept, and what the system needs to start it."""
 
-GRACE = 120.0
-"""Seconds beyond the engine's own limits before the process is ended: starting, and compiling once for each installation."""
+GRACE = 900.0
+"""Seconds beyond those of the search before a process counts as hanging: starting, and compiling once for each installation."""
+PATIENCE = 50.0
+"""How many times the seconds that the rule of `budget.py` has for a search may pass before the process counts as hanging. A machine may be
+slow or busy, and that is no fault: this is an error, never a result."""
 
 MOST_HEAD = 64 << 20
 
@@ -63,7 +67,7 @@ class Job:
         The specification as plain data (`Spec.to_dict`).
     seeds
         For each copy the entropy and the spawn key of its stream.
-    engine, start, seconds, tolerance
+    engine, start, proposals, tolerance
         As in `evolve`.
     rows
         The number of records; None for the specification's own.
@@ -71,6 +75,8 @@ class Job:
         Rounds of null moves after the outputs are reached.
     options
         Settings of the engine, as plain data.
+    expected
+        About how many seconds a copy takes: only a process that takes many times as long counts as hanging, and is ended.
     """
 
     spec: Mapping[str, Any] = field(repr=False)
@@ -78,18 +84,18 @@ class Job:
     engine: str = "incremental"
     start: str = "uniform"
     rows: int | None = None
-    seconds: float = 60.0
+    proposals: int = PROPOSALS
     tolerance: float = 1e-3
     spread: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    expected: float = 60.0
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
             raise unknown_name("engine", self.engine, ENGINES)
         if self.start not in STARTS:
             raise unknown_name("start", self.start, STARTS)
-        if not self.seconds > 0.0 or not np.isfinite(self.seconds):
-            raise InputError(f"seconds must be above 0. Got {self.seconds}.")
+        check_proposals(self.proposals)
         if not 0.0 <= self.tolerance < np.inf:
             raise InputError(f"tolerance must be at least 0. Got {self.tolerance}.")
         if self.spread < 0:
@@ -110,7 +116,7 @@ def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Ma
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
     """
     request = json.dumps({**asdict(job), "seeds": [[_plain(a), list(b)] for a, b in job.seeds]}).encode()
-    limit = len(job.seeds) * (job.seconds * 1.5 + 10.0 * (1 + job.spread)) + GRACE
+    limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
     environment |= {
         "OMP_NUM_THREADS": "1",
@@ -128,7 +134,7 @@ def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Ma
             env=environment,
         )
         late = threading.Event()
-        timer = threading.Timer(limit, _stop, (child, late))
+        timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (child, late))
         timer.daemon = True
         timer.start()
         noise: list[bytes] = []
@@ -158,7 +164,8 @@ def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Ma
                         stream.close()
     if late.is_set():
         raise ChaffinchError(
-            f"The engine's process did not end within {limit:.0f} seconds, so it was stopped. Give it fewer copies."
+            f"The engine's process did not end within {limit:.0f} seconds, many times what it should need, so it was stopped and nothing "
+            "is concluded. Give it fewer proposals, or run it again when the machine has less to do."
         )
     if len(made) < len(job.seeds):
         last = (b"".join(noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
@@ -250,11 +257,11 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
 
 
 def _compile(problem: Problem, job: Job) -> None:
-    """Have the kernels compiled, or loaded, before the first copy's time begins: an installation does it once, and it takes a while."""
+    """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
     if job.engine != "ea":
         from . import incremental
 
-        incremental.solve(problem, problem.columns.start(50, seed=0), seconds=GRACE, most_proposals=1, seed=0)
+        incremental.solve(problem, problem.columns.start(50, seed=0), proposals=1, seed=0)
 
 
 def _uniform(columns: Columns) -> Columns:
@@ -285,15 +292,13 @@ def _solve(problem: Problem, start: Codes, job: Job, seed: np.random.SeedSequenc
         from .ea import solve as evolve
 
         settings = settings_from(job.options)
-        return evolve(problem, start, seconds=job.seconds, tolerance=job.tolerance, seed=seed, settings=settings)
+        return evolve(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed, settings=settings)
     from . import incremental, maxent
 
     engine = maxent.solve if job.engine == "maxent" else incremental.solve
-    known = ("most_proposals",)
-    for name in job.options:
-        if name not in known:
-            raise unknown_name(f"option of engine {job.engine}", name, known)
-    return engine(problem, start, seconds=job.seconds, tolerance=job.tolerance, seed=seed, **job.options)
+    if job.options:
+        raise InputError(f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'.")
+    return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed)
 
 
 def _narrow(codes: Codes) -> np.ndarray[Any, Any]:

@@ -1,0 +1,102 @@
+"""How many proposals a search may make. That is its only limit: no engine looks at a clock, so that a busy machine changes no result.
+
+A proposal is one move that is tried (`ea`: one candidate that is scored). Looking for several moves at once that cancel what is left
+counts as the moves drawn for it and as `combine.PAIRING` for each time that lists of them are paired.
+
+Seconds are turned into proposals once, before the search, by a rule that knows the problem and nothing of the machine. A proposal takes
+
+    0.15 + 0.02 tables + 0.06 systems of sums + 0.04 terms of a record + 0.10 models   microseconds
+
+and half as much again for each tenfold of 1,000 records; a candidate of `ea` half of that for each record, and if it is refitted 5
+milliseconds and 3 microseconds for each record more, for each system. Measured on one core of 2025; a search on another machine, or beside other work, takes as many proposals and another time. The
+rule tells a second from a minute: most problems that were measured take between half and twice what it says.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ..._base.errors import InputError
+from ..equations import CountTable, Problem, SumSystem
+
+__all__ = ["PROPOSALS", "check_proposals", "proposals_in", "proposals_of", "seconds_each"]
+
+PROPOSALS = 20_000_000
+"""Proposals of a search that was not told how many it may make."""
+MOST_PROPOSALS = 10**15
+
+MOVE = 0.15e-6
+PER_TABLE = 0.02e-6
+PER_SYSTEM = 0.06e-6
+PER_TERM = 0.04e-6
+PER_MODEL = 0.10e-6
+MANY_RECORDS = 1_000
+"""Records from which on a move takes longer the more there are: they are spread over more memory."""
+PER_TENFOLD = 0.5
+PER_RECORD_OF_CANDIDATE = 0.5
+REFIT = 5e-3
+REFIT_PER_RECORD = 3e-6
+
+
+def check_proposals(proposals: int) -> None:
+    """Raise InputError unless a number of proposals is one that a search can make."""
+    if not 1 <= proposals <= MOST_PROPOSALS:
+        raise InputError(f"proposals must be at least 1, and at most {MOST_PROPOSALS:,}. Got {proposals:,}.")
+
+
+def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fitness: str = "score") -> float:
+    """Return about how many seconds one proposal takes, by the rule.
+
+    Parameters
+    ----------
+    problem, rows
+        What is searched for.
+    engine, fitness
+        What is proposed: moves, or (`ea`) candidates that are scored or refitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from chaffinch.outputs.columns import Column, Columns
+    >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
+    >>> problem = Problem(Columns((Column("sex", 2),)), (table,))
+    >>> round(1e6 * seconds_each(problem, rows=10), 6), round(1e6 * seconds_each(problem, rows=300, engine="ea"), 6)
+    (0.17, 25.5)
+    """
+    systems = [output for output in problem.outputs if isinstance(output, SumSystem)]
+    tables = sum(isinstance(output, CountTable) for output in problem.outputs)
+    terms = sum(len(part.values) / max(1, len(part.starts) - 1) for system in systems for part in system.terms)
+    models = sum(system.model is not None for system in systems)
+    move = MOVE + PER_TABLE * tables + PER_SYSTEM * len(systems) + PER_TERM * terms + PER_MODEL * models
+    move *= 1.0 + PER_TENFOLD * math.log10(max(rows / MANY_RECORDS, 1.0))
+    if engine != "ea":
+        return move
+    refits = len(systems) * (REFIT + REFIT_PER_RECORD * rows) if fitness == "refit" else 0.0
+    return PER_RECORD_OF_CANDIDATE * move * rows + refits
+
+
+def proposals_in(seconds: float, each: float) -> int:
+    """Return how many proposals of `each` seconds fit into some seconds, to two digits so that it can be typed again; at least 1.
+
+    Examples
+    --------
+    >>> proposals_in(60.0, 0.17e-6), proposals_in(1e-9, 0.17e-6)
+    (350000000, 1)
+    """
+    if not seconds > 0.0 or not math.isfinite(seconds):
+        raise InputError(f"seconds must be above 0. Got {seconds}.")
+    number = seconds / each
+    if number >= MOST_PROPOSALS:
+        return MOST_PROPOSALS
+    unit: int = 10 ** max(0, math.floor(math.log10(max(number, 1.0))) - 1)
+    return max(1, math.floor(number / unit) * unit)
+
+
+def proposals_of(seconds: float | None, proposals: int | None, *, each: float, default: float) -> int:
+    """Return the number of proposals that is asked for, as such or in seconds; what `default` seconds stand for if neither is."""
+    if proposals is None:
+        return proposals_in(default if seconds is None else seconds, each)
+    if seconds is not None:
+        raise InputError("Give seconds or proposals, not both: seconds only stand for a number of proposals.")
+    check_proposals(proposals)
+    return proposals
