@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .measuring import run_facts
-from .options import Delimiter, Encoding, HtmlOut, JsonOut, Quiet, Rare, SchemaIn, Threads, check_outputs, console
+from .options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    check_outputs,
+    console,
+)
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
@@ -164,6 +176,7 @@ def read_for(
     schema: Path | None,
     encoding: str,
     delimiter: str | None,
+    decimal: str | None,
     rare: str,
     quiet: bool,
     progress: Progress,
@@ -182,14 +195,21 @@ def read_for(
     choice = Choice(settings, None, ())
     if like is not None and not choice.private:
         try:
-            return read(path, like.schema, encoding=encoding, delimiter=plain_delimiter(delimiter), progress=progress)
+            return read(
+                path,
+                like.schema,
+                encoding=encoding,
+                delimiter=plain_delimiter(delimiter),
+                decimal=decimal,
+                progress=progress,
+            )
         except SchemaError as error:
             raise InputError(
                 f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
                 "given with --schema."
             ) from None
     journey = Journey(quiet=quiet, threads=None, seed=None, progress=progress)
-    table = journey.read(path, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+    table = journey.read(path, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
     if not isinstance(table, Table):
         raise InputError(
             "An attack needs a domain that is all declared: every fit would discover another. Declare the levels or bounds of "
@@ -224,6 +244,7 @@ def asked(
     seed: Seed = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     quiet: Quiet = False,
     threads: Threads = None,
@@ -257,7 +278,7 @@ def asked(
             "targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance, "seed": seed, "workers": threads,
             "keep": keep, "time_limit": time_limit,
         },
-        reading={"schema": schema, "encoding": encoding, "delimiter": delimiter, "rare": rare},
+        reading={"schema": schema, "encoding": encoding, "delimiter": delimiter, "decimal": decimal, "rare": rare},
         json=json,
         html=html,
         inside=inside,

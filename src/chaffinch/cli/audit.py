@@ -9,7 +9,7 @@ import typer
 
 from .attack import Synth, TimeLimit, read_for
 from .measuring import run_facts
-from .options import Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, check_outputs, console
+from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, check_outputs, console
 
 if TYPE_CHECKING:
     from ..measure.risk.auditing import Audit
@@ -47,6 +47,7 @@ def audit(
     ] = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
@@ -79,7 +80,7 @@ def audit(
         table = None
         if data is not None:
             table = read_for(
-                settings, data, schema=schema, encoding=encoding, delimiter=delimiter, rare="pool", quiet=quiet, progress=progress
+                settings, data, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare="pool", quiet=quiet, progress=progress
             )  # fmt: skip
         found = audit_claim(
             settings, epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=wanted or None, table=table, runs=runs,  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, console
+from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, console
 
 if TYPE_CHECKING:
     from ..outputs.check import Checked
@@ -86,6 +86,7 @@ def check(
     ] = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Annotated[
@@ -126,7 +127,7 @@ def check(
             spec, released, policy, recipes, replace_readable=replace_readable, keys=names_of(keys), sensitive=names_of(sensitive),
             new=record,
         )  # fmt: skip
-        table = journey.read(data, schema=schema, encoding=encoding, delimiter=delimiter, rare="keep")
+        table = journey.read(data, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare="keep")
         asked = asked.of_data(table)
         if record and (replaced := [f"'{one.uid}'" for one in asked.by_recipe if one.replaced]):
             raise InputError(

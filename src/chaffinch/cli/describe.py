@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .options import (
+    Decimal,
     Delimiter,
     Encoding,
     HtmlOut,
@@ -27,6 +28,7 @@ def describe(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -49,7 +51,7 @@ def describe(
     check_outputs(input, json, html)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
+        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, progress=progress)
         counter = StreamCounter(found, threads=threads, progress=progress)
         description = describe_counter(counter, notes=tuple(str(note) for note in found.notes))
     if json is not None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import (
+    Decimal,
     Delimiter,
     DryRun,
     Encoding,
@@ -36,6 +37,7 @@ def fit(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
@@ -63,7 +65,7 @@ def fit(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare,
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
             before=lambda declared: spend(ledger, choice, declared, seed, output.name),
         )  # fmt: skip
         model, _ = journey.fit(choice, table)

@@ -79,6 +79,7 @@ class Journey:
         schema: Path | None,
         encoding: str,
         delimiter: str | None,
+        decimal: str | None,
         rare: str,
         before: Callable[[Schema], object] | None = None,
     ) -> Any:
@@ -88,7 +89,9 @@ class Journey:
         has been read and no record; without one, before the table is used.
         """
         if choice is not None and choice.private:
-            unread = open_input(path, choice, schema=schema, encoding=encoding, delimiter=delimiter)
+            unread = open_input(
+                path, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal
+            )
             if before is not None:
                 before(unread.schema)
             with self.timed("read"):
@@ -99,6 +102,7 @@ class Journey:
                 schema,
                 encoding=encoding,
                 delimiter=plain_delimiter(delimiter),
+                decimal=decimal,
                 rare=check_rare(rare),
                 progress=self.progress,
             )

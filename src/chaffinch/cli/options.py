@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 __all__ = [
+    "Decimal",
     "Delimiter",
     "DryRun",
     "Encoding",
@@ -38,6 +39,12 @@ Input = Annotated[
 SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or SDV metadata in JSON).")]
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; found from its header unless given.")]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        help="Decimal sign of a text file: . or ,; found from its numbers unless given (a private fit takes the schema's)."
+    ),
+]
 Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
 HtmlOut = Annotated[

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["look_of", "open_input", "show_plan", "show_promise", "spend"]
 
 
-def open_input(path: Path, choice: Choice, *, schema: Path | None, encoding: str, delimiter: str | None) -> Unread:
+def open_input(
+    path: Path, choice: Choice, *, schema: Path | None, encoding: str, delimiter: str | None, decimal: str | None
+) -> Unread:
     """Return the input under its declared schema, its header read and no record; no message depends on what a record holds."""
     from ..privacy.opening import open_unread
 
@@ -28,6 +30,7 @@ def open_input(path: Path, choice: Choice, *, schema: Path | None, encoding: str
         schema,
         encoding=encoding,
         delimiter=plain_delimiter(delimiter),
+        decimal=decimal,
         person=choice.person,
         rows_per_person=choice.rows_per_person,
     )

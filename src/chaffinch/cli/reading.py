@@ -16,11 +16,24 @@ __all__ = ["check_rare", "plain_delimiter", "scan_input", "show_notes"]
 
 
 def scan_input(
-    path: Path, *, schema: Path | None, encoding: str, delimiter: str | None, rare: str, progress: Progress
+    path: Path,
+    *,
+    schema: Path | None,
+    encoding: str,
+    delimiter: str | None,
+    decimal: str | None,
+    rare: str,
+    progress: Progress,
 ) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
     return scan(
-        path, schema, encoding=encoding, delimiter=plain_delimiter(delimiter), rare=check_rare(rare), progress=progress
+        path,
+        schema,
+        encoding=encoding,
+        delimiter=plain_delimiter(delimiter),
+        decimal=decimal,
+        rare=check_rare(rare),
+        progress=progress,
     )
 
 

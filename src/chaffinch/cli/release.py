@@ -10,6 +10,7 @@ import typer
 from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
 from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, check_measuring, measured, show_verdict
 from .options import (
+    Decimal,
     Delimiter,
     DryRun,
     Encoding,
@@ -55,6 +56,7 @@ def release(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
@@ -120,8 +122,9 @@ def release(
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, before=check_and_spend
-        )
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
+            before=check_and_spend,
+        )  # fmt: skip
         fitted, table = journey.fit(choice, table)
         fitted.save(folder / "model.chaffinch")
         journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)

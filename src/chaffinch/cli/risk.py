@@ -21,7 +21,19 @@ from .attacking import (
     too_much,
 )
 from .measuring import Holdout, SvmRows, run_facts
-from .options import Delimiter, Encoding, HtmlOut, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, check_outputs
+from .options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    Input,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    check_outputs,
+)
 
 __all__ = ["risk"]
 
@@ -60,6 +72,7 @@ def risk(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
     json: JsonOut = None,
@@ -91,7 +104,7 @@ def risk(
 
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
         study = study_risk(table, list(synthetic), holdout, plan=plan, seed=seed, threads=threads, progress=progress)
     data = study.to_dict()
     named(data, original, synthetic, holdout)

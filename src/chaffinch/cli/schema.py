@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import (
+    Decimal,
     Delimiter,
     Encoding,
     Input,
@@ -33,6 +34,7 @@ def schema(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     blank: Annotated[
         bool, typer.Option("--blank", help="Write a schema to fill in: names and stored types only, no row is read.")
@@ -57,10 +59,12 @@ def schema(
     if blank:
         if schema is not None or json is not None:
             raise InputError("--blank writes names and types alone. It goes without --schema and --json.")
-        _write_blank(input, output, encoding=encoding, delimiter=plain_delimiter(delimiter), quiet=quiet)
+        _write_blank(
+            input, output, encoding=encoding, delimiter=plain_delimiter(delimiter), decimal=decimal, quiet=quiet
+        )
         return
     with progress_bar(quiet=quiet) as progress:
-        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare, progress=progress)
+        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, progress=progress)
     if output is None:
         typer.echo(schema_text(found.schema, source=input.name), nl=False)
     else:
@@ -83,17 +87,19 @@ def schema(
             )
 
 
-def _write_blank(input: Path, output: Path | None, *, encoding: str, delimiter: str | None, quiet: bool) -> None:
+def _write_blank(
+    input: Path, output: Path | None, *, encoding: str, delimiter: str | None, decimal: str | None, quiet: bool
+) -> None:
     """Write a schema to fill in. The header and the stored types are read; no row has a say in it."""
     from .._base.safe_files import write_text
     from ..table.schema_file import blank_text
     from ..table.sources import Tagged, open_source
 
-    found = open_source(input, encoding=encoding, delimiter=delimiter, tolerant=True)
+    found = open_source(input, encoding=encoding, delimiter=delimiter, decimal=decimal, tolerant=True)
     types = {
         f.name: None if found.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in found.schema
     }
-    text = blank_text(types, source=input.name)
+    text = blank_text(types, source=input.name, decimal=found.decimal)
     if output is None:
         typer.echo(text, nl=False)
         return

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from .options import (
+    Decimal,
     Delimiter,
     DryRun,
     Encoding,
@@ -39,6 +40,7 @@ def synth(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
@@ -69,7 +71,7 @@ def synth(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare,
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
             before=lambda declared: spend(ledger, choice, declared, seed, output.name),
         )  # fmt: skip
         fitted, table = journey.fit(choice, table)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
+from .options import Decimal, HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
 
 if TYPE_CHECKING:
     from ..measure.risk.trees import Ensemble, Pruned, TreeAudit
@@ -37,6 +37,7 @@ def audit(
     model: ModelFile,
     data: DataIn = None,
     label: LabelIn = None,
+    decimal: Decimal = None,
     at_least: AtLeast = 2,
     inside: Annotated[
         Path | None,
@@ -61,7 +62,7 @@ def audit(
 
     check_outputs(model, json, html, inside)
     opened = open_model(model)
-    records = _records(data, label, opened.ensemble, threads, quiet)
+    records = _records(data, label, opened.ensemble, threads, quiet, decimal)
     found = _audited(opened.ensemble, at_least, label, records)
     score = None if records is None else worth(opened.ensemble, records)
     told = {"file": model.name, "form": opened.form, **found.to_dict(), **_worth(opened.ensemble, score)}
@@ -89,6 +90,7 @@ def prune_command(
     output: Annotated[Path, typer.Option("-o", "--output", help="The pruned model: .skops, or .json for plain JSON.")],
     data: DataIn = None,
     label: LabelIn = None,
+    decimal: Decimal = None,
     at_least: AtLeast = 2,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -108,7 +110,7 @@ def prune_command(
 
     check_outputs(model, output, json, html)
     opened = open_model(model)
-    records = _records(data, label, opened.ensemble, threads, quiet)
+    records = _records(data, label, opened.ensemble, threads, quiet, decimal)
     before = _audited(opened.ensemble, at_least, label, records)
     columns, labels = (None, None) if records is None else (records.columns, records.labels)
     if opened.model is None:
@@ -161,7 +163,9 @@ def _names(label: str | None) -> list[str]:
     return ["label"] if label is None else [name.strip() for name in label.split(",")]
 
 
-def _records(data: Path | None, label: str | None, model: Ensemble, threads: int | None, quiet: bool) -> Records | None:
+def _records(
+    data: Path | None, label: str | None, model: Ensemble, threads: int | None, quiet: bool, decimal: str | None
+) -> Records | None:
     """The records to try predicates on, where data were given."""
     from .._base.errors import InputError
     from ..measure.risk.trees.records import read_records
@@ -172,7 +176,7 @@ def _records(data: Path | None, label: str | None, model: Ensemble, threads: int
     if label is None:
         raise InputError("--data needs --label: the column of the data that the model predicts.")
     start_arrow(threads)
-    records = read_records(data, model, _names(label))
+    records = read_records(data, model, _names(label), decimal=decimal)
     if records.by_place and not quiet:
         typer.echo("Note: The model has no names of columns; those of the data are taken in their order.", err=True)
     return records

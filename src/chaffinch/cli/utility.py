@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
-from .options import Delimiter, Encoding, HtmlOut, Input, JsonOut, Quiet, Rare, SchemaIn, Threads, check_outputs
+from .options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    Input,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Threads,
+    check_outputs,
+)
 
 __all__ = ["utility"]
 
@@ -28,6 +40,7 @@ def utility(
     schema: SchemaIn = None,
     encoding: Encoding = "utf-8",
     delimiter: Delimiter = None,
+    decimal: Decimal = None,
     rare: Rare = "pool",
     seed: Annotated[int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")] = None,
     json: JsonOut = None,
@@ -50,7 +63,7 @@ def utility(
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, rare=rare)
+        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
         if not quiet:
             say_measuring(table, measures, repeats, svm_rows)
         study = measured(

@@ -15,6 +15,7 @@ from .._base.errors import PrivacyError
 from .._base.seeds import Seed
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
+from ..table.decimal_sign import with_sign
 from ..table.schema import Schema
 from ..table.sources import Source
 from ..table.table import Table
@@ -150,6 +151,7 @@ def prepare(
     rows_per_person: int = 1,
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Table | Undiscovered:
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
@@ -161,12 +163,15 @@ def prepare(
         Public (`public = true`) and with a domain for every column, declared or with `discover = true`; or the path of its file.
     person, rows_per_person
         The column that tells persons apart, if they may have several rows, and how many rows of each are kept.
+    decimal
+        The decimal sign of a text file, "." or ",". Unless given it is what the schema says: a point, where that says nothing. No
+        record is asked.
     """
     declared = declared_of(source, schema)
     named = str(source) if isinstance(source, str | os.PathLike) else "DATA"
     options: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "encoding": encoding}
     check_declared(declared, source=named)
-    declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
+    declared = with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
     if not wanted_columns(declared):
         return prepare_declared(source, declared, delimiter=delimiter, **options)
     return Undiscovered(open_cells(source, declared, delimiter=delimiter, **options), declared)
@@ -194,6 +199,7 @@ def open_unread(
     rows_per_person: int = 1,
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    decimal: str | None = None,
 ) -> Unread:
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
@@ -202,7 +208,7 @@ def open_unread(
     """
     declared = declared_of(path, schema)
     check_declared(declared, source=str(path))
-    declared = promised_schema(declared, person=person, rows_per_person=rows_per_person)
+    declared = with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
     source = open_header(path, encoding=encoding, delimiter=delimiter)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)

@@ -11,6 +11,7 @@ import datetime
 import math
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,8 @@ def declared_values(
     if same and (tokens is not None or not _codes_are_values(column, kind)):
         return _converted(column, values, kind), tokens
     cells = values if words else spell_values(values)
+    if not words:  # our own spelling has a point, whatever sign the column's file has
+        column = replace(column, decimal=".")
     typed, spelled = _read(column, cells, kind, blank=blank or not is_words(kind))
     return typed, spelled if tokens is None else tokens
 
@@ -136,7 +139,7 @@ def _parsed(column: Column, words: Sequence[str | None], kind: pa.DataType) -> p
     if family == "truth":
         return pa.array([None if word is None else _truth(column, word) for word in bare], pa.bool_())
     if family == "number":
-        return _numbers(column, [None if word is None else _number(word) for word in bare], kind)
+        return _numbers(column, [None if word is None else _number(word, column.decimal) for word in bare], kind)
     if family in ("moment", "time"):
         read = _instant if family == "moment" else _time
         instants = [None if word is None else read(word) for word in bare]
@@ -177,16 +180,19 @@ def _numbers(column: Column, numbers: list[int | float | None], kind: pa.DataTyp
     return from_numbers(np.array([n or 0 for n in numbers], dtype=dtype), present, kind)
 
 
-def _number(word: str) -> int | float | None:
+def _number(word: str, decimal: str = ".") -> int | float | None:
     """Return the number that a word spells, whole ones exactly; None for NaN and for what is no number.
 
     Examples
     --------
     >>> [_number(word) for word in ("007", "1e3", "-inf", "true", "nan", "1_0", "x")]
     [7, 1000.0, -inf, 1, None, None, None]
+    >>> [_number(word, ",") for word in ("7,5", "7.5")]
+    [7.5, None]
     """
-    if "_" in word:
+    if "_" in word or (decimal == "," and "." in word):
         return None
+    word = word.replace(decimal, ".")
     if word.lower() in ("true", "false"):
         return int(word.lower() == "true")
     try:

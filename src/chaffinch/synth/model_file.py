@@ -122,12 +122,12 @@ def schema_from_dict(data: Any) -> Schema:
     columns = []
     for entry in data["columns"]:
         known = {f.name for f in fields(Column)}
-        entry = {"discover": False, **entry}
+        entry = {"discover": False, "decimal": ".", **entry}
         if set(entry) != known:
             raise InputError("A column of the model's schema has other entries than this release knows.")
         ready = {key: _tuples(value) for key, value in entry.items() if key != "codec"}
         codec = None if entry["codec"] is None else codec_from_dict(entry["codec"])
-        for key in ("name", "kind", "role", "type", "title", "format", "reason"):
+        for key in ("name", "kind", "role", "type", "title", "format", "decimal", "reason"):
             if not isinstance(ready[key], str):
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))

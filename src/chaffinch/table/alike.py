@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed
-from .codec import Categories, Codec, Intervals
+from .codec import Categories, Codec, Intervals, Scalar
 from .codes import Codes, narrowest
+from .decimal_sign import is_decimal_type, is_doubtful
 from .encode import encode_column
 from .fit import Note
 from .grid import to_numbers
@@ -25,7 +27,7 @@ from .schema import Column, Schema
 from .settle import spelling_of, typed
 from .sources import Source, open_source
 from .table import Table
-from .text import NULL_WORDS, TextGuess, parse_words
+from .text import NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 
 __all__ = ["alike"]
@@ -275,25 +277,37 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     extra = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *levels))
     missing = (*spelling.missing, *extra)
 
-    def read_as(kind: pa.DataType, form: str) -> Values:
-        return parse_words(cells, name=column.name, kind=kind, spelled=form, missing=missing)
+    def read_as(other: Spelling) -> Values:
+        return parse_words(
+            cells, name=column.name, kind=other.type, spelled=other.format, missing=missing, decimal=other.decimal
+        )
 
     try:
-        values, tokens = read_as(spelling.type, spelling.format)
+        values, tokens = read_as(spelling)
     except SchemaError as error:
-        other = (spelling.type, "")
-        if pa.types.is_integer(spelling.type):
-            other = (pa.float64(), "")  # 12.0, as some programs spell whole numbers beside missing ones
-        elif pa.types.is_temporal(spelling.type):
-            guess = TextGuess(column.name, declared=missing)
-            guess.add(cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells)
-            other = (spelling.type, guess.plain_format(spelling.type))  # 14:30:00 where the original has 14:30
-        if other == (spelling.type, spelling.format):
-            raise
-        try:
-            values, tokens = read_as(*other)
-        except SchemaError:
+        for other in _other_spellings(cells, spelling, missing):
+            with contextlib.suppress(SchemaError):
+                values, tokens = read_as(other)
+                break
+        else:
             raise error from None
     if tokens is not None:
         tokens = np.where(tokens >= len(spelling.missing), np.int16(-1), tokens)
     return values, tokens
+
+
+def _other_spellings(cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[Scalar, ...]) -> list[Spelling]:
+    """Return how another program may have spelled the values of a column that cannot be read as the original spells them."""
+    if pa.types.is_temporal(spelling.type):
+        guess = TextGuess("", declared=missing)
+        guess.add(cells.combine_chunks())
+        return [replace(spelling, format=guess.plain_format(spelling.type))]  # 14:30:00 where the original has 14:30
+    if not (pa.types.is_integer(spelling.type) or is_decimal_type(spelling.type)):
+        return []
+    kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type
+    same = Spelling(kind, "", spelling.missing, decimal=spelling.decimal)  # 12.0, as programs spell 12 beside missing ones
+    words = pc.utf8_trim_whitespace(cells.combine_chunks())
+    known = pa.array([code for code in missing if isinstance(code, str)], type=pa.string())
+    if is_doubtful(words.filter(pc.invert(pc.is_in(words, value_set=known)))):
+        return [same]  # 1.234 where the original has decimal commas may be as many thousands
+    return [same, replace(same, decimal="." if spelling.decimal == "," else ",")]

@@ -23,14 +23,17 @@ MOST_LEVELS = 200_000
 
 @dataclass(frozen=True)
 class Note:
-    """Something the reader of a table should know of a column: what was dropped, pooled or changed, and why."""
+    """Something the reader of a table should know of a column: what was dropped, pooled or changed, and why.
+
+    Without a column it is said of the whole table.
+    """
 
     column: str
     what: str
     sentence: str
 
     def __str__(self) -> str:
-        return f"Column '{self.column}': {self.sentence}"
+        return f"Column '{self.column}': {self.sentence}" if self.column else self.sentence
 
 
 def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Column, list[Note]]:

@@ -25,6 +25,7 @@ def read(
     *,
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
     progress: Progress = silent,
 ) -> Table:
@@ -41,6 +42,9 @@ def read(
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
     encoding, delimiter
         Of text files; the delimiter is found from the header unless given.
+    decimal
+        The decimal sign of a text file, "." or ",". Unless given it is found from all of its numbers, and said where it is a comma;
+        numbers that leave a doubt are an error. Thousands separators are not read.
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
 
@@ -52,7 +56,7 @@ def read(
     >>> table.code("ill")[:3]
     array([0, 0, 1], dtype=uint8)
     """
-    opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter))
+    opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
     settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
     return _encoded(opened, settled.schema, settled.notes)
 

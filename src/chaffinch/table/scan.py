@@ -66,6 +66,7 @@ def scan(
     *,
     encoding: str = "utf-8",
     delimiter: str | None = None,
+    decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
     progress: Progress = silent,
 ) -> Scan:
@@ -74,6 +75,6 @@ def scan(
     The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
-    opened = open_source(source, encoding=encoding, delimiter=delimiter)
+    opened = open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal)
     settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
     return Scan(opened, settled.schema, settled.n_rows, settled.notes)

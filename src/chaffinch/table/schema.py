@@ -48,6 +48,8 @@ class Column:
         Numeric: the declared range, and whether values outside it are an "error" or "clip".
     decimals
         Decimals of a float column; None for full precision. For dates and times see `step`.
+    decimal
+        The decimal sign of its numbers in a text file: a point or a comma.
     step
         Whole units of the type between neighbouring values (86,400 for a timestamp in seconds with whole days).
     format
@@ -81,6 +83,7 @@ class Column:
     bounds: tuple[float, float] | None = None
     out_of_range: Literal["error", "clip"] = "error"
     decimals: int | None = None
+    decimal: Literal[".", ","] = "."
     step: int = 1
     format: str = ""
     spelled: bool = False
@@ -102,6 +105,8 @@ class Column:
             raise SchemaError(f"Column '{self.name}': step must be at least 1. Got {self.step}.")
         if self.decimals is not None and not 0 <= self.decimals <= 15:
             raise SchemaError(f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}.")
+        if self.decimal not in (".", ","):
+            raise SchemaError(f"Column '{self.name}': decimal must be '.' or ','. Got {self.decimal!r}.")
         if self.levels is not None:
             if self.kind not in ("categorical", "boolean"):
                 raise SchemaError(

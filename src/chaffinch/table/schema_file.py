@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
+from .decimal_sign import DecimalSign
 from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
 from .types import parse_type, type_name
 
@@ -57,6 +58,7 @@ class _ColumnModel(BaseModel):
     bounds: Annotated[list[Moment], Field(min_length=2, max_length=2)] | None = None
     out_of_range: Literal["error", "clip"] = "error"
     decimals: int | None = None
+    decimal: Literal[".", ","] = "."
     step: int = 1
     format: str = ""
     output: Literal["regenerate", "drop"] = "drop"
@@ -143,6 +145,7 @@ def _column(name: str, entry: _ColumnModel) -> Column:
         bounds=None if bounds is None else (bounds[0], bounds[1]),
         out_of_range=entry.out_of_range,
         decimals=entry.decimals,
+        decimal=entry.decimal,
         step=entry.step,
         format=entry.format,
         output=entry.output,
@@ -274,7 +277,7 @@ def _column_lines(column: Column) -> list[str]:
         levels, other = column.codec.levels, column.codec.other
     for key in (
         "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
-        "atoms", "bounds", "out_of_range", "decimals", "step", "format", "output", "discover",
+        "atoms", "bounds", "out_of_range", "decimals", "decimal", "step", "format", "output", "discover",
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
@@ -292,8 +295,12 @@ def _column_lines(column: Column) -> list[str]:
     return lines
 
 
-def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "") -> str:
+def blank_text(
+    types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None
+) -> str:
     """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
+
+    `decimal` is the decimal sign of a text file where it was given.
 
     Names and types are all that is used: no row has a say in it. Where the type settles the kind it is proposed;
     elsewhere the kind stands in a comment, so that the file cannot be read before somebody has filled it in.
@@ -341,6 +348,10 @@ def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "") -> 
                 f"# bounds = [{low}, {high}]  # numbers, dates, times: the range; values beyond it are clipped"
             )
             lines.append("# bins = 20  # how many bins of equal width; or edges = [...] for bins of your own")
+        if stored is None:
+            lines.append(
+                '# decimal = ","  # numbers: if they have a decimal comma' if decimal is None else f'decimal = "{decimal}"'
+            )
         if kind != "boolean":
             lines.append("# discover = true  # instead of levels or bounds: a private fit spends budget to find them")
         lines.append("# nullable = true  # whether values may be missing")

@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.progress import Progress, silent
 from .codec import Scalar
+from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
 from .fit import Note, fit_column
 from .infer import infer_column
 from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words, step_of
-from .types import parse_type, type_name
+from .types import parse_type, type_name, value_type
 
 __all__ = ["Settled", "settle", "spelling_of", "typed"]
 
@@ -50,10 +51,11 @@ def settle(
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
     if schema is not None:
         _same_columns(source, schema)
+        schema = with_sign(schema, source.decimal) if source.text else schema
         if schema.fitted:
             return _as_fitted(source, schema)
         rare_below = schema.rare_below
-    spellings = _spellings(source, schema, progress)
+    spellings, notes = _spellings(source, schema, progress)
     profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
     n_rows = 0
     for batch in source.batches():
@@ -63,7 +65,6 @@ def settle(
         progress("reading", -1)
     _enough_rows(source, n_rows)
     columns: list[Column] = []
-    notes: list[Note] = []
     for name in names:
         column = _column(name, source, schema, spellings[name], profiles[name], rare, rare_below)
         fitted, said = fit_column(column, profiles[name], rare_below=rare_below)
@@ -87,7 +88,12 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
         out[name] = (values, None)
         if text:
             out[name] = parse_words(
-                values, name=name, kind=spelling.type, spelled=spelling.format, missing=spelling.missing
+                values,
+                name=name,
+                kind=spelling.type,
+                spelled=spelling.format,
+                missing=spelling.missing,
+                decimal=spelling.decimal,
             )
         elif isinstance(values.type, Tagged):
             out[name] = _untagged(values.storage, spelling.missing)
@@ -104,8 +110,8 @@ def _untagged(values: pa.StructArray, missing: tuple[Scalar, ...]) -> tuple[pa.A
 
 def spelling_of(column: Column) -> Spelling:
     """Return how the words of a text column with this schema are to be read."""
-    kind = parse_type(column.type)
-    return Spelling(kind.value_type if pa.types.is_dictionary(kind) else kind, column.format, column.missing)
+    kind = value_type(parse_type(column.type))
+    return Spelling(kind, column.format, column.missing, decimal=column.decimal)
 
 
 def _enough_rows(source: Source, n_rows: int) -> None:
@@ -137,8 +143,10 @@ def _same_columns(source: Source, schema: Schema) -> None:
         )
 
 
-def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dict[str, Spelling]:
-    """Return how each column is to be read."""
+def _spellings(
+    source: Source, schema: Schema | None, progress: Progress
+) -> tuple[dict[str, Spelling], list[Note]]:
+    """Return how each column is to be read, and what should be said of it."""
     if not source.text:
         out = {}
         for column in source.schema:
@@ -146,15 +154,32 @@ def _spellings(source: Source, schema: Schema | None, progress: Progress) -> dic
             missing = schema[column.name].missing if schema is not None else labels.missing
             kind = column.type.values if isinstance(column.type, Tagged) else column.type
             out[column.name] = Spelling(kind, schema[column.name].format if schema is not None else "", missing)
-        return out
+        return out, []
     if schema is not None:
-        return _declared_spellings(source, schema, progress)
+        return _declared_spellings(source, schema, progress), []
     guesses = {name: TextGuess(name) for name in source.schema.names}
     for batch in source.batches():
         for name, guess in guesses.items():
             guess.add(batch.column(name))
         progress("understanding text", -1)
-    return {name: guess.spelling() for name, guess in guesses.items()}
+    for guess in guesses.values():
+        guess.check_signs()
+    signs = {name: guess.signs for name, guess in guesses.items()}
+    decimal = source.decimal or file_sign(signs, source.name)
+    spellings = {name: guess.spelling(decimal) for name, guess in guesses.items()}
+    return spellings, _said_of_signs(signs, decimal, given=source.decimal is not None)
+
+
+def _said_of_signs(signs: Mapping[str, SignCount], decimal: DecimalSign, *, given: bool) -> list[Note]:
+    """Return what to say of decimal signs: that commas were found, or that columns with another sign than the given stay text."""
+    commas = [name for name, found in signs.items() if found.comma]
+    points = [name for name, found in signs.items() if found.point]
+    if not given:
+        found = f"Decimal commas: columns {listed(commas)} are read as numbers. --decimal . keeps them as text."
+        return [Note("", "decimal", found)] if decimal == "," else []
+    named, other = (commas, "comma") if decimal == "." else (points, "point")
+    said = f"Columns {listed(named)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
+    return [Note("", "decimal", said)] if named else []
 
 
 def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> dict[str, Spelling]:
@@ -195,5 +220,7 @@ def _column(
         title=labels.title,
         labels=labels.values,
     )
+    if column.modelled and has_decimals(column):
+        column = replace(column, decimal=spelling.decimal)
     ordered = column.ordered or (column.kind == "categorical" and labels.measure == "ordinal")
     return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, name))

@@ -11,7 +11,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from .._base.errors import FileError, InputError, listed
 from .codec import Scalar
+from .decimal_sign import DecimalSign, check_sign
 from .spell import spell
 from .types import is_words
 
@@ -63,8 +64,9 @@ class Tagged(pa.ExtensionType):  # type: ignore[misc]
 class Source:
     """A table that can be read batch by batch, more than once.
 
-    `text` says that every column is words of a text file, still to be understood. `native` is the kind of
-    object to give back, `dtypes` the types it had there where Arrow alone would not restore them.
+    `text` says that every column is words of a text file, still to be understood; `delimiter` is what divides its cells, `decimal`
+    the decimal sign that was given for it. `native` is the kind of object to give back, `dtypes` the types it had there where
+    Arrow alone would not restore them.
     """
 
     name: str
@@ -72,7 +74,8 @@ class Source:
     read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
     text: bool = False
     native: Native = "arrow"
-    delimiter: str = ","
+    delimiter: str | None = None
+    decimal: DecimalSign | None = None
     labels: Mapping[str, Labels] = field(default_factory=dict)
     dtypes: Mapping[str, Any] = field(default_factory=dict)
 
@@ -88,7 +91,12 @@ class Source:
 
 
 def open_source(
-    source: Any, *, encoding: str = "utf-8", delimiter: str | None = None, tolerant: bool = False
+    source: Any,
+    *,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    tolerant: bool = False,
 ) -> Source:
     """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
 
@@ -96,6 +104,7 @@ def open_source(
     rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of
     Python objects become words; the bytes of words in Arrow files come as they are.
     """
+    sign = check_sign(decimal)
     if isinstance(source, str | os.PathLike):
         found = _open_file(Path(source), encoding, delimiter, tolerant)
     else:
@@ -106,7 +115,7 @@ def open_source(
         raise InputError(f"'{found.name}' has a column without a name (column {_first_empty(names)}). Name it.")
     if double := sorted({name for name in names if names.count(name) > 1}):
         raise InputError(f"'{found.name}' has columns of one name: {listed(double)}. Rename them.")
-    return found
+    return replace(found, decimal=sign) if found.text else found
 
 
 def _first_empty(names: Sequence[str]) -> int:

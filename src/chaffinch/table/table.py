@@ -34,12 +34,12 @@ class Origin:
     """What a table was made from, so that what is made of it looks the same.
 
     The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, and what divides the
-    cells of a text file.
+    cells of a text file (None where it was none). The decimal sign is told by its columns.
     """
 
     native: str = "arrow"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
-    delimiter: str = ","
+    delimiter: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

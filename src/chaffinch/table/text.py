@@ -19,6 +19,17 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError, listed
 from .._base.masking import SHOWN_FROM
 from .codec import Scalar
+from .decimal_sign import (
+    COMMA,
+    GROUPED,
+    POINT,
+    DecimalSign,
+    SignCount,
+    is_decimal_type,
+    is_doubtful,
+    other_sign,
+    with_point,
+)
 from .profile import FULL_PRECISION
 
 __all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words", "step_of"]
@@ -30,7 +41,6 @@ CODE_SHARE = 50
 """Numbers are codes of categories if at least one in so many of the words beside them is one that only codes have."""
 
 _INTEGER = r"^[+-]?(0|[1-9][0-9]{0,17})$"
-_NUMBER = r"^[+-]?((0|[1-9][0-9]*)?\.[0-9]+|(0|[1-9][0-9]*)\.?)([eE][+-]?[0-9]{1,3})?$"
 _CODE = r"^[\pL0-9][\pL0-9._/-]*$"
 _MOST_NUMBERS = 50_000
 _MOST_CODES = 1_000
@@ -51,12 +61,13 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a text column is to be read: its Arrow type, its format, and the words that mean missing."""
+    """How a text column is to be read: its Arrow type, its format, the words that mean missing, and its decimal sign."""
 
     type: pa.DataType
     format: str = ""
     missing: tuple[Scalar, ...] = ()
     why: str = ""
+    decimal: DecimalSign = "."
 
 
 @dataclass
@@ -69,6 +80,10 @@ class TextGuess:
     n_number: int = 0
     n_infinite: int = 0
     n_code: int = 0
+    n_point: int = 0
+    n_comma: int = 0
+    n_grouped: int = 0
+    sure: bool = False
     integer: bool = True
     numbers: dict[str, None] = field(default_factory=dict)
     codes: dict[str, None] = field(default_factory=dict)
@@ -104,7 +119,18 @@ class TextGuess:
 
     def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
         whole = _matches(words, _INTEGER)
-        number = whole | _matches(words, _NUMBER)
+        if whole.all():  # most columns: nothing else needs to be looked for
+            self.n_number += int(counts.sum())
+            self.decimals[0] += int(counts.sum())
+            _collect(self.numbers, words, whole, _MOST_NUMBERS)
+            self._add_codes(words, counts, whole)
+            return
+        point, comma = _matches(words, POINT), _matches(words, COMMA)
+        number = whole | point | comma
+        self.n_point += int(counts[point & _matches(words, r"\.")].sum())
+        self.n_comma += int(counts[comma].sum())
+        self.n_grouped += int(counts[~number & _matches(words, GROUPED)].sum())
+        self.sure = self.sure or (bool(comma.any()) and not is_doubtful(words.filter(pa.array(comma))))
         self.integer = self.integer and bool(whole.all())
         self.n_number += int(counts[number].sum())
         _collect(self.numbers, words, number, _MOST_NUMBERS)
@@ -112,7 +138,7 @@ class TextGuess:
         infinite = _matches(words, _INFINITE)
         self.n_infinite += int(counts[infinite].sum())
         if number.all():
-            digits = pc.utf8_length(pc.replace_substring_regex(words, r"^[^.]*\.?", "")).to_numpy(zero_copy_only=False)
+            digits = pc.utf8_length(pc.replace_substring_regex(words, "^[^.,]*[.,]?", "")).to_numpy(zero_copy_only=False)
             exponent = _matches(words, "[eE]")
             digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
             self.decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(np.int64)
@@ -145,8 +171,27 @@ class TextGuess:
         often = CODE_SHARE * self.n_code >= self.n_present
         return often and CODE_SHARE * len(self.codes) >= len(self.codes) + len(self.numbers)
 
-    def spelling(self) -> Spelling:
-        """Return what the column is, from all cells added; raise if it mixes numbers and text."""
+    @property
+    def signs(self) -> SignCount:
+        """What the column says of the decimal sign of its file: nothing unless it holds numbers only."""
+        if not self.n_number or self.n_number + self.n_infinite < self.n_present:
+            return SignCount()
+        return SignCount(self.n_point > 0, self.n_comma > 0, self.sure)
+
+    def check_signs(self) -> None:
+        """Raise if the column holds numbers with thousands separators, or with both decimal signs."""
+        only_numbers = self.n_number + self.n_infinite + self.n_grouped == self.n_present
+        if only_numbers and (self.n_grouped or (self.n_point and self.n_comma)):
+            raise SchemaError(
+                f"Column '{self.name}' has numbers with thousands separators, or some with a decimal point and some with a comma. "
+                'Write all with one decimal sign and no other; or declare type = "string" and kind = "categorical" in a schema.'
+            )
+
+    def spelling(self, decimal: DecimalSign = ".") -> Spelling:
+        """Return what the column is, from all cells added; raise if it mixes numbers and text.
+
+        Numbers with another decimal sign than the file's are text.
+        """
         missing = tuple(self.missing)
         if not self.n_present:
             return Spelling(pa.string(), "", missing)
@@ -155,9 +200,11 @@ class TextGuess:
         if self.integer:
             return Spelling(pa.int64(), "", missing)
         if self.n_number + self.n_infinite == self.n_present and self.n_number:
+            if self.n_comma if decimal == "." else self.n_point:
+                return Spelling(pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'")
             used = np.flatnonzero(self.decimals)
             fixed = f"fixed {used[0]}" if len(used) == 1 and 0 < used[0] < FULL_PRECISION else ""
-            return Spelling(pa.float64(), fixed, missing)
+            return Spelling(pa.float64(), fixed, missing, decimal=decimal)
         if self.formats:
             return self._times(missing)
         if self.n_number and self._is_code():
@@ -195,7 +242,7 @@ class TextGuess:
 
 
 def parse_words(
-    cells: pa.Array, *, name: str, kind: pa.DataType, spelled: str, missing: tuple[Scalar, ...]
+    cells: pa.Array, *, name: str, kind: pa.DataType, spelled: str, missing: tuple[Scalar, ...], decimal: str = "."
 ) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
     if isinstance(cells, pa.ChunkedArray):
@@ -226,9 +273,16 @@ def parse_words(
             if values.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
             values = values.cast(kind)
+        elif is_decimal_type(kind):
+            plain = with_point(trimmed, decimal)
+            if plain.null_count > trimmed.null_count:
+                raise pa.ArrowInvalid
+            values = plain.cast(kind)
         else:
             values = trimmed.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        if _has_other_sign(trimmed, kind, decimal):
+            raise other_sign(name, decimal) from None
         spelled_as = f" spelled {spelled}" if spelled else ""
         raise SchemaError(
             f"Column '{name}' is declared {kind}{spelled_as}, but some cells are not. Correct type or format in the "
@@ -237,8 +291,25 @@ def parse_words(
     return values, tokens
 
 
-def format_values(values: pa.Array, spelled: str) -> pa.Array:
+def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
+    """Return whether words are numbers all right, but with the other decimal sign."""
+    if not is_decimal_type(kind):
+        return False
+    pattern = COMMA if decimal == "." else POINT
+    words = words.drop_null()
+    return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
+
+
+def format_values(values: pa.Array, spelled: str, decimal: str = ".") -> pa.Array:
     """Return values as the words of a text file; null stays null."""
+    words = _format_values(values, spelled)
+    inner = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if decimal == "." or not is_decimal_type(inner):
+        return words
+    return pc.replace_substring(words, ".", decimal)
+
+
+def _format_values(values: pa.Array, spelled: str) -> pa.Array:
     kind = values.type
     if pa.types.is_dictionary(kind):
         values = values.cast(kind.value_type)

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from .._base.errors import FileError
 from .._base.safe_files import replacing
+from .decimal_sign import has_decimals
 from .encode import missing_words
 from .table import Table
 from .text import format_values
@@ -90,7 +91,7 @@ def _text_writer(part: Path, form: str, *, compressed: bool) -> Iterator[Callabl
     with pa.output_stream(str(part), compression="gzip" if compressed else None) as stream:
 
         def write(table: Table) -> None:
-            delimiter = "\t" if form == "tsv" else "," if table.origin.delimiter == "\t" else table.origin.delimiter
+            delimiter = "\t" if form == "tsv" else _delimiter(table)
             if not started:
                 header = delimiter.join(_quote(pa.array(list(table.columns)), delimiter).to_pylist())
                 stream.write(f"{header}\n".encode())
@@ -101,6 +102,13 @@ def _text_writer(part: Path, form: str, *, compressed: bool) -> Iterator[Callabl
         yield write
 
 
+def _delimiter(table: Table) -> str:
+    """Return what divides the cells of a CSV file: as they came, else a comma, or a semicolon beside decimal commas."""
+    if table.origin.delimiter not in (None, "\t"):
+        return table.origin.delimiter
+    return ";" if any(column.decimal == "," and has_decimals(column) for column in table.schema) else ","
+
+
 def _lines(table: Table, start: int, length: int, delimiter: str) -> bytes:
     """Return rows as lines of text."""
     cells = []
@@ -108,7 +116,7 @@ def _lines(table: Table, start: int, length: int, delimiter: str) -> bytes:
         values = table.data.column(column.name).slice(start, length)
         if isinstance(values, pa.ChunkedArray):
             values = values.combine_chunks()
-        words = _quote(format_values(values, column.format), delimiter)
+        words = _quote(format_values(values, column.format, column.decimal), delimiter)
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
             if spelled is not None:

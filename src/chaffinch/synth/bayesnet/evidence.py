@@ -11,6 +11,7 @@ rows are drawn for one that stays.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,8 @@ from ...table.codec import Categories, Intervals
 from ...table.encode import encode_column
 from ...table.schema import Column
 from ...table.table import Table
-from ...table.types import parse_type
+from ...table.text import parse_words
+from ...table.types import is_numeric, parse_type
 from .tables import ConditionalTable
 
 if TYPE_CHECKING:
@@ -124,7 +126,7 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
     if isinstance(value, str | int | float) and not isinstance(value, bool) and value in codec.missing:
         return codec.n_values + codec.null + codec.missing.index(value), pa.scalar(None, inner)
     try:
-        array = pa.array([value], type=pa.string() if isinstance(value, str) else None).cast(inner)
+        array = _spelled(column, value, inner) if isinstance(value, str) else pa.array([value]).cast(inner)
         if isinstance(codec, Categories) and array[0].as_py() not in (None, *codec.levels, "(other)"):
             raise SchemaError
         if pa.types.is_floating(inner) and array.null_count == 0 and np.isinf(array[0].as_py()):
@@ -133,5 +135,17 @@ def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:
     except (pa.ArrowException, SchemaError, TypeError, ValueError, OverflowError):
         raise InputError(
             f"The value given for '{column.name}' cannot occur: it is no {column.kind} value of this column. "
+            f"{'Its numbers have a decimal comma. ' if column.decimal == ',' else ''}"
             "`chaffinch describe` shows its common levels."
         ) from None
+
+
+def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
+    """Return the value that a word spells as the column's file does, or plainly: dates and times as ISO 8601."""
+    cells = pa.array([word])
+    if not is_numeric(kind):
+        return cells.cast(kind)
+    options = {"name": column.name, "kind": kind, "missing": (), "decimal": column.decimal}
+    with contextlib.suppress(SchemaError):
+        return parse_words(cells, spelled=column.format, **options)[0]
+    return parse_words(cells, spelled="", **options)[0]

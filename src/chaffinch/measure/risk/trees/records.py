@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...._base.errors import InputError, listed, unknown_name
-from ....table.sources import open_source
+from ....table.decimal_sign import file_sign, with_point
+from ....table.sources import Source, open_source
+from ....table.text import TextGuess
 from .onnx_trees import SCORES
 from .tree import Ensemble
 
@@ -40,13 +42,16 @@ def n_outputs(model: Ensemble) -> int:
     return len(model.classes) or (1 if model.boosted else int(model.trees[0].value.shape[1]))
 
 
-def read_records(path: str | os.PathLike[str], model: Ensemble, labels: Sequence[str]) -> Records:
+def read_records(
+    path: str | os.PathLike[str], model: Ensemble, labels: Sequence[str], *, decimal: str | None = None
+) -> Records:
     """Return the records of a table file that a model can be tried on.
 
     Columns must have the names that the model knows; a model without names (x0, x1, ...) takes the columns beside the labels in their
-    order. Numbers and true or false are taken as they are; words must have been encoded as they were for the fit.
+    order. Numbers and true or false are taken as they are; words must have been encoded as they were for the fit. `decimal` is the
+    decimal sign of a text file, found from the columns of the model unless given.
     """
-    source = open_source(path)
+    source = open_source(path, decimal=decimal)
     names = list(source.schema.names)
     for label in labels:
         if label not in names:
@@ -68,10 +73,27 @@ def read_records(path: str | os.PathLike[str], model: Ensemble, labels: Sequence
     table = source.table()
     if table.num_rows == 0:
         raise InputError(f"'{path}' has no rows.")
+    if source.text:
+        table = _with_points(table, [*wanted, *labels], source)
     columns = [_numbers(table.column(name), name) for name in wanted]
     every = model.classes or ((model.targets,) if model.boosted else ((),) * len(labels))
     outcome = [_labels(table.column(name), name, classes) for name, classes in zip(labels, every, strict=True)]
     return Records(columns, outcome, tuple(labels), by_place)
+
+
+def _with_points(table: Any, names: Sequence[str], source: Source) -> Any:
+    """Return a table of words whose numbers have decimal points, whatever sign the file has."""
+    guesses = {name: TextGuess(name) for name in names}
+    for name, guess in guesses.items():
+        guess.add(table.column(name).combine_chunks())
+        guess.check_signs()
+    signs = {name: guess.signs for name, guess in guesses.items()}
+    sign = source.decimal or file_sign(signs, source.name)
+    for name in names:
+        if signs[name].comma and sign == ",":
+            at = table.column_names.index(name)
+            table = table.set_column(at, name, with_point(table.column(name).combine_chunks(), ","))
+    return table
 
 
 def _numbers(column: Any, name: str) -> NDArray[np.float64]:

@@ -1,0 +1,253 @@
+"""Decimal commas: found where they leave no doubt, said, read by every door alike, and written as they came."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch.table.alike import alike
+from chaffinch.table.decimal_sign import SignCount, file_sign, is_doubtful
+
+
+def pay(n=300, seed=3):
+    return np.round(np.random.default_rng(seed).gamma(2, 40, n), 2)
+
+
+def write(path, columns, *, delimiter=";"):
+    """Write columns of words with Python's own writer: it knows nothing of ours."""
+    with open(path, "w", newline="", encoding="utf-8") as handle:
+        out = csv.writer(handle, delimiter=delimiter, lineterminator="\n")
+        out.writerow(columns)
+        out.writerows(zip(*columns.values(), strict=True))
+    return path
+
+
+def comma(numbers, decimals=2):
+    return [f"{x:.{decimals}f}".replace(".", ",") for x in numbers]
+
+
+def sexes(n=300):
+    return ["f", "m"] * (n // 2)
+
+
+def test_decimal_commas_are_read_said_and_written_back(tmp_path):
+    path = write(tmp_path / "in.csv", {"pay": comma(pay()), "age": np.arange(300) % 70 + 18, "sex": sexes()})
+    table = chaffinch.read(path)
+    assert (table.schema["pay"].kind, table.schema["pay"].decimal, table.schema["pay"].decimals) == ("float", ",", 2)
+    assert table.data["pay"].to_pylist() == pay().tolist()
+    (note,) = table.notes
+    assert str(note) == "Decimal commas: columns pay are read as numbers. --decimal . keeps them as text."
+    table.write(tmp_path / "same.csv")
+    assert (tmp_path / "same.csv").read_text() == path.read_text()
+    drawn = chaffinch.BayesNet(parents=1).fit(table, seed=1).sample(200, seed=2, like=table)
+    drawn.write(tmp_path / "out.csv")
+    again = pd.read_csv(tmp_path / "out.csv", sep=";", decimal=",")  # a second opinion
+    assert again["pay"].tolist() == drawn.data["pay"].to_pylist()
+    assert not set(drawn.data["pay"].to_pylist()) <= set(pay().tolist())  # drawn from bins, not levels of the original
+
+
+def test_a_model_remembers_the_sign(tmp_path):
+    path = write(tmp_path / "in.csv", {"pay": comma(pay()), "sex": sexes()})
+    chaffinch.Independent().fit(chaffinch.read(path), seed=1).save(tmp_path / "m.chaffinch")
+    model = chaffinch.load(tmp_path / "m.chaffinch")
+    model.sample(50, seed=1).write(tmp_path / "out.csv")
+    again = pd.read_csv(tmp_path / "out.csv", sep=";", decimal=",")
+    assert again["pay"].dtype == float
+    drawn = model.sample(5, seed=2, given={"pay": "80,5"})
+    assert drawn.data["pay"].to_pylist() == model.sample(5, seed=2, given={"pay": 80.5}).data["pay"].to_pylist() == [80.5] * 5
+    with pytest.raises(chaffinch.InputError, match="cannot occur"):
+        model.sample(5, seed=2, given={"pay": "1.234"})  # with decimal commas that may be a thousand
+
+
+@pytest.mark.parametrize("spelling", ["1,5", "-0,25", ",5", "1,5e3", "+12,0"])
+def test_spellings_of_numbers(tmp_path, spelling):
+    cells = [spelling, "7", "12,25", "NA", ""] * 20
+    table = chaffinch.read(write(tmp_path / "in.csv", {"x": cells, "w": ["a", "b"] * 50}))
+    assert table.data["x"].to_pylist()[:5] == [float(spelling.replace(",", ".")), 7.0, 12.25, None, None]
+    assert table.schema["x"].missing == ("NA",)
+
+
+@given(st.lists(st.floats(-1e12, 1e12, allow_nan=False), min_size=2, max_size=30), st.integers(0, 6))
+@settings(max_examples=60)
+def test_numbers_survive_whatever_they_are(numbers, decimals):
+    """What is read with a comma is what is read with a point, and both are what Python reads."""
+    import tempfile
+    from pathlib import Path
+
+    words = [f"{x:.{decimals}f}" for x in numbers]
+    with tempfile.TemporaryDirectory() as folder:
+        one = write(Path(folder) / "a.csv", {"x": words, "w": ["a"] * len(words)})
+        two = write(Path(folder) / "b.csv", {"x": [w.replace(".", ",") for w in words], "w": ["a"] * len(words)})
+        first = chaffinch.read(one, decimal=".", rare="keep").data["x"]
+        second = chaffinch.read(two, decimal=",", rare="keep").data["x"]
+    assert first.to_pylist() == second.to_pylist()
+    if decimals:
+        assert first.to_pylist() == [float(word) for word in words]
+
+
+@pytest.mark.parametrize(
+    ("columns", "sign"),
+    [
+        ({"a": SignCount()}, "."),
+        ({"a": SignCount(point=True)}, "."),
+        ({"a": SignCount(comma=True, sure=True)}, ","),
+        ({"a": SignCount(comma=True, sure=True), "b": SignCount(comma=True), "c": SignCount()}, ","),
+        ({"a": SignCount(comma=True)}, "thousands"),
+        ({"a": SignCount(comma=True, sure=True), "b": SignCount(point=True)}, "Say which is the decimal sign"),
+    ],
+)
+def test_the_sign_of_a_file(columns, sign):
+    if len(sign) == 1:
+        assert file_sign(columns, "t.csv") == sign
+        return
+    with pytest.raises(chaffinch.InputError, match=sign) as caught:
+        file_sign(columns, "t.csv")
+    assert "--decimal ," in str(caught.value)
+    assert "--decimal ." in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "doubtful"),
+    [(["1,234"], True), (["1,234", "12"], True), (["0,234"], False), (["1,23"], False), (["1234,567"], False), (["1,2345"], False)],
+)
+def test_three_digits_after_a_sign_may_be_thousands(words, doubtful):
+    assert is_doubtful(pa.array(words)) == doubtful
+
+
+def test_doubt_is_an_error_that_names_the_option(tmp_path):
+    doubtful = write(tmp_path / "a.csv", {"x": ["1,234", "17,500", "980"] * 30, "w": ["a", "b", "a"] * 30})
+    with pytest.raises(chaffinch.InputError, match="decimals or thousands") as caught:
+        chaffinch.read(doubtful)
+    assert "1,234" not in str(caught.value)
+    assert chaffinch.read(doubtful, decimal=",").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
+    assert chaffinch.read(doubtful, decimal=".").schema["x"].type == "string"
+    both = write(tmp_path / "b.csv", {"x": ["1,5", "2,25"] * 30, "y": ["1.5", "2.25"] * 30})
+    with pytest.raises(chaffinch.InputError, match=r"comma \(columns x\) and numbers with a point \(columns y\)"):
+        chaffinch.read(both)
+    table = chaffinch.read(both, decimal=",")
+    assert [table.schema[name].type for name in "xy"] == ["double", "string"]
+    assert "columns y look like numbers with a decimal point" in str(table.notes[0]).replace("Columns", "columns")
+    other = chaffinch.read(both, decimal=".")
+    assert [other.schema[name].type for name in "xy"] == ["string", "double"]
+    with pytest.raises(chaffinch.InputError, match="decimal must be"):
+        chaffinch.read(both, decimal=";")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [["1.234,5", "1,234.5"], ["1.234,5", "980,25"], ["1,234.5", "980.25"], ["1.5", "1,5"], ["1,234,567", "12"], ["1 234,5", "2,5"]],
+    ids=lambda cells: " and ".join(cells),
+)
+@pytest.mark.parametrize("sign", [None, ".", ","])
+def test_thousands_and_mixed_signs_are_an_error(tmp_path, cells, sign):
+    path = write(tmp_path / "in.csv", {"x": cells * 30, "w": sexes(60)})
+    with pytest.raises(chaffinch.SchemaError, match="Column 'x' has numbers with thousands separators, or some") as caught:
+        chaffinch.read(path, decimal=sign)
+    assert not any(cell in str(caught.value) for cell in cells)
+
+
+def test_lists_and_words_are_no_numbers(tmp_path):
+    path = write(
+        tmp_path / "in.csv",
+        {"answers": ["1,2,3", "1,2", "3"] * 30, "words": ["a,b", "1,5", "c"] * 30, "y": ["1.5", "2", "3"] * 30},
+        delimiter=",",
+    )
+    table = chaffinch.read(path)
+    assert [table.schema[name].type for name in table.columns] == ["string", "string", "double"]
+    assert table.notes == ()
+
+
+def test_a_measure_with_commas_and_stray_words_says_which_to_declare(tmp_path):
+    path = write(tmp_path / "in.csv", {"x": [*comma(pay(290)), *["unknown"] * 10], "w": sexes()})
+    with pytest.raises(chaffinch.SchemaError, match='missing = \\["unknown"\\]'):
+        chaffinch.read(path)
+
+
+def test_a_schema_file_says_the_sign(tmp_path):
+    path = write(tmp_path / "in.csv", {"pay": comma(pay()), "sex": sexes()})
+    chaffinch.write_schema(chaffinch.read(path).schema, tmp_path / "s.toml")
+    assert 'decimal = ","' in (tmp_path / "s.toml").read_text()
+    table = chaffinch.read(path, schema=tmp_path / "s.toml")
+    assert table.data["pay"].to_pylist() == pay().tolist()
+    assert chaffinch.scan(path, tmp_path / "s.toml").schema["pay"].decimal == ","
+    (tmp_path / "plain.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","\n', ""))
+    with pytest.raises(chaffinch.SchemaError, match=r"decimal comma, and is read with a point\. Pass --decimal ,"):
+        chaffinch.read(path, schema=tmp_path / "plain.toml")
+    assert chaffinch.read(path, schema=tmp_path / "plain.toml", decimal=",").schema["pay"].decimal == ","
+    fitted = chaffinch.read(path).schema
+    points = write(tmp_path / "points.csv", {"pay": pay(), "sex": sexes()})
+    with pytest.raises(chaffinch.SchemaError, match="decimal point, and is read with a comma"):
+        chaffinch.read(points, schema=fitted)
+    same = chaffinch.read(points, schema=fitted, decimal=".")
+    assert np.array_equal(same.code("pay"), chaffinch.read(path).code("pay"))
+    (tmp_path / "bad.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","', 'decimal = ";"'))
+    with pytest.raises(chaffinch.SchemaError, match="decimal"):
+        chaffinch.read_schema(tmp_path / "bad.toml")
+
+
+def test_other_tables_are_read_whatever_sign_they_have(tmp_path):
+    """Synthetic files and holdouts: by the original's sign, or by the other one where it leaves no doubt."""
+    commas = write(tmp_path / "c.csv", {"pay": comma(pay()), "n": np.arange(300) % 40, "sex": sexes()})
+    points = write(tmp_path / "p.csv", {"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()}, delimiter=",")
+    frame = pd.DataFrame({"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()})
+    for original in (chaffinch.read(commas), chaffinch.read(points), chaffinch.read(frame)):
+        tables = alike(original, commas, points, frame, names=("a", "b", "c"))
+        for table in tables[1:]:
+            assert np.array_equal(table.code("pay"), tables[0].code("pay"))
+    thousands = write(tmp_path / "t.csv", {"pay": ["1.234", "12"] * 150, "n": [1, 2] * 150, "sex": sexes()})
+    with pytest.raises(chaffinch.SchemaError, match="Column 'pay'"):
+        alike(chaffinch.read(commas), thousands)
+
+
+def test_the_option_is_ignored_where_types_are_stored():
+    table = chaffinch.read(pa.table({"x": pay(), "w": sexes()}), decimal=",")
+    assert table.schema["x"].decimal == "."
+
+
+PUBLIC = """format = "chaffinch-schema"
+version = 1
+public = true
+rows = 300
+[columns.pay]
+kind = "float"
+bounds = [0.0, 400.0]
+bins = 8
+nullable = true
+format = "fixed 2"
+{more}
+[columns.n]
+kind = "integer"
+bounds = [0, 9]
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+"""
+
+
+@pytest.mark.parametrize("more", ["", 'decimal = ","'])
+@pytest.mark.parametrize("sign", [None, ".", ","])
+def test_a_private_table_has_its_sign_by_declaration_alone(tmp_path, more, sign):
+    """The same cells, whatever they look like: numbers under the declared sign, missing under the other."""
+    from chaffinch.table.schema_file import schema_from_toml
+
+    schema = schema_from_toml(PUBLIC.format(more=more))
+    cells = {"n": ["3", "4"] * 150, "sex": sexes()}
+    effective = sign or ("," if more else ".")
+    for name, words in (("comma", comma(pay())), ("point", [f"{x:.2f}" for x in pay()])):
+        path = write(tmp_path / f"{name}.csv", {"pay": words, **cells})
+        table = chaffinch.prepare(path, schema, decimal=sign)
+        right = (name == "comma") == (effective == ",")
+        assert table.data["pay"].null_count == (0 if right else 300)
+        assert table.data["n"].null_count == 0
+        if right:
+            assert table.data["pay"].to_pylist() == pay().tolist()
+            assert table.schema["pay"].decimal == effective
+            table.write(tmp_path / "out.csv")
+            assert (tmp_path / "out.csv").read_text() == path.read_text()
