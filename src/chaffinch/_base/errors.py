@@ -11,6 +11,8 @@
     ├── TooLargeError   (MemoryError)   an answer would not fit in memory
     └── MissingExtraError (ImportError) an optional package is needed
 
+    PersonalDataWarning (UserWarning)   columns look like names or personal numbers: a warning, no error
+
 Every message names the thing, the rule, what came and the next step. No message holds a cell value
 that fewer than ten records share: messages leave a trusted environment more easily than data do.
 """
@@ -27,6 +29,7 @@ __all__ = [
     "FileError",
     "InputError",
     "MissingExtraError",
+    "PersonalDataWarning",
     "PrivacyError",
     "SchemaError",
     "TooLargeError",
@@ -87,6 +90,10 @@ class MissingExtraError(ChaffinchError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra: pip install 'chaffinch[{extra}]'.")
+
+
+class PersonalDataWarning(UserWarning):
+    """Columns look like names or personal numbers, and are modelled like any other."""
 
 
 def listed(names: Iterable[object], *, most: int = 12) -> str:

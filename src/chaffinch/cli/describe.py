@@ -46,7 +46,8 @@ def describe(
     from .._base.progress import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
-    from .reading import scan_input
+    from ..table.personal import PERSONAL
+    from .reading import scan_input, show_notes
 
     check_outputs(input, json, html)
     start_arrow(threads)
@@ -64,6 +65,9 @@ def describe(
     for row in description.rows():
         table.add_row(*row)
     screen.print(table)
+    personal = [note for note in found.notes if note.what == PERSONAL]
+    show_notes(personal)
     if not quiet:
-        for note in description.notes:
-            screen.print(f"Note: {note}", markup=False)
+        for note in found.notes:
+            if note not in personal:
+                screen.print(f"Note: {note}", markup=False)

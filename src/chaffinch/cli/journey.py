@@ -18,10 +18,11 @@ from ..counts import MemoryCounter
 from ..measure.risk.equal import KeyedRows
 from ..synth import BayesNetModel
 from ..table import Schema, Table, read, table_writer
+from ..table.personal import personal_columns, personal_note
 from ..table.write import file_format
 from .estimates import say_drawing, say_fitting
 from .promise import look_of, open_input
-from .reading import check_rare, plain_delimiter, show_notes
+from .reading import check_rare, plain_delimiter, show_notes, without_warnings
 from .settings import Choice
 
 __all__ = ["Journey", "copy_paths", "names_of"]
@@ -83,7 +84,7 @@ class Journey:
         rare: str,
         before: Callable[[Schema], object] | None = None,
     ) -> Any:
-        """Return the input table; say what was dropped, pooled or pointed out. A private one is read in silence.
+        """Return the input table; say what was dropped, pooled or pointed out. Of a private one names of columns alone are spoken of.
 
         `before` is called with the schema, to check options against it and to charge a project ledger: with a promise, when the header
         has been read and no record; without one, before the table is used.
@@ -92,11 +93,12 @@ class Journey:
             unread = open_input(
                 path, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal
             )
+            show_notes(personal_note(personal_columns(unread.schema)))
             if before is not None:
                 before(unread.schema)
-            with self.timed("read"):
+            with self.timed("read"), without_warnings():
                 return unread.read()
-        with self.timed("read"):
+        with self.timed("read"), without_warnings():
             table = read(
                 path,
                 schema,
@@ -108,8 +110,8 @@ class Journey:
             )
         if before is not None:
             before(table.schema)
-        if not self.quiet:
-            show_notes(table.notes)
+        if choice is not None or not self.quiet:
+            show_notes(table.notes, quiet=self.quiet)
         return table
 
     def fit(self, choice: Choice, table: Any) -> tuple[BayesNetModel, Table]:

@@ -78,13 +78,11 @@ def schema(
             json,
             {"format": "chaffinch-columns", "version": 1, "rows": found.n_rows, "columns": columns, "notes": notes},
         )
-    if not quiet:
-        show_notes(found.notes)
-        if output is not None:
-            typer.echo(
-                f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.",
-                err=True,
-            )
+    show_notes(found.notes, quiet=quiet)
+    if not quiet and output is not None:
+        typer.echo(
+            f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.", err=True
+        )
 
 
 def _write_blank(

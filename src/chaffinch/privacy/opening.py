@@ -16,6 +16,7 @@ from .._base.seeds import Seed
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..table.decimal_sign import with_sign
+from ..table.personal import personal_columns, personal_note, warn_of
 from ..table.schema import Schema
 from ..table.sources import Source
 from ..table.table import Table
@@ -172,8 +173,11 @@ def prepare(
     options: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "encoding": encoding}
     check_declared(declared, source=named)
     declared = with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
+    notes = personal_note(personal_columns(declared))  # by names and declarations: no record is asked
+    warn_of(notes)
     if not wanted_columns(declared):
-        return prepare_declared(source, declared, delimiter=delimiter, **options)
+        table = prepare_declared(source, declared, delimiter=delimiter, **options)
+        return replace(table, notes=tuple(notes))
     return Undiscovered(open_cells(source, declared, delimiter=delimiter, **options), declared)
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from .._base.progress import Progress, silent
 from .codes import Codes
 from .encode import encode_column
+from .personal import warn_of
 from .schema import Schema
 from .settle import settle, spelling_of, typed
 from .sources import Source, open_source
@@ -48,6 +49,11 @@ def read(
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
 
+    Warns
+    -----
+    PersonalDataWarning
+        If columns that are modelled look like names or personal numbers, by their names or their numbers.
+
     Examples
     --------
     >>> table = read(pa.table({"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20}))
@@ -58,6 +64,7 @@ def read(
     """
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
     settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
+    warn_of(settled.notes)
     return _encoded(opened, settled.schema, settled.notes)
 
 

@@ -15,6 +15,7 @@ from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit import Note
+from .personal import warn_of
 from .read import as_schema
 from .schema import Schema
 from .settle import settle, spelling_of, typed
@@ -77,4 +78,5 @@ def scan(
     """
     opened = open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal)
     settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
+    warn_of(settled.notes)
     return Scan(opened, settled.schema, settled.n_rows, settled.notes)

@@ -18,6 +18,7 @@ from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
 from .decimal_sign import DecimalSign
+from .personal import names_a_person
 from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
 from .types import parse_type, type_name
 
@@ -339,6 +340,8 @@ def blank_text(
         )
         if kind is not None and stored is not None and type_name(stored) != usual_type(kind):
             lines.append(f'# type = "{type_name(stored)}"  # to be kept; without it: {usual_type(kind)}')
+        if names_a_person(name) >= 0:
+            lines.append('# kind = "identifier"  # instead, if it says who somebody is, as its name looks: never synthesised')
         if kind is None:
             lines.append('# levels = ["a", "b"]  # categorical: every value that may occur')
             lines.append("# other = true  # categorical: other values go to (other)")

@@ -17,6 +17,7 @@ from .codec import Scalar
 from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
 from .fit import Note, fit_column
 from .infer import infer_column
+from .personal import personal_columns, personal_note, with_hint
 from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
@@ -70,6 +71,9 @@ def settle(
         fitted, said = fit_column(column, profiles[name], rare_below=rare_below)
         columns.append(fitted)
         notes += said
+    personal = personal_columns(columns, profiles)
+    columns = [with_hint(column, personal) for column in columns]
+    notes += personal_note(personal)
     if not any(column.modelled for column in columns):
         raise InputError(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
