@@ -1,11 +1,15 @@
 """How long work will take, said before it starts where it is more than a few seconds.
 
-Rates were measured on two cores; they tell minutes from hours, not seconds from each other.
+Rates are of two cores (`benchmarks/synth_journey.py` measures them anew, beside what is said): a machine with more is quicker.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from math import comb
+from pathlib import Path
+from typing import Any
 
 import typer
 
@@ -13,32 +17,95 @@ from ..synth import BayesNet
 from ..table import Schema, Table
 from .measuring import asked_measures
 
-__all__ = ["say_drawing", "say_fitting", "say_measuring"]
+__all__ = ["START", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
 
 SAID_FROM = 5.0
-PER_VISIT = 2e-9
-PER_CELL = 9e-8
+"""Seconds from which on something is said."""
+
+START = 2.0
+"""Seconds until Python, packages and compiled kernels are loaded."""
+
+READ_TEXT, READ_OTHER = 1.9e-7, 1.1e-7
+"""Seconds to read a cell of a text file or of another, understand it and encode it."""
+
+VISIT = 6e-10
+"""Seconds to count one row in one set of columns."""
+
+DRAW = 2.8e-8
+"""Seconds to draw a cell and give it a value."""
+
+KEY, LOOK_UP = 1e-8, 6e-9
+"""Seconds for a cell of the original to be keyed, and for a drawn one to be looked up: more where rows are all distinct, less where few are."""
+
+WRITE_TEXT, WRITE_OTHER = 1.1e-7, 3.3e-8
+"""Seconds to write a cell to a text file or to another."""
+
+HELD = 40.0
+"""Bytes that a cell of the original takes in memory, as it was read and coded."""
+
 PER_SVM_FIT = 0.7
+"""Seconds to fit a support vector machine to 5,000 records."""
 
 
-def say_fitting(settings: object, schema: Schema, n_rows: int) -> None:
-    """Say how long learning will take, from the number of column sets to be counted."""
-    if not isinstance(settings, BayesNet):
+@dataclass(frozen=True)
+class Work:
+    """What a command is about to do with a file: read it, learn from it, and draw tables.
+
+    Parameters
+    ----------
+    settings
+        The synthesiser.
+    source
+        The file to read.
+    outputs
+        The files to write, each a synthesis.
+    rows
+        Rows to draw for each; as many as the source has where None.
+    """
+
+    settings: object
+    source: Path
+    outputs: Sequence[Path] = ()
+    rows: int | None = None
+
+    def seconds(self, n_rows: int, n_columns: int) -> dict[str, float]:
+        """Return how long each step will take for a table of so many rows and columns."""
+        cells = n_rows * n_columns
+        drawn = (n_rows if self.rows is None else self.rows) * n_columns
+        out = {
+            "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER),
+            "learning": n_rows * _sets(self.settings, n_columns) * VISIT,
+        }
+        if self.outputs:
+            out["comparing"] = cells * KEY + drawn * LOOK_UP * len(self.outputs)
+            out |= drawing_seconds(drawn, self.outputs)
+        return out
+
+
+def say_work(work: Work, n_rows: int, n_columns: int, **known: float) -> None:
+    """Say how long a command will take in all, and each of its steps; `known` has what steps that are done did take."""
+    steps = {**work.seconds(n_rows, n_columns), **known}
+    total = START + sum(steps.values())
+    if total <= SAID_FROM:
         return
-    d = len(schema.names)
-    width = 2 if settings.search == "genetic" else settings.parents + 1
-    sets = sum(comb(d, w) for w in range(1, width + 1)) if d <= 16 or settings.search == "greedy" else d * 600
-    seconds = sets * n_rows * PER_VISIT
-    if seconds > SAID_FROM:
-        gigabytes = n_rows * (8 * width + 2 * d) / 2**30
-        typer.echo(f"Learning the network will take about {_time(seconds)} and {gigabytes:.1f} GiB.", err=True)
+    parts = ", ".join(f"{name} {_time(seconds)}" for name, seconds in steps.items() if seconds >= 1.0)
+    gigabytes = 0.3 + n_rows * n_columns * HELD / 2**30
+    what = "The synthesis" if work.outputs else "Learning the model"
+    typer.echo(f"{what} will take about {_time(total)} ({parts}) and {gigabytes:.1f} GiB of memory.", err=True)
 
 
-def say_drawing(n_rows: int, schema: Schema, copies: int = 1) -> None:
-    """Say how long drawing and writing rows will take."""
-    seconds = n_rows * len(schema.names) * copies * PER_CELL
+def drawing_seconds(cells: int, outputs: Sequence[Path]) -> dict[str, float]:
+    """Return how long it will take to draw so many cells for each of the files, and to write them."""
+    each = [WRITE_TEXT if _is_text(path) else WRITE_OTHER for path in outputs]
+    return {"drawing": cells * DRAW * len(outputs), "writing": cells * sum(each)}
+
+
+def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
+    """Say how long it will take to draw rows and write them, of a model that is there."""
+    seconds = START + sum(drawing_seconds(n_rows * len(schema.names), outputs).values())
     if seconds > SAID_FROM:
-        typer.echo(f"Drawing {n_rows * copies:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
+        rows = n_rows * len(outputs)
+        typer.echo(f"Drawing and writing {rows:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
 
 
 def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows: int) -> None:
@@ -56,6 +123,18 @@ def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows:
             "leaves it out.",
             err=True,
         )
+
+
+def _sets(settings: Any, d: int) -> int:
+    """Return how many sets of columns a fit counts: of single ones at least."""
+    if not isinstance(settings, BayesNet) or settings.network is not None:
+        return d
+    width = 2 if settings.search == "genetic" else settings.parents + 1
+    return sum(comb(d, w) for w in range(1, width + 1)) if d <= 16 or settings.search == "greedy" else d * 600
+
+
+def _is_text(path: Path) -> bool:
+    return path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab", ".txt"))
 
 
 def _time(seconds: float) -> str:

@@ -53,6 +53,7 @@ def fit(
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
     from .._base.progress import progress_bar
+    from .estimates import Work
     from .journey import Journey
     from .promise import show_plan, show_promise, spend
 
@@ -64,8 +65,9 @@ def fit(
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
+        work = Work(choice.settings, input)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
             before=lambda declared: spend(ledger, choice, declared, seed, output.name),
         )  # fmt: skip
         model, _ = journey.fit(choice, table)

@@ -19,8 +19,9 @@ from ..measure.risk.equal import KeyedRows
 from ..synth import BayesNetModel
 from ..table import Schema, Table, read, table_writer
 from ..table.personal import personal_columns, personal_note
+from ..table.sources import expected_shape
 from ..table.write import file_format
-from .estimates import say_drawing, say_fitting
+from .estimates import Work, say_drawing, say_work
 from .promise import look_of, open_input
 from .reading import check_rare, plain_delimiter, show_notes, without_warnings
 from .settings import Choice
@@ -82,12 +83,14 @@ class Journey:
         delimiter: str | None,
         decimal: str | None,
         rare: str,
+        work: Work | None = None,
         before: Callable[[Schema], object] | None = None,
     ) -> Any:
         """Return the input table; say what was dropped, pooled or pointed out. Of a private one names of columns alone are spoken of.
 
-        `before` is called with the schema, to check options against it and to charge a project ledger: with a promise, when the header
-        has been read and no record; without one, before the table is used.
+        How long all the `work` will take is said first, or where a file does not tell its size as soon as it is read. `before` is
+        called with the schema, to check options against it and to charge a project ledger: with a promise, when the header has been
+        read and no record; without one, before the table is used.
         """
         if choice is not None and choice.private:
             unread = open_input(
@@ -98,18 +101,26 @@ class Journey:
                 before(unread.schema)
             with self.timed("read"), without_warnings():
                 return unread.read()
+        delimiter = plain_delimiter(delimiter)
+        shape = None
+        if work is not None and not self.quiet:
+            shape = expected_shape(path, encoding=encoding, delimiter=delimiter)
+            if shape is not None:
+                say_work(work, *shape)
         with self.timed("read"), without_warnings():
             table = read(
                 path,
                 schema,
                 encoding=encoding,
-                delimiter=plain_delimiter(delimiter),
+                delimiter=delimiter,
                 decimal=decimal,
                 rare=check_rare(rare),
                 progress=self.progress,
             )
         if before is not None:
             before(table.schema)
+        if work is not None and shape is None and not self.quiet:
+            say_work(work, table.n_rows, len(table.schema.names), reading=self.seconds["read"])
         if choice is not None or not self.quiet:
             show_notes(table.notes, quiet=self.quiet)
         return table
@@ -121,8 +132,6 @@ class Journey:
             with self.timed("fit"):
                 model = choice.settings.fit(table, seed=self._stream(0), progress=self.progress)
                 return model, table if isinstance(table, Table) else table.under(model.schema)
-        if not self.quiet:
-            say_fitting(choice.settings, table.schema, table.n_rows)
         with self.timed("fit"):
             counter = MemoryCounter(table, threads=self.threads)
             return choice.settings.fit(counter, seed=self._stream(0), progress=self.progress), table
@@ -132,8 +141,8 @@ class Journey:
     ) -> None:
         """Draw and write each synthesis, batch by batch; as many rows as may be known unless told."""
         self.rows = model.fitted.n_rows if rows is None else rows
-        if not self.quiet:
-            say_drawing(self.rows, table.schema, len(outputs))
+        if self.private and not self.quiet:  # nothing was said before, of a table that is read in silence
+            say_drawing(self.rows, table.schema, outputs)
         keyed = None
         if not self.private:  # how many rows equal an original one is a figure of the data, and not paid for
             self.progress("keying the original's rows", -1)

@@ -82,7 +82,7 @@ def release(
     from ..report.network import network_svg
     from ..report.page import render, report_of
     from .attacking import end, release_risk, risk_plan, show_attacks
-    from .estimates import say_measuring
+    from .estimates import Work, say_measuring
     from .journey import Journey, copy_paths, names_of
     from .promise import show_plan, show_promise, spend
     from .synth import check_counts
@@ -121,8 +121,9 @@ def release(
         if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
+        work = Work(choice.settings, input, outputs, rows)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
             before=check_and_spend,
         )  # fmt: skip
         fitted, table = journey.fit(choice, table)

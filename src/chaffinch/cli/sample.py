@@ -44,7 +44,7 @@ def sample(
     loaded = load_model(model)
     wanted = loaded.fitted.n_rows if rows is None else rows
     if not quiet:
-        say_drawing(wanted, loaded.schema)
+        say_drawing(wanted, loaded.schema, [output])
     seconds = {"sample": 0.0, "write": 0.0}
     start = time.perf_counter()
     with progress_bar(quiet=quiet) as progress, table_writer(output) as write:

@@ -57,6 +57,7 @@ def synth(
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from .._base.progress import progress_bar
+    from .estimates import Work
     from .journey import Journey, copy_paths
     from .promise import show_plan, show_promise, spend
 
@@ -70,8 +71,9 @@ def synth(
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
+        work = Work(choice.settings, input, outputs, rows)
         table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare,
+            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
             before=lambda declared: spend(ledger, choice, declared, seed, output.name),
         )  # fmt: skip
         fitted, table = journey.fit(choice, table)

@@ -24,7 +24,7 @@ from .decimal_sign import DecimalSign, check_sign
 from .spell import spell
 from .types import is_words
 
-__all__ = ["Labels", "Source", "Tagged", "open_source", "recognise"]
+__all__ = ["Labels", "Source", "Tagged", "expected_shape", "open_source", "recognise"]
 
 BATCH_ROWS = 1 << 18
 BLOCK_BYTES = 1 << 24
@@ -168,6 +168,34 @@ def recognise(path: Path) -> str:
                 f"'{path}' is named as {form} but does not start as such a file does. It may be damaged or misnamed."
             )
     return "tsv" if name.endswith((".tsv", ".tab")) else "csv"
+
+
+def expected_shape(path: Path, *, encoding: str = "utf-8", delimiter: str | None = None) -> tuple[int, int] | None:
+    """Return about how many rows and columns a file has, without reading it; None where that cannot be told.
+
+    Parquet and Arrow files say so themselves. Rows of a text file are its bytes over those of a line among its first.
+    """
+    try:
+        form = recognise(path)
+        if form == "parquet":
+            import pyarrow.parquet as pq
+
+            found = pq.read_metadata(path)
+            return found.num_rows, found.num_columns
+        if form == "arrow":
+            with pa.memory_map(str(path)) as handle:
+                opened = pa.ipc.open_file(handle)
+                rows = sum(opened.get_batch(i).num_rows for i in range(opened.num_record_batches))
+                return rows, len(opened.schema)
+        if form not in ("csv", "tsv") or _is_gzip(path):
+            return None
+        columns = len(open_source(path, encoding=encoding, delimiter=delimiter).schema)
+        with open(path, "rb") as handle:
+            head = handle.read(1 << 20)
+        lines = head.count(b"\n")
+        return (round(path.stat().st_size * lines / (head.rindex(b"\n") + 1)) - 1, columns) if lines else None
+    except (FileError, InputError, pa.ArrowException, OSError):
+        return None  # reading it says what is wrong
 
 
 def _open_file(path: Path, encoding: str, delimiter: str | None, tolerant: bool) -> Source:

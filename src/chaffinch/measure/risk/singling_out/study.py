@@ -120,7 +120,8 @@ class SinglingOut:
                 + f"a guess without any release is right in {self.baseline:.1%}: the releases tell who is in the data."
             )
         return (
-            head + f"a guess without any release is right in {self.baseline:.1%}: no more was found than guessing gives."
+            head
+            + f"a guess without any release is right in {self.baseline:.1%}: no more was found than guessing gives."
         )
 
     def to_dict(self) -> dict[str, Any]:
