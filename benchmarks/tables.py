@@ -48,7 +48,16 @@ def only_distance_and_likelihood(rows: list[Row]) -> list[Row]:
     return [head, *(row for row in body if row[2] == "ordering, penalised" and "floored" not in row[4])]
 
 
-CHOSEN: dict[str, Callable[[list[Row]], list[Row]]] = {"heldout_differences": only_distance_and_likelihood}
+def only_whole_commands(rows: list[Row]) -> list[Row]:
+    """Return what whole commands took, without their steps."""
+    head, *body = rows
+    return [[*row[:3], *row[4:]] for row in (head, *body) if row is head or row[3] == "whole command"]
+
+
+CHOSEN: dict[str, Callable[[list[Row]], list[Row]]] = {
+    "heldout_differences": only_distance_and_likelihood,
+    "synth_journey": only_whole_commands,
+}
 
 
 def section(name: str) -> str:
