@@ -496,8 +496,3 @@ def test_missing_values_of_the_data_are_counted_out(cmc, frame):
     assert found.of("counts")
     assert found.of("olsr")
     assert "of all complete records" in {one.uid: one.reason for one in found.skipped}["probit"]
-
-
-def test_a_recipe_for_a_result_that_is_not_there_is_named(cmc, table):
-    with pytest.raises(chaffinch.InputError, match="Unknown ACRO result of a recipe 'no_such_result'"):
-        recipes_of_acro(cmc, table, given={"no_such_result": {"kind": "table", "by": ["wife_age"]}})

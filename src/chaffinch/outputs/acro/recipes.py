@@ -160,9 +160,6 @@ def recipes_of_acro(
         rows = data.n_rows if rows is None else rows
     else:
         fields = data
-    for name in given or {}:
-        if name not in (uids := [result.uid for result in directory.results]):
-            raise unknown_name("ACRO result of a recipe", name, uids)
     size = rows or _largest_n(directory) or MANY_ROWS
     outputs: list[AcroOutput] = []
     skipped: list[Skipped] = []
