@@ -21,13 +21,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "experiments"))
 from p3_population import declared, population
 
 from chaffinch import BayesNet, PrivBayes, Table
-from chaffinch.measure.risk.membership.classifiers import learner
-from chaffinch.measure.risk.membership.features import black_box
-from chaffinch.measure.risk.membership.plan import ShadowPlan
-from chaffinch.measure.risk.membership.rates import Trials, auc_interval
-from chaffinch.measure.risk.shadows import Generator, run_shadows, shared_draws, world_of
-from chaffinch.measure.risk.singling_out.study import study_singling_out
 from chaffinch.privacy.prepare import prepare
+from chaffinch.risk.membership.classifiers import learner
+from chaffinch.risk.membership.features import black_box
+from chaffinch.risk.membership.plan import ShadowPlan
+from chaffinch.risk.membership.rates import Trials, auc_interval
+from chaffinch.risk.shadows import Generator, run_shadows, shared_draws, world_of
+from chaffinch.risk.singling_out.study import study_singling_out
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
 

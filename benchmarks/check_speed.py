@@ -15,12 +15,12 @@ import numpy as np
 from common import best, save
 from evolving_cases import FIRST_CODE, LEVELS, census
 
-from chaffinch.measure.risk.tcap import tcap
 from chaffinch.outputs.check import check
 from chaffinch.outputs.checking.attribution import attack_of, attributed
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.refit import refit
+from chaffinch.risk.attribution.tcap import tcap
 
 N = 50_000
 KEYS = [name for name in LEVELS if name != "tenure"]

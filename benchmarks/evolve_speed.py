@@ -26,9 +26,9 @@ from evolving_cases import FOUR_DECIMALS, JOINT_ROWS, PAPER_ROWS, joint_case, pa
 from threadpoolctl import threadpool_limits
 
 from chaffinch.outputs.columns import Codes
-from chaffinch.outputs.engines import ea, incremental, maxent
-from chaffinch.outputs.engines.incremental import Solved
 from chaffinch.outputs.equations import CountTable, Problem
+from chaffinch.outputs.solve import ea, incremental, maxent
+from chaffinch.outputs.solve.incremental import Solved
 
 PAPER_MAE = 4e-4
 """The mean absolute error that P1 reports, of coefficients averaged over ten runs; here each run alone has to reach it."""

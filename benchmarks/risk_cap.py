@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from common import best, machine, save
 from data import bundled
 
-from chaffinch.measure.risk.cap import MEASURES, match, match_classes
-from chaffinch.measure.risk.classes import KeySpace, key_subsets
-from chaffinch.measure.risk.tcap import all_conventions, tcap
+from chaffinch.risk.attribution.cap import MEASURES, match, match_classes
+from chaffinch.risk.attribution.classes import KeySpace, key_subsets
+from chaffinch.risk.attribution.tcap import all_conventions, tcap
 
 KEYS = ["age", "workclass", "education", "marital_status", "occupation", "sex"]
 SENSITIVE = "relationship"

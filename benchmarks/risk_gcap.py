@@ -28,7 +28,7 @@ from peers import sdmetrics
 from synth_growth import peak
 
 import chaffinch
-from chaffinch.measure.risk.gcap import Gcap, gcap
+from chaffinch.risk.attribution.gcap import Gcap, gcap
 
 Rows = list[list[object]]
 Coded = tuple[list[np.ndarray], np.ndarray, list[np.ndarray], np.ndarray, int]

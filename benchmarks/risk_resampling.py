@@ -9,9 +9,9 @@ from common import best, save
 from data import BUNDLED
 
 import chaffinch
-from chaffinch.measure.risk.excess import excess, interval
-from chaffinch.measure.risk.outcomes import MEASURES, Question, outcomes
-from chaffinch.measure.risk.scene import Scene
+from chaffinch.risk.attribution.outcomes import MEASURES, Question, outcomes
+from chaffinch.risk.attribution.scene import Scene
+from chaffinch.stats.excess import excess, interval
 
 KEYS = ("age", "workclass", "occupation", "race", "sex")
 

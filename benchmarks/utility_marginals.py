@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from common import HERE, best, machine, save
 
 import chaffinch
-from chaffinch.measure.pair import Pair
-from chaffinch.measure.utility import distances
-from chaffinch.measure.utility.distances import jensen_shannon, marginal_distance
-from chaffinch.measure.utility.impossible import impossible_pairs
-from chaffinch.measure.utility.propensity import pmse
+from chaffinch.stats.pair import Pair
 from chaffinch.synth import Independent
+from chaffinch.utility import distances
+from chaffinch.utility.distances import jensen_shannon, marginal_distance
+from chaffinch.utility.impossible import impossible_pairs
+from chaffinch.utility.propensity import pmse
 
 
 def adult() -> Pair:

@@ -30,7 +30,7 @@ ORIGINAL, SYNTHETIC = SCRATCH / "phik_original.parquet", SCRATCH / "phik_synthet
 def prepare(scale: float) -> int:
     """Write both tables and return their number of rows; by then the kernels are compiled."""
     import chaffinch
-    from chaffinch.measure.utility.association import phi_k
+    from chaffinch.utility.association import phi_k
 
     SCRATCH.mkdir(exist_ok=True)
     values = bundled("adult")
@@ -61,12 +61,12 @@ def ours(repeats: int) -> dict[str, float]:
         import scipy.special  # noqa: F401 - for the interval
 
         import chaffinch.counts.kernels
-        import chaffinch.measure.utility.association  # noqa: F401
+        import chaffinch.utility.association  # noqa: F401
 
     out = {"imports": seconds(imports)}
     from chaffinch.counts.memory import MemoryCounter
-    from chaffinch.measure.utility import phik
-    from chaffinch.measure.utility.association import phi_k
+    from chaffinch.utility import phik
+    from chaffinch.utility.association import phi_k
 
     out["loading the compiled kernel"] = seconds(lambda: MemoryCounter(table).marginals([table.schema.names[:1]]))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.measure.risk import study_risk
+from chaffinch.risk import study_risk
 from chaffinch.table import Table
 
 ATTACKERS = ("gcap", "nb", "svc", "knn", "rf", "lr")

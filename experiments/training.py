@@ -16,11 +16,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 from common import machine
 
 import chaffinch
-from chaffinch.measure.features import Encoder, standardised
-from chaffinch.measure.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
-from chaffinch.measure.scoring import confusion
-from chaffinch.measure.splits import split, subsample
 from chaffinch.report.heatmap import Matrices, heat_maps
+from chaffinch.stats.features import Encoder, standardised
+from chaffinch.stats.learners import CLASSIFIERS, chosen_models, fit, is_svm, work
+from chaffinch.stats.scoring import confusion
+from chaffinch.stats.splits import split, subsample
 from chaffinch.table import Table
 
 __all__ = ["CLASSIFIERS", "confusions", "halves", "map_of", "printed", "save", "whole"]

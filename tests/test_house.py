@@ -28,7 +28,7 @@ RANKS = {
     name: rank
     for rank, names in enumerate(
         # The command line and the page stand side by side: a command may start the page.
-        ["_base", "table", "counts", "privacy", "synth", "measure", "outputs", "report", "cli web"]
+        ["_base", "table", "counts", "privacy", "synth", "stats", "utility risk trees", "outputs", "report", "workflows", "cli web"]
     )
     for name in names.split()
 }
@@ -112,11 +112,11 @@ def plant(folder: Path, files: dict[str, str]) -> Path:
         ("table/read.py", "from .. import counts"),
         ("table/read.py", "import chaffinch.synth.privbayes"),
         ("table/read.py", "from chaffinch.report import html"),
-        ("table/read.py", "def f():\n    from ..measure.risk import cap"),
+        ("table/read.py", "def f():\n    from ..risk.attribution import cap"),
         ("table/read.py", "def f():\n    import importlib\n    importlib.import_module('chaffinch.cli')"),
         ("table/read.py", "if TYPE_CHECKING:\n    from ..counts import Marginal"),
         ("table/__init__.py", "from ..counts import Marginal"),
-        ("synth/bayesnet/greedy.py", "from ...measure import utility"),
+        ("synth/bayesnet/greedy.py", "from ...stats import intervals"),
         ("counts/memory.py", "from chaffinch import read"),
         ("counts/memory.py", "from .. import read"),
         ("_base/errors.py", "from ..table import Schema"),

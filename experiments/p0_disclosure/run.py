@@ -17,7 +17,7 @@ from attacking import HEAD, attacked, rows_of  # noqa: E402
 from training import confusions, halves, printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch.measure.scoring import accuracy  # noqa: E402
+from chaffinch.stats.scoring import accuracy  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

@@ -18,9 +18,9 @@ sys.path.insert(0, str(HERE.parent))
 from training import CLASSIFIERS, confusions, halves, map_of, printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet, Evolution  # noqa: E402
-from chaffinch.measure.scoring import accuracy, precision_recall_f2  # noqa: E402
-from chaffinch.measure.utility import pearson  # noqa: E402
+from chaffinch.stats.scoring import accuracy, precision_recall_f2  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
+from chaffinch.utility import pearson  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

@@ -16,10 +16,10 @@ sys.path.insert(0, str(HERE.parent))
 from training import confusions, halves, map_of, printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch.measure.scoring import accuracy  # noqa: E402
-from chaffinch.measure.utility import pearson  # noqa: E402
 from chaffinch.report.network import network_svg  # noqa: E402
+from chaffinch.stats.scoring import accuracy  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
+from chaffinch.utility import pearson  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

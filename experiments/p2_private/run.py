@@ -21,16 +21,16 @@ sys.path.insert(0, str(HERE.parent))
 from training import halves, printed, save  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch.measure.features import Encoder, standardised  # noqa: E402
-from chaffinch.measure.learners import chosen_models, fit, work  # noqa: E402
-from chaffinch.measure.risk import RiskPlan  # noqa: E402
-from chaffinch.measure.risk.outcomes import outcomes  # noqa: E402
-from chaffinch.measure.risk.scene import Scene  # noqa: E402
-from chaffinch.measure.utility.distances import total_variation  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
+from chaffinch.risk import RiskPlan  # noqa: E402
+from chaffinch.risk.attribution.outcomes import outcomes  # noqa: E402
+from chaffinch.risk.attribution.scene import Scene  # noqa: E402
+from chaffinch.stats.features import Encoder, standardised  # noqa: E402
+from chaffinch.stats.learners import chosen_models, fit, work  # noqa: E402
 from chaffinch.synth.bayesnet.rules import Protect  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.read import as_schema  # noqa: E402
+from chaffinch.utility.distances import total_variation  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

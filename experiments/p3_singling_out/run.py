@@ -24,10 +24,10 @@ from p3_population import declared, population  # noqa: E402
 from training import machine  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
-from chaffinch.measure.risk.membership.plan import ShadowPlan  # noqa: E402
-from chaffinch.measure.risk.singling_out.study import study_singling_out  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.report.curves import success_figure  # noqa: E402
+from chaffinch.risk.membership.plan import ShadowPlan  # noqa: E402
+from chaffinch.risk.singling_out.study import study_singling_out  # noqa: E402
 
 FIGURES = {
     12: ("adult", 1_000, 5_000),

@@ -27,7 +27,7 @@ sys.path.insert(0, str(HERE.parent))
 
 from training import printed, save  # noqa: E402
 
-from chaffinch.measure.risk.trees import audit_trees, prune, read_model  # noqa: E402
+from chaffinch.trees import audit_trees, prune, read_model  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 

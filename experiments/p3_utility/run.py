@@ -25,15 +25,15 @@ from p3_population import declared, population  # noqa: E402
 from training import save  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes  # noqa: E402
-from chaffinch.measure.features import Encoder  # noqa: E402
-from chaffinch.measure.learners import fit  # noqa: E402
-from chaffinch.measure.scoring import auc  # noqa: E402
-from chaffinch.measure.utility import jensen_shannon  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.report.plots import Dot, dots  # noqa: E402
+from chaffinch.stats.features import Encoder  # noqa: E402
+from chaffinch.stats.learners import fit  # noqa: E402
+from chaffinch.stats.scoring import auc  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.alike import alike  # noqa: E402
 from chaffinch.table.schema import Schema  # noqa: E402
+from chaffinch.utility import jensen_shannon  # noqa: E402
 
 EPSILONS = (0.1, 1.0, 10.0, 100.0, 1000.0)
 SUBSETS, ROWS, OUTSIDE = 10, 1_000, 5_000

@@ -21,20 +21,20 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
-    from .measure.risk import RiskStudy, study_risk
-    from .measure.risk.auditing import Audit, audit_claim
-    from .measure.risk.membership import MembershipStudy, ShadowPlan, study_membership
-    from .measure.risk.singling_out import SinglingOut, study_singling_out
-    from .measure.utility import UtilityStudy, study_utility
     from .outputs.check import Checked, check
     from .outputs.evolve import Evolved, evolve
     from .outputs.recipes import Recipes, read_recipes
     from .outputs.rules import Policy, read_policy
     from .outputs.spec import Spec, read_spec
     from .privacy.opening import prepare
+    from .risk import RiskStudy, study_risk
+    from .risk.auditing import Audit, audit_claim
+    from .risk.membership import MembershipStudy, ShadowPlan, study_membership
+    from .risk.singling_out import SinglingOut, study_singling_out
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
+    from .utility import UtilityStudy, study_utility
 
 __version__ = "0.1.0"
 
@@ -53,11 +53,11 @@ _HOMES = {
         "UnknownNameError",
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
-    "measure.risk": ("RiskStudy", "study_risk"),
-    "measure.risk.auditing": ("Audit", "audit_claim"),
-    "measure.risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
-    "measure.risk.singling_out": ("SinglingOut", "study_singling_out"),
-    "measure.utility": ("UtilityStudy", "study_utility"),
+    "risk": ("RiskStudy", "study_risk"),
+    "risk.auditing": ("Audit", "audit_claim"),
+    "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
+    "risk.singling_out": ("SinglingOut", "study_singling_out"),
+    "utility": ("UtilityStudy", "study_utility"),
     "outputs.check": ("Checked", "check"),
     "outputs.evolve": ("Evolved", "evolve"),
     "outputs.recipes": ("Recipes", "read_recipes"),

@@ -171,7 +171,7 @@ def test_a_run_goes_on_from_what_was_kept(run, table, tmp_path):
 
 
 def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
-    import chaffinch.measure.risk.membership.study as study
+    import chaffinch.risk.membership.study as study
 
     def stop(*_args, **_options):
         raise KeyboardInterrupt

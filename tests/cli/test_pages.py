@@ -90,8 +90,8 @@ def commands_with_pages(group=None, name: str = "") -> set[str]:
 def folder(tmp_path_factory):
     from sklearn.tree import DecisionTreeClassifier
 
-    from chaffinch.measure.risk.trees.files import write_model
-    from chaffinch.measure.risk.trees.from_sklearn import read_model
+    from chaffinch.trees.formats.files import write_model
+    from chaffinch.trees.formats.from_sklearn import read_model
 
     place = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(1)

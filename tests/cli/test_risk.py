@@ -10,10 +10,10 @@ from html.parser import HTMLParser
 
 import pytest
 
-from chaffinch.measure.risk.attackers import LEARNERS
-from chaffinch.measure.risk.outcomes import MEASURES
-from chaffinch.measure.risk.tcap import CONVENTIONS
 from chaffinch.report.risk_words import attack_words
+from chaffinch.risk.attribution.attackers import LEARNERS
+from chaffinch.risk.attribution.outcomes import MEASURES
+from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
 

@@ -175,8 +175,8 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
 
 def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch):
     """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables."""
-    from chaffinch.measure.risk.classes import class_ids
-    from chaffinch.measure.risk.equal import KeyedRows
+    from chaffinch.risk.attribution.classes import class_ids
+    from chaffinch.risk.attribution.equal import KeyedRows
 
     keyed, looked_up = [], []
     of, holds = KeyedRows.of, KeyedRows.holds

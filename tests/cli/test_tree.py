@@ -181,7 +181,7 @@ def test_a_forest_is_certified_for_what_was_looked_at(run, folder, frame, tmp_pa
 
 
 def test_no_file_without_a_certificate(run, folder, tmp_path, monkeypatch):
-    from chaffinch.measure.risk.trees import released
+    from chaffinch.trees import released
 
     told, out = tmp_path / "p.json", tmp_path / "out.skops"
     monkeypatch.setattr(released, "_silent", lambda *_: False)
@@ -193,7 +193,7 @@ def test_no_file_without_a_certificate(run, folder, tmp_path, monkeypatch):
 
 
 def test_plain_json_goes_round(run, folder, tmp_path):
-    from chaffinch.measure.risk.trees.files import open_model, write_model
+    from chaffinch.trees.formats.files import open_model, write_model
 
     write_model(tmp_path / "plain.json", open_model(folder / "tree.skops").ensemble)
     assert run("audit", tmp_path / "plain.json").code == 1

@@ -153,8 +153,8 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
 )
 def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
-    from chaffinch.outputs.engines import incremental, maxent
     from chaffinch.outputs.refit import compared
+    from chaffinch.outputs.solve import incremental, maxent
 
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
     wrong = spec_of(columns, [{"name": "o", **output}], rows=100)

@@ -8,12 +8,12 @@ import re
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.measure.risk.singling_out.chances import nobody_in
 from chaffinch.report.audit import audit_page
 from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
 from chaffinch.report.figures import Axis
 from chaffinch.report.membership import membership_page
 from chaffinch.report.singling_out import singling_out_page
+from chaffinch.risk.singling_out.chances import nobody_in
 
 PLAN = {
     "shadows": 1000, "tests": 500, "tables": 4, "design": "shared", "share": "half", "box": "blackbox", "features": "queries", "learner": "linear",

@@ -137,9 +137,9 @@ def test_every_attack_has_a_definition_a_reference_and_a_sentence(attack_of, mea
 
 
 def test_the_words_cover_what_can_be_measured():
-    from chaffinch.measure.risk.attackers import LEARNERS
-    from chaffinch.measure.risk.outcomes import MEASURES
-    from chaffinch.measure.risk.tcap import CONVENTIONS as MEASURED
+    from chaffinch.risk.attribution.attackers import LEARNERS
+    from chaffinch.risk.attribution.outcomes import MEASURES
+    from chaffinch.risk.attribution.tcap import CONVENTIONS as MEASURED
 
     assert {attack.id for attack in ATTACKS} == {*MEASURES, *LEARNERS}
     assert set(CONVENTIONS) == set(MEASURED)
@@ -327,7 +327,7 @@ def test_an_empty_study_and_none():
 def test_a_real_study_makes_a_page():
     from pathlib import Path
 
-    from chaffinch.measure.risk.study import study_risk
+    from chaffinch.risk.attribution.study import study_risk
 
     table = chaffinch.read(Path(__file__).parents[2] / "examples" / "data" / "cmc.csv")
     names = list(table.schema.names)

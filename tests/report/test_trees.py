@@ -13,10 +13,10 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from chaffinch._base.errors import InputError
-from chaffinch.measure.risk.trees import audit_trees, prune, read_model
 from chaffinch.report.page import _checked_picture
 from chaffinch.report.tree_figure import MARKED, MOST_LEAVES, tree_picture
 from chaffinch.report.trees import tree_page
+from chaffinch.trees import audit_trees, prune, read_model
 
 
 def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")):

@@ -28,8 +28,8 @@ from .options import (
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
-    from ..measure.risk.membership.study import MembershipStudy
-    from ..measure.risk.singling_out.study import SinglingOut
+    from ..risk.membership.study import MembershipStudy
+    from ..risk.singling_out.study import SinglingOut
     from ..table import Table
 
 __all__ = ["attack", "read_for"]
@@ -121,7 +121,7 @@ class Asked:
     def run(self, study: Callable[..., Any], combine: str = "argmax", **more: Any) -> Any:
         """Read the data and return the study; a run that is stopped says where its finished shadows are."""
         from .._base.progress import progress_bar
-        from ..measure.risk.membership.plan import ShadowPlan
+        from ..risk.membership.plan import ShadowPlan
 
         plan = ShadowPlan(**self.plan, combine=combine)  # type: ignore[arg-type]
         try:
@@ -326,7 +326,7 @@ def membership(
 
     Attackers learn from shadows: fits on subsets of the population with and without each target. They are tested on others.
     """
-    from ..measure.risk.membership.study import study_membership
+    from ..risk.membership.study import study_membership
 
     _check_limit("--max-auc", max_auc)
     study: MembershipStudy = wanted.run(study_membership)
@@ -354,7 +354,7 @@ def singling_out(
 
     For each release the attacker names one target. That is right if the target is in the data, and nobody else has the same values.
     """
-    from ..measure.risk.singling_out.study import study_singling_out
+    from ..risk.singling_out.study import study_singling_out
 
     _check_limit("--max-success", max_success)
     check_word("--combine", combine)

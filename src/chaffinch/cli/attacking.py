@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._base.progress import Progress
-    from ..measure.risk.plan import RiskPlan
+    from ..risk.attribution.plan import RiskPlan
     from ..table import Table
     from .settings import Choice
 
@@ -70,8 +70,8 @@ def release_risk(
 
     Without a holdout the excess is that of models fitted on each half of the people in turn.
     """
-    from ..measure.risk import cross_fit, study_risk
-    from ..measure.risk.crossfit import HALF_SIZE
+    from ..risk import cross_fit, study_risk
+    from ..risk.attribution.crossfit import HALF_SIZE
 
     options: dict[str, Any] = {"plan": plan, "seed": seed, "threads": threads, "progress": progress}
     study = study_risk(table, list(outputs), holdout, **options)
@@ -127,7 +127,7 @@ def risk_plan(
 ) -> RiskPlan:
     """Return the plan that the options amount to."""
     from .._base.errors import InputError, unknown_name
-    from ..measure.risk.plan import RiskPlan
+    from ..risk.attribution.plan import RiskPlan
     from .journey import names_of
 
     for what, word, known in (

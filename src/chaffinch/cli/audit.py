@@ -12,7 +12,7 @@ from .measuring import run_facts
 from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, check_outputs, console
 
 if TYPE_CHECKING:
-    from ..measure.risk.auditing import Audit
+    from ..risk.auditing import Audit
 
 __all__ = ["audit"]
 
@@ -70,7 +70,7 @@ def audit(
         raise InputError("--schema is for --data: name the table, or leave it out.")
     check_outputs(data or Path(), json, html)  # without data there is no input to write over
     start_arrow(threads)
-    from ..measure.risk.auditing import PAIRS, audit_claim
+    from ..risk.auditing import PAIRS, audit_claim
 
     wanted = names_of(pairs)
     for name in wanted:

@@ -12,9 +12,9 @@ import typer
 from .options import HtmlOut, JsonOut, Quiet, Threads, check_outputs, console, number
 
 if TYPE_CHECKING:
-    from ..outputs.engines.state import OutputError
     from ..outputs.evolve import Evolved, EvolvedCopy
     from ..outputs.refit import Compared, Number
+    from ..outputs.solve.state import OutputError
 
 __all__ = ["evolve"]
 

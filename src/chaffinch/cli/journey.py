@@ -15,7 +15,7 @@ import typer
 from .._base.progress import Progress
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
-from ..measure.risk.equal import KeyedRows
+from ..risk.attribution.equal import KeyedRows
 from ..synth import BayesNetModel
 from ..table import Schema, Table, read, table_writer
 from ..table.personal import personal_columns, personal_note

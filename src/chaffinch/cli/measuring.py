@@ -14,8 +14,8 @@ from .options import console, number
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
-    from ..measure.utility.study import UtilityStudy
     from ..table import Schema, Table
+    from ..utility.study import UtilityStudy
 
 __all__ = [
     "Formula",
@@ -66,7 +66,7 @@ def measured(
     progress: Progress,
 ) -> dict[str, Any]:
     """Return the utility study of a synthetic file as plain data, with the names of the files and what ran it."""
-    from ..measure.utility.study import study_utility
+    from ..utility.study import study_utility
     from .journey import names_of
 
     study: UtilityStudy = study_utility(
@@ -104,7 +104,7 @@ def check_measuring(
 ) -> None:
     """Raise, before any work is done, if tables of a schema could not be measured so. Of the holdout the header is read."""
     from .._base.errors import InputError, unknown_name
-    from ..measure.learners import chosen_models
+    from ..stats.learners import chosen_models
     from ..table.formula import formula_of
     from ..table.sources import open_source
     from .journey import names_of
@@ -129,7 +129,7 @@ def check_measuring(
 def asked_measures(words: str | None) -> tuple[str, ...] | None:
     """Return the measures that were asked for; names with a minus are left out of all."""
     from .._base.errors import InputError, unknown_name
-    from ..measure.utility.study import MEASURES
+    from ..utility.study import MEASURES
     from .journey import names_of
 
     asked = names_of(words)

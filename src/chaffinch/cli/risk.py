@@ -100,7 +100,7 @@ def risk(
     )  # fmt: skip
     check_outputs(original, json, html, inside)
     start_arrow(threads)
-    from ..measure.risk import study_risk
+    from ..risk import study_risk
 
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)

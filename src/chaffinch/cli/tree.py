@@ -10,8 +10,8 @@ import typer
 from .options import Decimal, HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
 
 if TYPE_CHECKING:
-    from ..measure.risk.trees import Ensemble, Pruned, TreeAudit
-    from ..measure.risk.trees.records import Records
+    from ..trees import Ensemble, Pruned, TreeAudit
+    from ..trees.records import Records
 
 __all__ = ["tree"]
 
@@ -57,8 +57,8 @@ def audit(
 
     from .._base.html import write_page
     from .._base.safe_files import write_text
-    from ..measure.risk.trees.files import open_model
-    from ..measure.risk.trees.records import worth
+    from ..trees.formats.files import open_model
+    from ..trees.records import worth
 
     check_outputs(model, json, html, inside)
     opened = open_model(model)
@@ -103,10 +103,10 @@ def prune_command(
     Exit code 1, and no file, if the attack on the written file still finds someone.
     """
     from .._base.html import write_page
-    from ..measure.risk.trees.files import open_model, write_model
-    from ..measure.risk.trees.prune import prune, prune_plain
-    from ..measure.risk.trees.records import worth
-    from ..measure.risk.trees.released import certify, untold
+    from ..trees.formats.files import open_model, write_model
+    from ..trees.prune import prune, prune_plain
+    from ..trees.records import worth
+    from ..trees.released import certify, untold
 
     check_outputs(model, output, json, html)
     opened = open_model(model)
@@ -148,8 +148,8 @@ def _beyond(
     model: Ensemble, records: Records, at_least: int, label: str | None, secrets: dict[str, Any]
 ) -> dict[str, Any]:
     """What single nodes do not show: cuts midway between two actual values, and pairs of trees; examples go to `secrets`."""
-    from ..measure.risk.trees.intersections import intersections
-    from ..measure.risk.trees.midpoints import midpoints
+    from ..trees.intersections import intersections
+    from ..trees.midpoints import midpoints
 
     told: dict[str, Any] = {"midpoints": midpoints(model, records.columns).to_dict(), "intersections": None}
     if len(model.trees) > 1:
@@ -168,7 +168,7 @@ def _records(
 ) -> Records | None:
     """The records to try predicates on, where data were given."""
     from .._base.errors import InputError
-    from ..measure.risk.trees.records import read_records
+    from ..trees.records import read_records
     from .options import start_arrow
 
     if data is None:
@@ -183,7 +183,7 @@ def _records(
 
 
 def _audited(model: Ensemble, at_least: int, label: str | None, records: Records | None) -> TreeAudit:
-    from ..measure.risk.trees import audit_trees
+    from ..trees import audit_trees
 
     columns, labels = (None, None) if records is None else (records.columns, records.labels)
     return audit_trees(model, at_least=at_least, label=_names(label), columns=columns, labels=labels)

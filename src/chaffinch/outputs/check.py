@@ -30,7 +30,6 @@ from .checking.verdict import verdict_of
 from .checking.whole import Whole, whole_data
 from .columns import Codes
 from .contradictions import check_contradictions
-from .engines.budget import proposals_of, seconds_each
 from .evolve import EngineName, StartName
 from .fields import Fields
 from .limits import check_start, check_tolerance
@@ -38,6 +37,7 @@ from .recipes import Recipes, named_columns
 from .refit import compared
 from .rules import Policy, RuleReport, check_rules
 from .rules.findings import STATBARNS
+from .solve.budget import proposals_of, seconds_each
 
 if TYPE_CHECKING:
     from ..table import Table

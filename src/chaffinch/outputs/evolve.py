@@ -16,13 +16,13 @@ from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .columns import Codes
 from .contradictions import check_contradictions
-from .engines.budget import proposals_of, seconds_each
-from .engines.ea import settings_from
-from .engines.incremental import Checkpoint
-from .engines.process import Job, Made, run
-from .engines.state import OutputError
 from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
+from .solve.budget import proposals_of, seconds_each
+from .solve.ea import settings_from
+from .solve.incremental import Checkpoint
+from .solve.process import Job, Made, run
+from .solve.state import OutputError
 from .spec import Spec
 
 if TYPE_CHECKING:

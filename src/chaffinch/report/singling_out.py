@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .._base.errors import InputError
-from ..measure.risk.singling_out.chances import nobody_in
+from ..risk.singling_out.chances import nobody_in
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .membership import attack_facts, attack_settings

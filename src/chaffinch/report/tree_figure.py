@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
-from ..measure.risk.trees import Tree
+from ..trees import Tree
 from .figures import GREY, INK, cut, picture, text
 from .words import shown
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._base.errors import InputError
 from .._base.masking import SHOWN_FROM
-from ..measure.risk.trees import Ensemble, Pruned, TreeAudit, audit_trees
+from ..trees import Ensemble, Pruned, TreeAudit, audit_trees
 from .page import page
 from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
 from .tree_figure import tree_picture

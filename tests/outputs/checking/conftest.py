@@ -5,9 +5,9 @@ import pytest
 
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.checking.ensembles import Ensemble, Fit
-from chaffinch.outputs.engines import incremental
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.refit import compared
+from chaffinch.outputs.solve import incremental
 
 SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}
 

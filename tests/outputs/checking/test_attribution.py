@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch import InputError
-from chaffinch.measure.risk.tcap import tcap
 from chaffinch.outputs.checking.attribution import CONVENTIONS, attack_of, attributed
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.risk.attribution.tcap import tcap
 
 SIZES = (5, 3, 2, 4, 3)
 FIELDS = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))

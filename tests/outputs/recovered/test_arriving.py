@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from chaffinch.outputs.engines.incremental import solve
-from chaffinch.outputs.engines.state import State
+from chaffinch.outputs.solve.incremental import solve
+from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.spec import Spec
 
 COLUMNS = [

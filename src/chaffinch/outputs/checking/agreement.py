@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..._base.masking import SHOWN_FROM
 from ..._base.seeds import generator
-from ...measure.risk.classes import class_ids
+from ...risk.attribution.classes import class_ids
 from ..columns import Codes
 from ..fields import Fields
 from .attribution import Attack, Attributed

@@ -1,6 +1,6 @@
 """TCAP of many synthetic datasets against people who are behind the outputs and people who are not.
 
-Two of the conventions of `measure.risk.tcap`: `p1` drops synthetic rows whose keys nobody has, `p1_zero` counts them 0. Elliot, Little and
+Two of the conventions of `risk.attribution.tcap`: `p1` drops synthetic rows whose keys nobody has, `p1_zero` counts them 0. Elliot, Little and
 Allmendinger's figures use now the one, now the other; here both are always reported. TCAP is taken within a key set, then averaged over key
 sets, then over datasets.
 """
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.threads import thread_map
-from ...measure.risk.classes import key_subsets
+from ...risk.attribution.classes import key_subsets
 from ..columns import Codes, Floats
 from ..fields import Fields
 

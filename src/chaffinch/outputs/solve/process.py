@@ -1,0 +1,331 @@
+"""Engines in a process of their own, which knows the specification and nothing else.
+
+The process is a fresh interpreter in isolated mode, in an empty folder, with an environment of a few names. It gets one JSON object on
+standard input: the specification, the engine, its options and the seeds of the copies to make. It answers on standard output, for each
+copy, with a line of JSON and then the codes as an NPY array; nothing is pickled. Before it answers it makes sure that none of the
+modules which read data files were imported: no engine could have seen a record.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess  # nosec: a fresh interpreter of our own, without a shell
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import IO, Any
+
+import numpy as np
+
+from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..columns import Codes, Columns
+from ..equations import Problem
+from .budget import PROPOSALS, check_proposals
+from .incremental import Checkpoint, Solved
+from .state import OutputError
+
+__all__ = ["ENGINES", "Job", "Made", "run"]
+
+ENGINES = ("incremental", "maxent", "ea")
+STARTS = ("uniform", "margins")
+
+FORBIDDEN = (
+    "chaffinch.table",
+    "chaffinch.counts",
+    "chaffinch.privacy",
+    "chaffinch.synth",
+    "chaffinch.stats",
+    "chaffinch.cli",
+)
+"""Packages that read data, or hold it: the process fails if one of them is loaded."""
+
+KEPT = ("HOME", "LANG", "LC_ALL", "LOCALAPPDATA", "NUMBA_CACHE_DIR", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+"""Names of the environment that the process gets: where compiled kernels are kept, and what the system needs to start it."""
+
+GRACE = 900.0
+"""Seconds beyond those of the search before a process counts as hanging: starting, and compiling once for each installation."""
+PATIENCE = 50.0
+"""How many times the seconds that the rule of `budget.py` has for a search may pass before the process counts as hanging. A machine may be
+slow or busy, and that is no fault: this is an error, never a result."""
+
+MOST_HEAD = 64 << 20
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a process is asked for.
+
+    Parameters
+    ----------
+    spec
+        The specification as plain data (`Spec.to_dict`).
+    seeds
+        For each copy the entropy and the spawn key of its stream.
+    engine, start, proposals, tolerance
+        As in `evolve`.
+    rows
+        The number of records; None for the specification's own.
+    spread
+        Rounds of null moves after the outputs are reached.
+    options
+        Settings of the engine, as plain data.
+    expected
+        About how many seconds a copy takes: only a process that takes many times as long counts as hanging, and is ended.
+    """
+
+    spec: Mapping[str, Any] = field(repr=False)
+    seeds: Sequence[tuple[int | Sequence[int], Sequence[int]]]
+    engine: str = "incremental"
+    start: str = "uniform"
+    rows: int | None = None
+    proposals: int = PROPOSALS
+    tolerance: float = 1e-3
+    spread: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    expected: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise unknown_name("engine", self.engine, ENGINES)
+        if self.start not in STARTS:
+            raise unknown_name("start", self.start, STARTS)
+        check_proposals(self.proposals)
+        if not 0.0 <= self.tolerance < np.inf:
+            raise InputError(f"tolerance must be at least 0. Got {self.tolerance}.")
+        if self.spread < 0:
+            raise InputError(f"spread must be at least 0. Got {self.spread}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """One copy: what the engine found, and the share of records that null moves changed after that, 0 to 1."""
+
+    solved: Solved
+    moved: float = 0.0
+
+
+def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Made]:
+    """Return a copy for each seed of a job, made by an engine in a process of its own.
+
+    `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
+    """
+    request = json.dumps({**asdict(job), "seeds": [[_plain(a), list(b)] for a, b in job.seeds]}).encode()
+    limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
+    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+    environment |= {
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMBA_NUM_THREADS": "1",
+    }
+    with tempfile.TemporaryDirectory(prefix="chaffinch-") as empty:
+        child = subprocess.Popen(
+            [sys.executable, "-I", "-m", __name__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=empty,
+            env=environment,
+        )
+        late = threading.Event()
+        timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (child, late))
+        timer.daemon = True
+        timer.start()
+        noise: list[bytes] = []
+        listener = threading.Thread(
+            target=lambda: noise.append(child.stderr.read() if child.stderr else b""), daemon=True
+        )
+        listener.start()
+        made: list[Made] = []
+        try:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            with contextlib.suppress(BrokenPipeError):
+                child.stdin.write(request)
+                child.stdin.close()
+            for number, one in enumerate(_answers(child.stdout)):
+                made.append(one)
+                if each:
+                    each(number, one)
+        finally:
+            timer.cancel()
+            child.kill()
+            child.wait()
+            listener.join(5.0)
+            for stream in (child.stdin, child.stdout, child.stderr):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+    if late.is_set():
+        raise ChaffinchError(
+            f"The engine's process did not end within {limit:.0f} seconds, many times what it should need, so it was stopped and nothing "
+            "is concluded. Give it fewer proposals, or run it again when the machine has less to do."
+        )
+    if len(made) < len(job.seeds):
+        last = (b"".join(noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+        raise ChaffinchError(f"The engine's process ended before it had made its copies: {last[:300]}")
+    return made
+
+
+def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
+    late.set()
+    child.kill()
+
+
+def _plain(entropy: int | Sequence[int]) -> int | list[int]:
+    return int(entropy) if isinstance(entropy, int | np.integer) else [int(part) for part in entropy]
+
+
+def _answers(stream: IO[bytes]) -> Iterator[Made]:
+    """Read what the process answers, copy by copy."""
+    while line := stream.readline(MOST_HEAD):
+        head = json.loads(line)
+        if "error" in head:
+            kind = InputError if head["input"] else ChaffinchError
+            raise kind(head["error"])
+        codes = np.load(io.BytesIO(stream.read(head["bytes"])))
+        trace = tuple(
+            Checkpoint(made, seconds, objective, tuple(OutputError(*error) for error in errors))
+            for made, seconds, objective, errors in head["trace"]
+        )
+        errors = tuple(OutputError(*error) for error in head["errors"])
+        solved = Solved(codes, head["reached"], errors, head["proposals"], head["accepted"], head["seconds"], trace)
+        yield Made(solved, head["moved"])
+
+
+# What follows runs in the process.
+
+
+def main() -> None:
+    """Read a job from standard input, make its copies, and answer on standard output."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints goes to the log, not among the answers
+    try:
+        _work(json.loads(sys.stdin.buffer.read()), answers)
+    except ChaffinchError as error:
+        _say(answers, {"error": str(error), "input": isinstance(error, InputError)})
+    except MemoryError:
+        words = "The engine's process ran out of memory. Ask for fewer rows, or let fewer processes work at once (--threads, workers)."
+        _say(answers, {"error": words, "input": True})
+    except (
+        Exception
+    ) as error:  # the process must say why it ends; its words may quote data of no one, since it has none
+        _say(answers, {"error": f"The engine failed ({type(error).__name__}): {error}", "input": False})
+
+
+def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None:
+    answers.write(json.dumps(head).encode() + b"\n" + body)
+    answers.flush()
+
+
+def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
+    from ..spec import Spec
+
+    seeds = [np.random.SeedSequence(entropy, spawn_key=tuple(key)) for entropy, key in request["seeds"]]
+    job = Job(**{**request, "seeds": request["seeds"]})
+    spec = Spec.from_dict(job.spec)
+    problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
+    columns = problem.columns if job.start == "margins" else _uniform(problem.columns)
+    _compile(Problem(columns, problem.outputs), job)
+    for seed in seeds:
+        made = _one(Problem(columns, problem.outputs), rows, job, seed)
+        if seen := [name for name in FORBIDDEN if name in sys.modules]:  # a module is never there without its package
+            raise ChaffinchError(f"An engine loaded {seen[0]}, which reads data. Engines must not: please report this.")
+        body = io.BytesIO()
+        np.save(body, _narrow(made.solved.codes))
+        solved = made.solved
+        head = {
+            "reached": solved.reached,
+            "errors": [_row(error) for error in solved.errors],
+            "proposals": int(solved.proposals),
+            "accepted": int(solved.accepted),
+            "seconds": solved.seconds,
+            "trace": [
+                [int(p.proposals), p.seconds, float(p.objective), [_row(e) for e in p.errors]]
+                for p in _thinned(solved.trace)
+            ],
+            "moved": made.moved,
+            "bytes": body.getbuffer().nbytes,
+        }
+        _say(answers, head, body.getvalue())
+
+
+def _compile(problem: Problem, job: Job) -> None:
+    """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
+    if job.engine != "ea":
+        from . import incremental
+
+        incremental.solve(problem, problem.columns.start(50, seed=0), proposals=1, seed=0)
+
+
+def _uniform(columns: Columns) -> Columns:
+    """The columns without what is known of their margins."""
+    from dataclasses import replace
+
+    return Columns(tuple(replace(column, weights=None) for column in columns))
+
+
+def _one(problem: Problem, rows: int, job: Job, seed: np.random.SeedSequence) -> Made:
+    first, search, spreading = seed.spawn(3)
+    start = problem.columns.start(rows, seed=first)
+    began = time.perf_counter()
+    solved = _solve(problem, start, job, search)
+    if job.spread and solved.reached:
+        from dataclasses import replace
+
+        from .null_moves import walk
+
+        spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
+        return Made(replace(solved, codes=spread.codes, seconds=time.perf_counter() - began), spread.changed)
+    return Made(solved)
+
+
+def _solve(problem: Problem, start: Codes, job: Job, seed: np.random.SeedSequence) -> Solved:
+    if job.engine == "ea":
+        from .ea import settings_from
+        from .ea import solve as evolve
+
+        settings = settings_from(job.options)
+        return evolve(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed, settings=settings)
+    from . import incremental, maxent
+
+    engine = maxent.solve if job.engine == "maxent" else incremental.solve
+    if job.options:
+        raise InputError(f"The engine {job.engine} has no settings of its own. Got '{next(iter(job.options))}'.")
+    return engine(problem, start, proposals=job.proposals, tolerance=job.tolerance, seed=seed)
+
+
+def _narrow(codes: Codes) -> np.ndarray[Any, Any]:
+    top = int(codes.max(initial=0))
+    return codes.astype(np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.int32)
+
+
+def _row(error: OutputError) -> list[Any]:
+    return [
+        error.name,
+        int(error.size),
+        int(error.outside),
+        float(error.worst),
+        float(error.mean),
+        float(error.chi_square),
+    ]
+
+
+MOST_POINTS = 200
+
+
+def _thinned(trace: Sequence[Checkpoint]) -> list[Checkpoint]:
+    """At most `MOST_POINTS` checkpoints, the first and the last among them."""
+    if len(trace) <= MOST_POINTS:
+        return list(trace)
+    return [trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int))]
+
+
+if __name__ == "__main__":
+    main()

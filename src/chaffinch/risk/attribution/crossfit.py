@@ -1,0 +1,142 @@
+"""Without a holdout, but with the generator at hand: fit it on half of the people and attack both halves, then the reverse.
+
+Each person is once a member, attacked from the table of their own half, and once not, attacked from the other half's. What is
+found is the excess of models of half the size, which see each person more closely than a model of all: a careful figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..._base.errors import InputError
+from ..._base.masking import about
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, generator, seed_sequence
+from ...stats.rates import ClassStatistic
+from ...stats.splits import child
+from ...synth.protocol import promises_privacy
+from ...table.table import Table
+from .attack import Attack, RiskStudy, mean_of
+from .guess import pooled
+from .outcomes import Outcome
+from .plan import RiskPlan
+from .run import Run
+from .study import attacked_scene, facts
+
+__all__ = ["HALF_SIZE", "cross_fit"]
+
+HALF_SIZE = (
+    "No holdout was given: the generator was fitted on each half of the people in turn, and the other half stood for people who are "
+    "not in the data. The figures are for models of half the size."
+)
+"""What is said of figures that were found so."""
+
+Generator = Callable[[Table, int], Any]
+"""Makes a synthetic table from a table and a seed."""
+
+
+def cross_fit(
+    original: Table,
+    generate: Any,
+    *,
+    plan: RiskPlan | None = None,
+    seed: Seed = None,
+    threads: int | None = None,
+    progress: Progress = silent,
+    **settings: Any,
+) -> RiskStudy:
+    """Return what a generator gives away about the people it learns from, beyond what it tells about others.
+
+    Parameters
+    ----------
+    generate
+        A synthesiser (`fit(table, seed=...)` gives a model with `sample(n_rows, seed=...)`), or a function `(table, seed) -> table`.
+    plan, settings
+        As in `study_risk`.
+    """
+    chosen = RiskPlan(**settings) if plan is None else plan
+    chosen.check(original.schema)
+    if original.n_rows < 4:
+        raise InputError("Cross-fitting needs at least four records: two for each half.")
+    make = _maker(generate)
+    root = seed_sequence(seed)
+    questions = chosen.questions(child(root, 0))
+    order = generator(child(root, 4)).permutation(original.n_rows)
+    halves = [original.take(np.sort(part)) for part in np.array_split(order, 2)]
+    runs = []
+    for h, (half, other) in enumerate((halves, halves[::-1])):
+        progress("fitting half of the people", h / 2)
+        synthetic = make(half, int(child(root, 5, h).generate_state(1)[0] % (1 << 31)))
+        scene = attacked_scene(half, [synthetic], other, chosen, child(root, 6, h))
+        run = Run(scene, child(root, 3), chosen.resamples, threads, progress)
+        for question in questions:
+            run.attack(question, chosen.label)
+        runs.append(run)
+    joint = runs[0]
+    joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
+    joint.held = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].held, runs[1].held, strict=True)]
+    attacks, together = joint.finished()
+    attacks = tuple(
+        replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.value)
+        for a, sides in zip(attacks, joint.held, strict=True)
+    )
+    told = {
+        **facts(chosen, questions, seed),
+        "original": {"rows": about(original.n_rows)},
+        "synthetic": [{"rows": about(half.n_rows)} for half in halves],
+        "holdout": {"rows": about(original.n_rows)},
+        "notes": [HALF_SIZE],
+    }
+    seconds = {} if promises_privacy(generate) else joint.seconds
+    return RiskStudy(attacks=attacks, together=together, about=told, seconds=seconds)
+
+
+def _maker(generate: Any) -> Generator:
+    if hasattr(generate, "fit"):
+
+        def fitted(table: Table, seed: int) -> Any:
+            return generate.fit(table, seed=seed).sample(table.n_rows, seed=seed + 1)
+
+        return fitted
+    if callable(generate):
+        return generate
+    raise InputError("A generator has a method fit, or is a function of a table and a seed. Got neither.")
+
+
+def _joined(first: Attack, second: Attack) -> Attack:
+    """Return an attack whose references are the means over both halves."""
+    sides = {
+        name: mean_of([getattr(first, name), getattr(second, name)])
+        for name in ("original", "marginals_only", "label_only")
+    }
+    matched = None if first.n_matched is None else first.n_matched + (second.n_matched or 0)
+    return replace(
+        first, n_records=first.n_records + second.n_records, n_matched=matched, why_not=first.why_not or second.why_not,
+        **sides,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcome]:
+    """Return the outcomes of both halves as one: all people as members, and all people as others."""
+    out = []
+    for a, b in zip(first, second, strict=True):
+        if isinstance(a.statistic, ClassStatistic) and isinstance(b.statistic, ClassStatistic):
+            shift = len(a.statistic.weights)
+            moved = np.where(b.group[0] >= 0, b.group[0] + shift, -1)
+            statistic: Any = ClassStatistic(
+                np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty
+            )
+            group = (np.concatenate([a.group[0], moved]), np.concatenate([a.group[1], b.group[1]]))
+            value = statistic.value(group)
+        else:
+            statistic = a.statistic
+            group = tuple(np.concatenate(parts) for parts in zip(a.group, b.group, strict=True))  # type: ignore[assignment]
+            total = float(group[1].sum())
+            value = float(group[0].sum()) / total if total > 0 else None
+        why_not = "" if value is not None else a.why_not or b.why_not
+        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, why_not))
+    return out

@@ -1,0 +1,213 @@
+"""The scene of an attack: all tables as whole numbers on one grid, and made-up tables to hold the attack against.
+
+Sides of a scene are the original, the synthetic tables, the holdout, and sources that are drawn from the original's codes: one of
+independent columns, and one in which the sensitive columns know the label alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, unknown_name
+from ..._base.seeds import Seed, generator
+from ...stats.features import numbers_of
+from ...table.alike import alike
+from ...table.schema import NUMERIC_KINDS
+from ...table.table import Table
+
+__all__ = ["Grid", "Scene", "Side"]
+
+Ints = NDArray[np.int64]
+Numeric = Literal["bins", "values"]
+Missing = Literal["level", "wildcard"]
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """How one column became whole numbers: values 0 to `n_values` - 1, missing ones above; and the number each stands for."""
+
+    size: int
+    n_values: int
+    numbers: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Side:
+    """The codes of one table, by column."""
+
+    codes: Mapping[str, Ints]
+    n_rows: int
+
+    def __repr__(self) -> str:
+        return f"Side({self.n_rows:,} rows x {len(self.codes)} columns)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scene:
+    """Tables on one grid, for attacks that know some columns and want another.
+
+    Parameters
+    ----------
+    sides
+        By name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that
+        were added.
+    grids
+        How each column became codes.
+    wildcard
+        Whether a missing key matches anything; otherwise it is a level of its own.
+    settings
+        What was chosen, as plain data.
+    tables
+        The tables that the sides came from, with all columns, on one schema.
+    """
+
+    sides: Mapping[str, Side]
+    grids: Mapping[str, Grid]
+    wildcard: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        original: Table,
+        synthetics: Sequence[Any],
+        holdout: Any = None,
+        *,
+        columns: Sequence[str],
+        numeric: Numeric = "bins",
+        tolerance: Mapping[str, float] | None = None,
+        missing: Missing = "level",
+    ) -> Scene:
+        """Return the scene of tables that hold the columns.
+
+        Parameters
+        ----------
+        columns
+            Keys, sensitive columns and the label.
+        numeric
+            "bins": numbers are equal if they share a bin of the original's schema. "values": only if they are equal.
+        tolerance
+            Widths by column: numbers are rounded to multiples of the width first, and then equal or not.
+        missing
+            "level": missing is a value like others. "wildcard": a missing key matches anything.
+        """
+        widths = dict(tolerance or {})
+        _check(original, columns, numeric, widths, missing)
+        names = _names(len(synthetics), holdout is not None)
+        extra = [] if holdout is None else [holdout]
+        shown = [name.replace("-", " ") for name in names[1:]]
+        tables = alike(original, *synthetics, *extra, names=shown)
+        codes: list[dict[str, Ints]] = [{} for _ in tables]
+        grids = {}
+        for name in dict.fromkeys(columns):
+            found, grids[name] = _coded(tables, name, numeric, widths.get(name))
+            for held, array in zip(codes, found, strict=True):
+                held[name] = array
+        sides = {name: Side(held, t.n_rows) for name, held, t in zip(names, codes, tables, strict=True)}
+        said = {"numeric": numeric, "tolerance": widths, "missing": missing}
+        return cls(sides, grids, missing == "wildcard", said, dict(zip(names, tables, strict=True)))
+
+    @property
+    def synthetics(self) -> tuple[str, ...]:
+        """The names of the synthetic sides."""
+        return tuple(name for name in self.sides if name.startswith("synthetic"))
+
+    def keys(self, side: str, columns: Sequence[str]) -> list[Ints]:
+        """Return the codes of key columns."""
+        return [self.sides[side].codes[name] for name in columns]
+
+    def gaps(self, side: str, columns: Sequence[str]) -> list[NDArray[np.bool_]] | None:
+        """Return where keys are missing, if that matches anything and any is; else None."""
+        if not self.wildcard:
+            return None
+        return [self.sides[side].codes[name] >= self.grids[name].n_values for name in columns]
+
+    def values(self, side: str, column: str) -> Ints:
+        """Return the codes of a sensitive column."""
+        return self.sides[side].codes[column]
+
+    def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> Scene:
+        """Return the scene with a source whose columns are drawn from the original's, each by itself."""
+        rng = generator(seed)
+        held = self.sides["original"]
+        codes = {column: array[rng.integers(0, held.n_rows, n_rows)] for column, array in held.codes.items()}
+        return self._with(name, codes, n_rows)
+
+    def with_label_only(
+        self, n_rows: int, sensitive: Sequence[str], label: str, seed: Seed = None, *, name: str = "label_only"
+    ) -> Scene:
+        """Return the scene with a source that keeps everything but what links sensitive columns to others than the label.
+
+        Records of the original are drawn as they are, less their sensitive values: each of these is drawn anew from the
+        original's records with the same label. It is what must leak if the label is to keep its relation.
+        """
+        rng = generator(seed)
+        held = self.sides["original"]
+        rows = rng.integers(0, held.n_rows, n_rows)
+        codes = {column: array[rows] for column, array in held.codes.items()}
+        order = np.argsort(held.codes[label], kind="stable")
+        sizes = np.bincount(held.codes[label])
+        starts = np.cumsum(sizes) - sizes
+        drawn = codes[label]
+        for column in sensitive:
+            if column != label:
+                like = order[starts[drawn] + (rng.random(n_rows) * sizes[drawn]).astype(np.int64)]
+                codes[column] = held.codes[column][like]
+        return self._with(name, codes, n_rows)
+
+    def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> Scene:
+        return replace(self, sides={**self.sides, name: Side(codes, n_rows)})
+
+    def __repr__(self) -> str:
+        return f"Scene({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
+
+
+def _names(synthetics: int, holdout: bool) -> list[str]:
+    many = [f"synthetic-{i}" for i in range(1, synthetics + 1)] if synthetics > 1 else ["synthetic"]
+    return ["original", *many, *["holdout"] * holdout]
+
+
+def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | None) -> tuple[list[Ints], Grid]:
+    """Return the codes of a column in each table, and what they stand for."""
+    column = tables[0].schema[name]
+    codec = column.codec
+    assert codec is not None
+    held = [table.code(name).astype(np.int64) for table in tables]
+    if column.kind not in NUMERIC_KINDS or (numeric == "bins" and width is None):
+        return held, Grid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
+    numbers = [numbers_of(table, name) for table in tables]
+    if width is not None:
+        numbers = [np.round(found / width) * width for found in numbers]
+    present = [~np.isnan(found) for found in numbers]
+    every = np.unique(np.concatenate([found[there] for found, there in zip(numbers, present, strict=True)]))
+    out = []
+    for codes, found, there in zip(held, numbers, present, strict=True):
+        # Infinite numbers have no code of their own: they stand with the missing ones.
+        gaps = len(every) + np.maximum(codes - codec.n_values, 0)
+        out.append(np.where(there, np.searchsorted(every, np.where(there, found, 0.0)), gaps).astype(np.int64))
+    n_gaps = max(codec.size - codec.n_values, 1)
+    middle = float(every.mean()) if len(every) else 0.0
+    return out, Grid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))
+
+
+def _check(
+    original: Table, columns: Sequence[str], numeric: object, widths: Mapping[str, float], missing: object
+) -> None:
+    for name in (*columns, *widths):
+        if name not in original.schema.names:
+            raise unknown_name("column", name, original.schema.names)
+    if numeric not in ("bins", "values"):
+        raise unknown_name("way with numbers", numeric, ("bins", "values"))
+    if missing not in ("level", "wildcard"):
+        raise unknown_name("way with missing values", missing, ("level", "wildcard"))
+    for name, width in widths.items():
+        if not width > 0 or not np.isfinite(width):
+            raise InputError(f"The tolerance of '{name}' must be a number above 0. Got {width}.")
+        if original.schema[name].kind not in NUMERIC_KINDS:
+            raise InputError(f"A tolerance is for numbers. '{name}' is {original.schema[name].kind}.")

@@ -1,0 +1,179 @@
+"""What an audit found: a bound on epsilon for each pair of tables and each way to look, beside the claim."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from ..._base.html import html_table
+from ...privacy.budget import shown
+from .pairs import Skipped
+
+__all__ = ["Audit", "Finding", "Verdict"]
+
+
+class Verdict(StrEnum):
+    """Whether a claim stands. It is never proved by runs: a claim that is not refuted may be wrong."""
+
+    BROKEN = "claim broken"
+    NOT_REFUTED = "not refuted"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What runs on one pair of tables prove, looking in one way.
+
+    Parameters
+    ----------
+    pair, box
+        The pair of neighbouring tables; "black" looks at the released table, "white" into the model.
+    bound
+        Lower bound on epsilon from the test runs, at the level of the whole audit divided by its tests.
+    epsilon, delta
+        The claim.
+    runs, test_runs
+        All runs, and those on each table that the bound is from.
+    detectable
+        The largest bound that a perfect attacker could have shown with them.
+    attacker
+        Who was chosen on the validation runs.
+    true_positives, false_positives
+        Test runs on D' and on D, in which it said D': counts of runs, not of people.
+    """
+
+    pair: str
+    box: str
+    bound: float
+    epsilon: float
+    delta: float
+    runs: int
+    test_runs: int
+    detectable: float
+    attacker: str
+    true_positives: int
+    false_positives: int
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken only where the bound exceeds the claim."""
+        return Verdict.BROKEN if self.bound > self.epsilon else Verdict.NOT_REFUTED
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in a sentence."""
+        said = (
+            f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}"
+        )
+        if self.verdict is Verdict.BROKEN:
+            return f"{said}: claim broken."
+        if self.detectable <= self.epsilon:
+            return f"{said}: not refuted, and {self.runs:,} runs could not have refuted it: they show {self.detectable:.3g} at most."
+        return f"{said}: not refuted; {self.runs:,} runs could have shown up to {self.detectable:.3g}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return {
+            "pair": self.pair,
+            "box": self.box,
+            "verdict": str(self.verdict),
+            "bound": self.bound,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "runs": self.runs,
+            "test_runs": self.test_runs,
+            "detectable": self.detectable,
+            "attacker": self.attacker,
+            "true_positives": self.true_positives,
+            "false_positives": self.false_positives,
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found. Numbers of runs and names of pairs only: it may leave, except that it says how a user's table fared.
+
+    Parameters
+    ----------
+    synthesiser
+        What was audited, in a line of settings.
+    epsilon, delta, neighbours
+        The claim, and the relation in words.
+    level
+        The confidence of all bounds together; each has `level_each` (Bonferroni).
+    findings, skipped
+        What was tried, and what was not and why.
+    """
+
+    synthesiser: str
+    epsilon: float
+    delta: float
+    neighbours: str
+    level: float
+    level_each: float
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def worst(self) -> Finding:
+        """The finding with the largest bound."""
+        return max(self.findings, key=lambda found: found.bound)
+
+    @property
+    def bound(self) -> float:
+        """The largest bound: epsilon is at least this, with the confidence of the audit."""
+        return self.worst.bound
+
+    @property
+    def verdict(self) -> Verdict:
+        """Broken if any finding breaks the claim."""
+        return Verdict.BROKEN if any(f.verdict is Verdict.BROKEN for f in self.findings) else Verdict.NOT_REFUTED
+
+    @property
+    def claim(self) -> str:
+        """The claim in words."""
+        delta = f", delta {self.delta:g}" if self.delta else ""
+        return f"epsilon {shown(self.epsilon)}{delta} ({self.neighbours})"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in sentences, the verdict first."""
+        tests = len(self.findings)
+        how = f"All bounds together hold with a confidence of {self.level:.4g}; each of the {tests} tests has {self.level_each:.6g}."
+        if self.verdict is Verdict.BROKEN:
+            first = f"Claim broken: {self.claim} is claimed, and epsilon is at least {self.bound:.3g}."
+        else:
+            first = (
+                f"Not refuted: {self.claim} is claimed, and the attacks show {self.bound:.3g}. That is no proof: other tables or "
+                "better attackers may show more."
+            )
+        skipped = [
+            f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped
+        ]
+        return (first, how, *(found.sentence for found in self.findings), *skipped)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data."""
+        return {
+            "synthesiser": self.synthesiser,
+            "verdict": str(self.verdict),
+            "bound": self.bound,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "level": self.level,
+            "level_each": self.level_each,
+            "findings": [found.to_dict() for found in self.findings],
+            "skipped": [{"pair": s.pair, "box": s.box, "reason": s.reason} for s in self.skipped],
+        }
+
+    def __repr__(self) -> str:
+        return f"Audit({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
+
+    def _repr_html_(self) -> str:
+        head = ["pair", "box", "epsilon at least", "claimed", "verdict", "could have shown", "runs", "attacker"]
+        rows = [
+            (f.pair, f.box, f"{f.bound:.3g}", shown(f.epsilon), f.verdict, f"{f.detectable:.3g}", f"{f.runs:,}", f.attacker)
+            for f in self.findings
+        ]  # fmt: skip
+        return html_table(head, rows, caption=" ".join(self.sentences[:2]))

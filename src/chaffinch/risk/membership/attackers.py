@@ -1,0 +1,218 @@
+"""What a meta-classifier gives: log-odds of membership, calibrated on shadows it was not fitted to, and the parts that all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._base.errors import InputError
+from ..._base.seeds import Seed
+from ...stats.scoring import auc
+
+__all__ = [
+    "Attacker",
+    "Calibration",
+    "Cleaner",
+    "Fitted",
+    "Kind",
+    "Learner",
+    "blocks",
+    "calibrated",
+    "checked",
+    "folds",
+]
+
+Kind = Literal["counts", "real"]
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.int64]
+
+FOLDS = 5
+BLOCK = 1024
+"""Rows of features worked at a time. Sums are taken block by block, so that threads change no result."""
+
+
+class Attacker(Protocol):
+    """What was learnt about one target. `checked` are the training shadows' log-odds out of fold, (shadows, tables)."""
+
+    @property
+    def checked(self) -> Floats: ...
+
+    @property
+    def auc(self) -> float: ...
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was chosen out of fold."""
+        ...
+
+    def log_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of membership at even odds beforehand, (...), of features (..., d)."""
+        ...
+
+    def chance(self, features: ArrayLike) -> Floats:
+        """Return the chance of membership at even odds beforehand, (...), of features (..., d): 0 to 1."""
+        ...
+
+
+class Learner(Protocol):
+    """A way to learn an attacker from shadows: features (shadows, tables, d) and whether the target was in each shadow."""
+
+    def fit(
+        self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None
+    ) -> Attacker: ...
+
+    def narrowed(self, attackers: Sequence[Attacker]) -> Learner:
+        """Return a learner that has less to choose, from what attackers of other targets chose on the same shadows."""
+        ...
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Log-odds as a rising line of a score: slope x (score - middle), at even odds beforehand."""
+
+    slope: float
+    middle: float
+
+    def log_odds(self, score: NDArray[Any]) -> Floats:
+        """Return the log-odds of scores."""
+        return np.asarray(self.slope * (np.asarray(score, dtype=np.float64) - self.middle), dtype=np.float64)
+
+
+def calibrated(score: NDArray[Any], member: Bools) -> Calibration:
+    """Return Platt's calibration of scores (shadows, tables) that the learner was not fitted to; slope 0 where they say nothing.
+
+    Logistic regression of one number (Platt, 1999, with its smoothed labels: perfect separation has a finite slope), members
+    and others weighed alike: the line is for a prior of one half whatever their shares. The smoothing counts shadows, as
+    tables of one shadow are no new evidence. Scores that fall with membership out of fold are noise: their slope is set to 0.
+
+    Examples
+    --------
+    >>> calibrated(np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([False, True, False, True])).middle
+    1.5
+    >>> calibrated(np.ones((4, 2)), np.array([False, True, False, True]))
+    Calibration(slope=0.0, middle=0.0)
+    """
+    values = np.asarray(score, dtype=np.float64)
+    inside, outside = int(member.sum()), int((~member).sum())
+    spread, centre = float(values.std()), float(values.mean())
+    if not inside or not outside or not np.isfinite(spread) or spread <= 1e-12 * max(1.0, abs(centre)):
+        return Calibration(0.0, 0.0)
+    x = ((values - centre) / spread).ravel()
+    label = np.repeat(np.where(member, (inside + 1) / (inside + 2), 1 / (outside + 2)), values.shape[1])
+    weight = np.repeat(np.where(member, 0.5 / inside, 0.5 / outside), values.shape[1]) / values.shape[1]
+    design = np.column_stack([x, np.ones_like(x)])
+
+    def loss(line: Floats) -> float:
+        z = design @ line
+        return float(weight @ (np.logaddexp(0.0, z) - label * z))
+
+    line, at = np.zeros(2), loss(np.zeros(2))
+    for _ in range(100):  # Newton's steps, halved until they help: the loss is convex
+        p = 1 / (1 + np.exp(-np.clip(design @ line, -500, 500)))
+        slope = design.T @ (weight * (p - label))
+        curve = (design * (weight * p * (1 - p))[:, None]).T @ design + 1e-12 * np.eye(2)
+        step = np.linalg.solve(curve, slope)
+        while loss(line - step) > at and np.abs(step).max() > 1e-10:
+            step = step / 2
+        line = line - step
+        at = loss(line)
+        if np.abs(step).max() <= 1e-9:
+            break
+    if line[0] <= 1e-9:
+        return Calibration(0.0, 0.0)
+    return Calibration(float(line[0] / spread), centre - spread * float(line[1] / line[0]))
+
+
+@dataclass(frozen=True)
+class Cleaner:
+    """Finite numbers from any: not a number becomes the mean of the column, infinities one beyond its ends."""
+
+    low: Singles
+    middle: Singles
+    high: Singles
+
+    @classmethod
+    def of(cls, x: Singles) -> Cleaner:
+        known = np.isfinite(x)
+        some = known.any(axis=0)
+        low = np.where(some, np.where(known, x, np.inf).min(axis=0), 0.0)
+        high = np.where(some, np.where(known, x, -np.inf).max(axis=0), 0.0)
+        total = np.where(known, x, 0.0).sum(axis=0, dtype=np.float64)
+        middle = total / np.maximum(known.sum(axis=0), 1)
+        return cls(*(part.astype(np.float32) for part in (low - 1, middle, high + 1)))
+
+    def __call__(self, x: Singles) -> Singles:
+        if np.isfinite(x).all():
+            return x
+        x = np.where(np.isnan(x), self.middle, x)
+        return np.where(np.isposinf(x), self.high, np.where(np.isneginf(x), self.low, x))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """An attacker: a score of features, and its calibration."""
+
+    width: int
+    prepared: Callable[[Singles], Singles] = field(repr=False)
+    score: Callable[[Singles], Floats] = field(repr=False)
+    calibration: Calibration
+    checked: Floats = field(repr=False)
+    member: Bools = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def auc(self) -> float:
+        """The AUC of `checked`: 1 tells members from others, 0.5 is a guess, or calibration found that scores say nothing."""
+        found = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
+        assert found is not None
+        return found
+
+    def log_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of membership at even odds beforehand."""
+        x = np.asarray(features, dtype=np.float32)
+        if x.ndim < 1 or x.shape[-1] != self.width:
+            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        flat = x.reshape(-1, self.width)
+        parts = [self.score(self.prepared(flat[rows])) for rows in blocks(len(flat))]
+        score = np.concatenate(parts) if parts else np.empty(0)
+        return self.calibration.log_odds(score).reshape(x.shape[:-1])
+
+    def chance(self, features: ArrayLike) -> Floats:
+        """Return the chance of membership at even odds beforehand: 0 to 1."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+
+
+def checked(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:
+    x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
+    if x.ndim != 3 or 0 in x.shape:
+        raise InputError(f"Features of shadows have three axes: shadows, tables, numbers. Got shape {x.shape}.")
+    if inside.dtype != np.bool_ or inside.shape != x.shape[:1]:
+        raise InputError(f"member must say yes or no for each of {len(x)} shadows. Got shape {inside.shape}.")
+    few = min(int(inside.sum()), int((~inside).sum()))
+    if few < 2:
+        raise InputError("A target must be in at least 2 training shadows and missing from 2. Draw more shadows.")
+    if kind == "counts" and not (np.isfinite(x).all() and x.min() >= 0):
+        raise InputError('Counts must be finite and at least 0. For other numbers use kind="real".')
+    return x, inside
+
+
+def folds(member: Bools, rng: np.random.Generator) -> Ints:
+    """A fold for each shadow: members and others are dealt out apart, so that every fold has its share of both."""
+    count = min(FOLDS, int(member.sum()), int((~member).sum()))
+    fold = np.empty(len(member), dtype=np.int64)
+    for side in (True, False):
+        rows = rng.permutation(np.flatnonzero(member == side))
+        # The two are dealt in opposite directions, or the first folds would be the larger ones twice.
+        fold[rows] = np.arange(len(rows)) % count if side else (count - 1) - np.arange(len(rows)) % count
+    return fold
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))

@@ -1,0 +1,45 @@
+"""Meta-classifiers by name: from features of synthetic tables to the chance that a target was in the data.
+
+The tables of one shadow share a fit and are not independent: folds are of shadows, never of tables.
+"""
+
+from __future__ import annotations
+
+from ..._base.errors import unknown_name
+from .attackers import Kind, Learner
+from .extra_trees import ExtraTrees
+from .linear import Linear
+
+__all__ = ["LEARNERS", "learner"]
+
+LEARNERS = ("linear", "extra-trees")
+KINDS = ("counts", "real")
+
+
+def learner(name: str = "linear", *, kind: Kind = "counts", steps: int = 12, draws: int = 50) -> Learner:
+    """Return a learner by name: "linear", or "extra-trees" as in P3.
+
+    Parameters
+    ----------
+    kind
+        "counts" (at least 0), or "real" numbers such as log-probabilities, of which those that are not finite are replaced.
+    steps
+        Linear: steps of conjugate gradients; with 12 more bring nothing.
+    draws
+        Extra trees: how many settings the random search tries; 50 in P3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.array([5, 6, 5, 0, 1, 0, 6, 1])[:, None, None]  # eight shadows, one table each, one count
+    >>> attacker = learner().fit(x, x[:, 0, 0] > 2, seed=1)
+    >>> attacker.auc, (attacker.chance([[7], [0]]) > 0.5).tolist()
+    (1.0, [True, False])
+    """
+    if kind not in KINDS:
+        raise unknown_name("kind", kind, KINDS)
+    if name == "linear":
+        return Linear(kind, steps)
+    if name == "extra-trees":
+        return ExtraTrees(kind, draws)
+    raise unknown_name("learner", name, LEARNERS)

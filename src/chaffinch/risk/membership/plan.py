@@ -1,0 +1,69 @@
+"""What an attack by shadow modelling is made of: frozen, comparable, printable."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from ..._base.errors import InputError, unknown_name
+
+__all__ = ["ShadowPlan"]
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "design": ("shared", "neighbours"),
+    "share": ("half", "natural"),
+    "box": ("blackbox", "whitebox"),
+    "features": ("queries", "naive", "histogram", "closest"),
+    "learner": ("linear", "extra-trees"),
+    "combine": ("argmax", "weighted", "strong"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShadowPlan:
+    """How attackers learn to tell whether somebody is in the data.
+
+    Parameters
+    ----------
+    shadows
+        Pairs of shadows to learn each target from: half of them with the target in it. In the design `shared` all targets learn from the
+        same 2 x `shadows` fits; in `neighbours` each from 2 x `shadows` of its own.
+    tests
+        Pairs to test on: fits that nothing was learnt from.
+    tables
+        Synthetic tables drawn from each fit to learn from; tests see one, as a release is one.
+    share
+        Design `shared`: each target is in half of the shadows, or in its "natural" share of them, |X| / |D|.
+    box
+        "blackbox": from synthetic tables. "whitebox": from the fitted model.
+    features
+        What is seen of a table: counts of rows that match the target on every set of columns (`queries`, the paper's), `naive` summaries and
+        one-way counts (`histogram`) that do not look at the target, or the `closest` row alone.
+    learner
+        "linear": least squares in the directions that matter most, number of steps by cross-validation. "extra-trees": P3's.
+    combine
+        How singling out chooses among targets: the highest score (`argmax`, P3), scores weighted by how well each attacker did on
+        shadows it did not learn from (`weighted`), or the highest among the better half of attackers (`strong`). P3 tried and dropped the last two.
+    """
+
+    shadows: int = 1000
+    tests: int = 500
+    tables: int = 4
+    design: Literal["shared", "neighbours"] = "shared"
+    share: Literal["half", "natural"] = "half"
+    box: Literal["blackbox", "whitebox"] = "blackbox"
+    features: Literal["queries", "naive", "histogram", "closest"] = "queries"
+    learner: Literal["linear", "extra-trees"] = "linear"
+    combine: Literal["argmax", "weighted", "strong"] = "argmax"
+
+    def __post_init__(self) -> None:
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                raise unknown_name(name, getattr(self, name), known)
+        for name, least in (("shadows", 10), ("tests", 10), ("tables", 1)):
+            if getattr(self, name) < least:
+                raise InputError(f"{name} must be at least {least}. Got {getattr(self, name)}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain data."""
+        return asdict(self)

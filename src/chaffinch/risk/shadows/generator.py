@@ -1,0 +1,148 @@
+"""Anything that makes synthetic tables, brought to one form: a table and a seed in, codes of synthetic tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ...table.alike import alike
+from ...table.schema import Schema
+from ...table.table import Table
+
+__all__ = ["Generator", "Released", "coded", "unknown_code"]
+
+Maker = Callable[[Table, int], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What one fit gave: codes of its tables, (tables, rows, columns), and the model if there is one."""
+
+    codes: NDArray[Any]
+    model: Any
+
+
+def unknown_code(dtype: Any) -> int:
+    """Return the code of a value that the population does not have: the largest of the type. It equals no record's."""
+    return int(np.iinfo(dtype).max)
+
+
+def coded(table: Table) -> NDArray[Any]:
+    """Return a table's codes as one array (rows, columns), columns in the order of the schema."""
+    dtype = _narrow(table)
+    out = np.empty((table.n_rows, len(table.schema.names)), dtype=dtype)
+    for j in range(out.shape[1]):
+        out[:, j] = table.codes[j]
+    return out
+
+
+def _narrow(table: Table) -> Any:
+    """The narrowest type that has room for every level and for an unknown one."""
+    largest = max(table.schema.sizes, default=0)
+    if largest >= 1 << 16:
+        raise InputError(
+            "A column has more than 65,535 levels: too many to look for matches in. Leave it out or bin it."
+        )
+    return np.uint8 if largest < 1 << 8 else np.uint16
+
+
+@dataclass(frozen=True, eq=False)
+class Generator:
+    """A synthesiser (settings with `fit`) or a plain function `(table, seed) -> table`, for tables like `base`.
+
+    Parameters
+    ----------
+    maker
+        What makes tables. A function gets a `Table` and a whole number as seed, and may return anything that can be read as a
+        table with the same columns: it is called once for every table that is asked for.
+    base
+        The population: what is released is coded on its levels and bins. A value that it does not have gets the code
+        `unknown_code` and matches nobody.
+    """
+
+    maker: Any
+    base: Table
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.maker, "fit") and not callable(self.maker):
+            raise InputError(
+                "A synthesiser must have a method fit(table, seed=...) or be a function (table, seed) -> table. "
+                f"Got {type(self.maker).__name__}."
+            )
+
+    @property
+    def fits(self) -> bool:
+        """Whether there is a model between the data and the tables."""
+        return hasattr(self.maker, "fit")
+
+    @property
+    def words(self) -> str:
+        """What makes the tables, in a line that holds settings and no data."""
+        if self.fits:
+            return repr(self.maker)
+        return (
+            f"{getattr(self.maker, '__module__', '')}.{getattr(self.maker, '__qualname__', type(self.maker).__name__)}"
+        )
+
+    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
+        """Return what a fit on `table` releases. The fit and each table have random streams of their own."""
+        streams = [
+            np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for part in range(tables + 1)
+        ]
+        model = self.maker.fit(table, seed=streams[0]) if self.fits else None
+        parts = [self._one(model, table, rows, stream) for stream in streams[1:]]
+        return Released(np.stack(parts), model)
+
+    def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence) -> NDArray[Any]:
+        if model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
+            drawn = model.draw_codes(rows, np.random.default_rng(stream), {})
+            out = np.empty((rows, len(self.base.schema.names)), dtype=self._dtype)
+            for j, name in enumerate(self.base.schema.names):
+                out[:, j] = drawn[name]
+            return out
+        if model is not None:
+            made = model.sample(rows, seed=stream)
+        else:
+            made = self.maker(table, int(stream.generate_state(1, np.uint32)[0]))
+        out = self.codes_of(made)
+        if len(out) < rows:
+            raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
+        return out[:rows]
+
+    def codes_of(self, made: Any) -> NDArray[Any]:
+        """Return the codes of any table on the levels and bins of the population."""
+        names = self.base.schema.names
+        if isinstance(made, Table) and self._same_grid(made.schema):
+            return np.stack([made.code(name).astype(self._dtype) for name in names], axis=1)
+        grid, same = alike(self._grid, made, names=("generated",))
+        out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
+        for j, name in enumerate(names):
+            # From the shared grid, which has room for what only the other table has, back to the population's codes.
+            back = np.full(grid.schema[name].size, unknown_code(self._dtype), dtype=self._dtype)
+            back[grid.code(name)] = self._grid.code(name)
+            out[:, j] = back[same.code(name)]
+        return out
+
+    def _same_grid(self, schema: Schema) -> bool:
+        """Whether codes under a schema mean the same as the population's: a fit may have read levels of its own from its subset."""
+        return all(
+            name in schema.names and schema[name].codec is self.base.schema[name].codec
+            for name in self.base.schema.names
+        )
+
+    @cached_property
+    def _dtype(self) -> Any:
+        return _narrow(self.base)
+
+    @cached_property
+    def _grid(self) -> Table:
+        """A few rows of the population that have all its levels between them: cheap to compare with, the same grid."""
+        firsts = [np.unique(self.base.codes[j], return_index=True)[1] for j in range(len(self.base.schema.names))]
+        rows = np.unique(np.concatenate([*firsts, np.arange(min(2, self.base.n_rows))]))
+        return self.base.take(rows)

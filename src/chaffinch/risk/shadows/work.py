@@ -1,0 +1,100 @@
+"""What a worker does: fit some shadows, one after the other, each within its time, and say which one failed."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import ChaffinchError
+from ..._base.threads import one_blas_thread, one_thread
+from .generator import Generator
+from .store import Part
+
+__all__ = ["Done", "Job", "OutOfTime", "within", "work"]
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """Some shadows to fit: their numbers, and for each the rows of the population it is fitted to."""
+
+    generator: Generator
+    ids: NDArray[np.int64]
+    rows: tuple[NDArray[np.int64], ...]
+    tables: int
+    n_rows: int | None
+    entropy: Any
+    spawn_key: tuple[int, ...]
+    white: Any
+    time_limit: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Done:
+    """What came of a job: the shadows before the first that failed, and of that one its number and the reason."""
+
+    part: Part | None
+    failed: int | None = None
+    reason: str = ""
+
+
+class OutOfTime(BaseException):
+    """Raised in a fit that takes too long. Not an Exception: a generator that catches those does not catch this."""
+
+
+def work(job: Job) -> Done:
+    """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
+    codes, nodes, cells = [], [], []
+    failed, reason = None, ""
+    with one_thread(), one_blas_thread():
+        for number, rows in zip(job.ids, job.rows, strict=True):
+            stream = np.random.SeedSequence(job.entropy, spawn_key=(*job.spawn_key, int(number)))
+            try:
+                with within(job.time_limit):
+                    table = job.generator.base.take(rows)
+                    found = job.generator.release(
+                        table, tables=job.tables, rows=len(rows) if job.n_rows is None else job.n_rows, seed=stream
+                    )
+                    if job.white is not None:
+                        nodes.append(job.white.nodes(found.model))
+                        cells.append(job.white.cells(found.model))
+                codes.append(found.codes)
+            except OutOfTime:
+                failed, reason = int(number), f"it took longer than the limit of {job.time_limit:g} s"
+            except ChaffinchError as error:
+                failed, reason = int(number), str(error)
+            except Exception as error:  # a stranger's message may quote a record: it is not passed on
+                failed, reason = int(number), f"the generator raised {type(error).__name__}"
+            if failed is not None:
+                break
+    kept = len(codes)
+    if not kept:
+        return Done(None, failed, reason)
+    seen = {} if job.white is None else {"nodes": np.stack(nodes[:kept]), "cells": np.stack(cells[:kept])}
+    return Done(Part(job.ids[:kept], np.stack(codes), **seen), failed, reason)
+
+
+@contextlib.contextmanager
+def within(limit: float | None) -> Iterator[None]:
+    """Interrupt the block after `limit` seconds, where the system can: in the main thread of a process, on Unix."""
+    able = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if limit is None or not able:
+        yield
+        return
+
+    def stop(_signal: int, _frame: Any) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,149 @@
+"""The population that subsets are drawn from, each combination of values once, and whom to attack in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError, unknown_name
+from ...table.codes import Codes
+from ...table.table import Table
+from .draws import check_sizes
+from .generator import coded
+
+__all__ = ["Duplicates", "World", "world_of"]
+
+Duplicates = Literal["drop", "keep"]
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A population D, the rows of it to attack, and the size of the subsets X that a publisher draws.
+
+    Parameters
+    ----------
+    table
+        The population. It is taken to be public.
+    targets
+        Row numbers of the people under attack.
+    rows
+        The size of a subset.
+    duplicates
+        Records left out because another has the same values.
+    """
+
+    table: Table
+    targets: NDArray[np.int64]
+    rows: int
+    duplicates: int
+
+    @property
+    def n_population(self) -> int:
+        """The size of the population."""
+        return self.table.n_rows
+
+    @property
+    def share(self) -> float:
+        """The share of the population that is in a subset: |X| / |D|, P3's baseline (equation 1)."""
+        return self.rows / self.table.n_rows
+
+    @cached_property
+    def codes(self) -> NDArray[Any]:
+        """The population's codes, (records, columns)."""
+        return coded(self.table)
+
+    @property
+    def target_codes(self) -> NDArray[Any]:
+        """The codes of the people under attack, (targets, columns)."""
+        return np.asarray(self.codes[self.targets])
+
+
+def world_of(
+    table: Table,
+    population: Table | None = None,
+    *,
+    targets: int | NDArray[np.int64] = 50,
+    rows: int | None = None,
+    duplicates: Duplicates = "drop",
+    distance: Literal["hamming", "cosine"] = "hamming",
+    threads: int | None = None,
+) -> World:
+    """Return the population of a table, and the most vulnerable records of the table as targets.
+
+    Without a `population` the table itself is one, and subsets have a fifth of its rows, as in P3. With one, both together are
+    the population, subsets are as large as the table, and targets are among the table's own records.
+
+    Parameters
+    ----------
+    targets
+        How many of the most vulnerable records to attack, or the numbers of the table's rows to attack.
+    rows
+        The size of subsets.
+    duplicates
+        "drop": each combination of values once, as P3 assumes. "keep": only the other copies of targets are left out.
+    """
+    if duplicates not in ("drop", "keep"):
+        raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))
+    both = table if population is None else _joined(table, population)
+    size = rows if rows is not None else table.n_rows if population is not None else max(1, table.n_rows // 5)
+    codes = coded(both)
+    _, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    place = place.reshape(-1)
+    chosen: NDArray[np.int64] | None = None
+    if not isinstance(targets, int | np.integer):
+        chosen = np.asarray(targets, dtype=np.int64)
+        if chosen.ndim != 1 or len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= table.n_rows:
+            raise InputError(f"targets must be numbers of rows of the table, 0 to {table.n_rows - 1:,}.")
+        if len(np.unique(place[chosen])) < len(chosen):
+            raise InputError("targets must be different records. Got some twice, or two with the same values.")
+    if duplicates == "drop":
+        kept = np.sort(first)
+    else:
+        twins = np.isin(place, [] if chosen is None else place[chosen]) & (np.arange(len(place)) != first[place])
+        kept = np.flatnonzero(~twins)
+    if chosen is None:
+        check_sizes(len(kept), size, int(targets))
+        own = (kept < table.n_rows) & (
+            kept == first[place[kept]]
+        )  # of copies the first, so that no two targets are alike
+        chosen = _vulnerable(both.take(kept), own, int(targets), distance, threads)
+        if duplicates == "keep":
+            return world_of(table, population, targets=kept[chosen], rows=rows, duplicates="keep")
+    else:
+        chosen = np.searchsorted(kept, first[place[chosen]])
+    check_sizes(len(kept), size, len(chosen))
+    return World(both.take(kept), chosen, size, len(codes) - len(kept))
+
+
+def _vulnerable(
+    table: Table, own: NDArray[np.bool_], k: int, distance: Literal["hamming", "cosine"], threads: int | None
+) -> NDArray[np.int64]:
+    """The k most vulnerable of the table's own records, as row numbers of the population."""
+    from ..membership.vulnerability import most_vulnerable, vulnerability
+
+    if k > own.sum():
+        raise InputError(f"There must be 1 to {int(own.sum()):,} targets, one record each. Got {k:,}.")
+    scores = np.where(own, vulnerability(table, distance=distance, threads=threads), -np.inf)
+    return most_vulnerable(scores, k)
+
+
+def _joined(table: Table, population: Table) -> Table:
+    """Both tables as one, on the grid of the first."""
+    names = table.schema.names
+    for name in names:
+        if name not in population.schema.names or population.schema[name].codec != table.schema[name].codec:
+            raise InputError(
+                f"Column '{name}' of the population has other levels or bins than that of the table. Read it with the table's "
+                "schema: chaffinch.read(population, schema=table.schema)."
+            )
+    fields = pa.schema([table.data.schema.field(name) for name in names])
+    data = pa.concat_tables([table.data.select(names), population.data.select(names).cast(fields)])
+    codes = [np.concatenate([table.code(name), population.code(name)]) for name in names]
+    columns = tuple(table.schema[name] for name in names)
+    schema = replace(table.schema, columns=columns, rows=None if table.schema.rows is None else data.num_rows)
+    return Table(schema, data, Codes.of(codes, schema.sizes), table.notes, table.origin)

@@ -1,0 +1,297 @@
+"""Are members of the original data at more risk than people who are not in it? One attack, with its uncertainty.
+
+An attack from a fixed synthetic table scores every person by two numbers (see `rates`). The excess is the value for the
+original's people less the value for the holdout's. All is conditional on the synthetic table, whose own randomness comes
+in by `combining.combine`. People are taken as drawn independently from one population.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, isinf, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.masking import about
+from .._base.seeds import Seed, seed_sequence
+from .intervals import wilson
+from .panel import Pair, Panel, check_draws, checked
+from .rates import Group, Ratio, Statistic
+from .splits import child
+
+__all__ = ["NO_HOLDOUT", "Excess", "detectable_excess", "excess", "interval", "standard_error"]
+
+Floats = NDArray[np.float64]
+
+NO_HOLDOUT = (
+    "No holdout was given, so it is not known how much the attack tells about people who are not in the original data, "
+    "and no excess can be stated. Splitting the original afterwards is no holdout: both halves trained the generator."
+)
+"""Why there is no excess without a holdout."""
+
+TIE = 1e-8
+"""Differences this near the observed one count as equal to it: exact ties of scores such as 1/3 + 2/3 = 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excess:
+    """How much more an attack tells about members than about others, or the reason why that cannot be said.
+
+    Parameters
+    ----------
+    value
+        members - others, -1 to 1: 0 expected of people who are alike, higher is riskier. None, with `why_not`, where one group
+        has no value.
+    members, others
+        The values that are compared. Class statistics (`rates.ClassStatistic`) of groups of unequal size are compared at the size
+        of the smaller group, so that of the larger is not its plain value.
+    interval
+        Two-sample interval of the excess: percentiles of people resampled within each group, scaled to the standard error and
+        stretched as Welch's interval is where few people count.
+    standard_error
+        Of the excess: each group with a variance of its own; of class statistics, that of the permuted values.
+    p_value
+        Of "members and others are alike", one-sided: the share of random choices of members with an excess as large, the one
+        that was observed counted among them.
+    p_two_sided
+        The same, for an excess as far out on either side: twice the smaller one-sided share.
+    null_error, detectable
+        The standard error if members and others are alike, and the smallest excess that is then found with 80 % power at 5 %,
+        one-sided. None where all people score the same: nothing shows what would be found.
+    """
+
+    value: float | None
+    members: float | None = None
+    others: float | None = None
+    interval: tuple[float, float] | None = None
+    standard_error: float | None = None
+    p_value: float | None = None
+    p_two_sided: float | None = None
+    null_error: float | None = None
+    detectable: float | None = None
+    n_members: int
+    n_others: int
+    level: float = 0.95
+    resamples: int = 1000
+    why_not: str = ""
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the excess as plain data; counts of people are masked."""
+        head: dict[str, Any] = {"excess": self.value}
+        if self.why_not:
+            head["not_applicable"] = self.why_not
+        return {
+            **head,
+            "excess_interval": None if self.interval is None else list(self.interval),
+            "p_value": self.p_value,
+            "p_two_sided": self.p_two_sided,
+            "detectable": self.detectable,
+            "standard_error": self.standard_error,
+            "members": self.members,
+            "others": self.others,
+            "n_members": about(self.n_members),
+            "n_others": about(self.n_others),
+            "level": self.level,
+            "resamples": self.resamples,
+            "notes": list(self.notes),
+        }
+
+
+def excess(
+    members: Pair,
+    others: Pair,
+    *,
+    statistic: Statistic | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> Excess:
+    """Return the excess of an attack's value for members over its value for others.
+
+    Parameters
+    ----------
+    members, others
+        Two numbers for each person of the original and of the holdout, (numerator, weight) unless `statistic` says otherwise.
+    resamples
+        Random choices of members for the p-value, and as many draws of people for the interval.
+    threads
+        How many work; no result depends on it.
+
+    Examples
+    --------
+    >>> found = excess(([1] * 90 + [0] * 10, [1] * 100), ([1] * 50 + [0] * 50, [1] * 100), seed=1)
+    >>> round(found.value, 3), round(found.standard_error, 3), round(found.p_value, 4), round(found.detectable, 3)
+    (0.4, 0.059, 0.001, 0.162)
+    """
+    check_draws(resamples, level)
+    rule = Ratio() if statistic is None else statistic
+    first, second, why_not = checked(members, others, rule)
+    sizes = {"n_members": len(first[0]), "n_others": len(second[0]), "level": level, "resamples": resamples}
+    if why_not:
+        return Excess(value=None, why_not=f"There is no excess: {why_not}", **sizes)  # type: ignore[arg-type]
+    root = seed_sequence(seed)
+    panel = Panel.of([first], [second], [rule])
+    ours, theirs = (value_of(rule, group, panel.common) for group in (first, second))
+    value = ours - theirs
+    permuted = panel.permuted(resamples, child(root, 0), threads=threads)[:, 0]
+    greater, two_sided = p_values(permuted, float(panel.observed()[0]))
+    null_error = _null_error(rule, first, second, permuted)
+    error, degrees = excess_error(rule, first, second, null_error)
+    # A class statistic loses classes when people are drawn twice (see ClassStatistic.variance): its shape is the permuted one.
+    ratio = isinstance(rule, Ratio)
+    drawn = panel.resampled(resamples, child(root, 1), threads=threads)[:, 0] if ratio else permuted
+    return Excess(
+        value=value,
+        members=ours,
+        others=theirs,
+        interval=_between(value, error * stretch(degrees, 0.5 + level / 2), drawn, level, low=-1.0),
+        standard_error=error,
+        p_value=greater,
+        p_two_sided=two_sided,
+        null_error=null_error,
+        detectable=None if null_error is None else detectable_excess(null_error),
+        notes=_notes(rule, first, second, null_error),
+        **sizes,  # type: ignore[arg-type]
+    )
+
+
+def interval(
+    numerator: Any,
+    weight: Any,
+    *,
+    statistic: Statistic | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+) -> tuple[float, float] | None:
+    """Return the interval of an attack's value for one group of people; None where the group has no value.
+
+    People are resampled; the shape is that of the resampled values (percentiles), the scale the standard error, which is known
+    exactly for means, stretched as Student's interval is for few people: draws decide only how lopsided it is. A group whose
+    people all score alike gets Wilson's distance: that all of ten people were found does not make a rate of 1 certain. Class
+    statistics get the jackknife's error and Student's points, without draws (see `ClassStatistic.variance`).
+
+    Examples
+    --------
+    >>> [round(end, 3) for end in interval([1] * 30 + [0] * 70, [1] * 100, seed=1)]
+    [0.208, 0.393]
+    >>> [round(end, 3) for end in interval([1] * 10, [1] * 10, seed=1)]
+    [0.722, 1.0]
+    """
+    check_draws(resamples, level)
+    rule = Ratio() if statistic is None else statistic
+    group, _, why_not = checked((numerator, weight), (numerator, weight), rule)
+    if why_not:
+        return None
+    value = value_of(rule, group, len(group[0]))
+    error, degrees = _error(group, rule, len(group[0]))
+    error *= stretch(degrees, 0.5 + level / 2)
+    if not isinstance(rule, Ratio):
+        return _between(value, error, np.zeros(2), level, low=0.0)
+    empty: Group = (group[0][:0], group[1][:0])
+    panel = Panel.of([group], [empty], [rule])
+    drawn = panel.resampled_members(resamples, child(seed_sequence(seed), 0))[:, 0]
+    drawn = drawn[~np.isnan(drawn)]
+    return _between(value, error, drawn, level, low=0.0)
+
+
+def standard_error(group: Group, statistic: Statistic, *, common: int | None = None) -> float:
+    """Return the standard error of a group's value; where all people score alike, Wilson's distance in its units."""
+    return _error(group, statistic, len(group[0]) if common is None else common)[0]
+
+
+def detectable_excess(null_error: float, *, power: float = 0.8, alpha: float = 0.05) -> float:
+    """Return the smallest excess found with this power by a one-sided test at `alpha`.
+
+    Examples
+    --------
+    >>> round(detectable_excess(0.01), 5)
+    0.02486
+    """
+    from scipy.special import ndtri
+
+    return float(ndtri(1 - alpha) + ndtri(power)) * null_error
+
+
+def value_of(statistic: Statistic, group: Group, common: int) -> float:
+    """Return the value of a group, compared at a common size."""
+    n = len(group[0])
+    numerator, denominator = statistic.totals(group)(np.ones((1, n)), n, common)
+    return float(numerator[0] / denominator[0])
+
+
+def excess_error(statistic: Statistic, members: Group, others: Group, null_error: float | None) -> tuple[float, float]:
+    """Return the standard error of an excess and its degrees of freedom.
+
+    Of ratios from both variances, with Welch's degrees. Of class statistics, the one of groups that are alike: their jackknife
+    is too wide by a tenth to a third where classes have a person or two, the permuted values have the right spread.
+    """
+    if null_error is not None and not isinstance(statistic, Ratio):
+        return null_error, inf
+    common = min(len(members[0]), len(others[0]))
+    parts = [_error(group, statistic, common) for group in (members, others)]
+    total = sum(error**2 for error, _ in parts)
+    spent = sum(error**4 / degrees for error, degrees in parts)
+    return sqrt(total), total**2 / spent if spent > 0 else inf
+
+
+def stretch(degrees: float, tail: float) -> float:
+    """Return how much wider Student's interval is than the normal one: percentiles of few people are too narrow by that."""
+    from scipy.special import ndtri, stdtrit
+
+    return 1.0 if isinf(degrees) else float(stdtrit(max(degrees, 1.0), tail) / ndtri(tail))
+
+
+def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, float]:
+    """Return a group's standard error and its degrees of freedom; Wilson's distance needs no degrees."""
+    variance, trials = statistic.variance(group, common), statistic.trials(group)
+    if variance > 1e-18:
+        return sqrt(variance), max(trials - 1.0, 1.0)
+    value = value_of(statistic, group, common)
+    low, high = wilson(value * trials, trials)
+    return max(value - low, high - value) / 1.959963984540054, inf
+
+
+def _null_error(statistic: Statistic, members: Group, others: Group, permuted: Floats) -> float | None:
+    """Return the standard error if both groups are alike: from all people for ratios, else that of the permuted values."""
+    if not isinstance(statistic, Ratio):
+        error = float(permuted.std(ddof=1))
+        return error if error > 1e-9 else None
+    together: Group = (np.concatenate([members[0], others[0]]), np.concatenate([members[1], others[1]]))
+    weights = [float(group[1].sum()) for group in (members, others)]
+    spread = statistic.variance(together, 0) * sum(weights)
+    return sqrt(spread * (1 / weights[0] + 1 / weights[1])) if spread > 1e-18 else None
+
+
+def p_values(permuted: Floats, observed: float) -> tuple[float, float]:
+    """Return the one-sided and the two-sided p-value; the observed choice of members is one of the random ones."""
+    greater, less = (
+        (1 + int(np.count_nonzero(tail))) / (len(permuted) + 1)
+        for tail in (permuted >= observed - TIE, permuted <= observed + TIE)
+    )
+    return greater, min(1.0, 2 * min(greater, less))
+
+
+def _between(value: float, error: float, drawn: Floats, level: float, *, low: float) -> tuple[float, float]:
+    """Return the interval: percentiles of the draws about their mean (normal ones where draws do not differ) times the error."""
+    from scipy.special import ndtri
+
+    spread = float(drawn.std(ddof=1))
+    ends = np.array([(1 - level) / 2, (1 + level) / 2])
+    # Weibull's points, p (B + 1): the usual ones, p (B - 1), are too near the middle for few draws.
+    drawn = (drawn - drawn.mean()) / (spread or 1.0)
+    z = np.quantile(drawn, ends, method="weibull") if spread > 1e-9 else ndtri(ends)
+    return max(low, value + float(z[0]) * error), min(1.0, value + float(z[1]) * error)
+
+
+def _notes(statistic: Statistic, members: Group, others: Group, null_error: float | None) -> tuple[str, ...]:
+    notes = ["Conditional on the synthetic table: its own randomness is not in the interval."]
+    if null_error is None:
+        notes.append("All people score the same, so what could be detected is not known.")
+    if not isinstance(statistic, Ratio) and len(members[0]) != len(others[0]):
+        notes.append("Groups differ in size; the larger is compared at the size of the smaller.")
+    return tuple(notes)

@@ -1,0 +1,209 @@
+"""Many attacks on the same people: one p-value for all, and lower bounds that hold together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .._base.seeds import Seed, seed_sequence
+from .excess import TIE, excess_error, stretch, value_of
+from .panel import Pair, Panel, check_draws, checked
+from .rates import Group, Ratio, Statistic
+from .splits import child
+
+__all__ = ["Family", "family"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """What several attacks say together about whether members are at more risk than others.
+
+    Parameters
+    ----------
+    p_value
+        Of "members and others are alike under every attack": the share of random choices of members whose largest standardised
+        excess over all attacks is as large as the observed one (that one counted). None, with `why_not`, without any attack.
+    strongest
+        The number of the attack with the largest standardised excess.
+    adjusted
+        A p-value for each attack, adjusted for all of them (single-step maximum; Westfall and Young, 1993). None where excluded.
+    excesses, lower
+        The excess of each attack, and a lower bound of each: all bounds hold together with the probability `level`.
+    excluded
+        The attacks that could not be compared, by number, and why.
+    """
+
+    p_value: float | None
+    strongest: int | None = None
+    adjusted: tuple[float | None, ...]
+    excesses: tuple[float | None, ...]
+    lower: tuple[float | None, ...]
+    level: float = 0.95
+    resamples: int = 1000
+    excluded: Mapping[int, str] = field(default_factory=dict)
+    why_not: str = ""
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The largest of the lower bounds: with probability `level`, some attack has an excess above it."""
+        return max((bound for bound in self.lower if bound is not None), default=None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the family as plain data."""
+        head: dict[str, Any] = {"p_value": self.p_value}
+        if self.why_not:
+            head["not_applicable"] = self.why_not
+        return {
+            **head,
+            "strongest": self.strongest,
+            "lower_bound": self.lower_bound,
+            "adjusted_p_values": list(self.adjusted),
+            "excesses": list(self.excesses),
+            "lower_bounds": list(self.lower),
+            "excluded": {str(number): reason for number, reason in self.excluded.items()},
+            "level": self.level,
+            "resamples": self.resamples,
+        }
+
+
+def family(
+    members: Sequence[Pair],
+    others: Sequence[Pair],
+    *,
+    statistics: Sequence[Statistic] | None = None,
+    resamples: int = 1000,
+    level: float = 0.95,
+    seed: Seed = None,
+    threads: int | None = None,
+) -> Family:
+    """Return one p-value and simultaneous lower bounds for attacks on the same members and the same others.
+
+    Parameters
+    ----------
+    members, others
+        For each attack, two numbers for each person; people stand in the same order under all attacks.
+    statistics
+        What the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed.
+
+    Notes
+    -----
+    People are permuted, and resampled, once for all attacks, so the dependence between attacks is kept. An attack's permuted
+    excesses, the observed one among them, are standardised by their own mean and standard deviation: all choices of members are
+    treated alike, so the family-wise p-value is exact. A permuted group without a value has no excess (0), as if observed so.
+
+    Examples
+    --------
+    >>> told, ones, people = [1] * 40 + [0] * 10, [1] * 50, [1, 0] * 25
+    >>> found = family([(told, ones), (people, ones)], [(people, ones), (people, ones)], seed=1)
+    >>> found.strongest, found.p_value < 0.01, found.adjusted[1] > 0.5, found.lower_bound > 0.05
+    (0, True, True, True)
+    """
+    check_draws(resamples, level)
+    rules = list(statistics) if statistics is not None else [Ratio()] * len(members)
+    kept, excluded = _kept(members, others, rules)
+    if not kept:
+        none = (None,) * len(members)
+        reason = "none of the attacks can be compared." if members else "there are no attacks."
+        return Family(
+            p_value=None,
+            adjusted=none,
+            excesses=none,
+            lower=none,
+            level=level,
+            resamples=resamples,
+            excluded=excluded,
+            why_not=f"There is no family-wise p-value: {reason}",
+        )
+    numbers, groups = list(kept), list(kept.values())
+    panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
+    root = seed_sequence(seed)
+    permuted = panel.permuted(resamples, child(root, 0), threads=threads)
+    z = _standardised(np.vstack([panel.observed(), permuted]))
+    largest = z.max(axis=1)
+    as_large = np.count_nonzero(largest[1:, None] >= z[0] - 1e-6, axis=0)
+    adjusted = (1.0 + as_large) / (resamples + 1)
+
+    spread = permuted.std(axis=0, ddof=1)
+    values, errors = [], []
+    for rule, (ours, theirs), wide in zip(panel.pool.statistics, groups, spread, strict=True):
+        values.append(value_of(rule, ours, panel.common) - value_of(rule, theirs, panel.common))
+        error, degrees = excess_error(rule, ours, theirs, float(wide) if wide > TIE else None)
+        errors.append(error * stretch(degrees, level))
+    reach = _reach(panel.resampled(resamples, child(root, 1), threads=threads), level)
+    lower = [max(-1.0, value - reach * error) for value, error in zip(values, errors, strict=True)]
+
+    def spread_out(found: Sequence[float] | Floats) -> tuple[float | None, ...]:
+        by_number = dict(zip(numbers, found, strict=True))
+        return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
+
+    return Family(
+        p_value=float(adjusted.min()),
+        strongest=numbers[int(z[0].argmax())],
+        adjusted=spread_out(adjusted),
+        excesses=spread_out(values),
+        lower=spread_out(lower),
+        level=level,
+        resamples=resamples,
+        excluded=excluded,
+    )
+
+
+def _kept(
+    members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]
+) -> tuple[dict[int, tuple[Group, Group]], dict[int, str]]:
+    """Return the checked groups of the attacks that can be compared, and why the others cannot."""
+    if not len(members) == len(others) == len(rules):
+        raise InputError(
+            f"A family needs members, others and statistics for the same attacks. "
+            f"Got {len(members)}, {len(others)} and {len(rules)}."
+        )
+    kept: dict[int, tuple[Group, Group]] = {}
+    excluded: dict[int, str] = {}
+    sizes = set()
+    for j, rule in enumerate(rules):
+        first, second, why_not = checked(members[j], others[j], rule)
+        sizes.add((len(first[0]), len(second[0])))
+        if not why_not and _one_score(first, second, rule):
+            why_not = "all people whom the measure counts score the same."
+        if why_not:
+            excluded[j] = f"Excluded: {why_not}"
+        else:
+            kept[j] = (first, second)
+    if len(sizes) > 1:
+        raise InputError(f"All attacks of a family must be on the same people. Got {len(sizes)} different group sizes.")
+    return kept, excluded
+
+
+def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
+    """Return whether no choice of members could have another excess: every counted person scores the same."""
+    first, second = (np.concatenate([members[k], others[k]]) for k in (0, 1))
+    if isinstance(rule, Ratio):
+        counted = second > 0
+        scores = first[counted] / second[counted]
+    else:
+        scores = second[first >= 0]
+        if getattr(rule, "empty", "") == "zero" and scores.max(initial=0.0) > 0:
+            return False  # which classes have people differs from choice to choice
+    return bool(np.ptp(scores) < 1e-12)
+
+
+def _standardised(found: Floats) -> Floats:
+    centred = found - found.mean(axis=0)
+    spread = centred.std(axis=0)
+    scaled: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
+    return scaled
+
+
+def _reach(drawn: Floats, level: float) -> float:
+    """Return how many standard errors below its value a bound must lie for all bounds to hold together."""
+    from scipy.special import ndtri
+
+    short = -_standardised(drawn)  # percentiles: a draw far below its mean is a value that far above the truth's bound
+    return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))

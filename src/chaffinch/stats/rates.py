@@ -1,0 +1,236 @@
+"""What an attack scores a group of people by: a ratio of sums, or a mean over classes of the attacked table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .._base.errors import InputError, unknown_name
+
+__all__ = ["ClassStatistic", "Counted", "Group", "Ratio", "Statistic", "Totals"]
+
+Floats = NDArray[np.float64]
+Group = tuple[NDArray[Any], NDArray[Any]]
+"""Two numbers for each person of a group; the statistic says which."""
+
+Counted = NDArray[np.floating[Any]]
+Totals = Callable[[Counted, int, int], tuple[Floats, Floats]]
+"""Counts of units (one row a draw), the group's size, the size to compare at -> numerators, denominators."""
+
+EMPTY = ("dropped", "zero")
+
+
+class Statistic(Protocol):
+    """A function of a group of people: numerator over denominator, both from counts of people."""
+
+    def check(self, group: tuple[ArrayLike, ArrayLike]) -> Group:
+        """Return the two arrays of a group, checked."""
+        ...
+
+    def totals(self, group: Group) -> Totals:
+        """Return the function that gives numerators and denominators from counts of these people."""
+        ...
+
+    def variance(self, group: Group, common: int) -> float:
+        """Return the sampling variance of the value of the group."""
+        ...
+
+    def counted(self, group: Group) -> float:
+        """Return the denominator of the group's value: 0 where it has none."""
+        ...
+
+    def trials(self, group: Group) -> float:
+        """Return how many independent trials the value is made of, at most."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The sum of people's numerators over the sum of their weights: a mean where all weights are 1.
+
+    A group is (numerator, weight), 0 <= numerator <= weight; weight 0 leaves a person out.
+
+    Examples
+    --------
+    >>> group = Ratio().check(([1, 0, 1, 0], [1, 1, 1, 0]))
+    >>> round(Ratio().variance(group, 4), 4)  # of 2/3: squared residuals (1 + 4 + 1)/9 over 3 * 3, times 3/2
+    0.1111
+    """
+
+    def check(self, group: tuple[ArrayLike, ArrayLike]) -> Group:
+        """Return numerator and weight as numbers, checked."""
+        numerator, weight = _two(group, "numerator", "weight")
+        if not bool(np.all((numerator >= 0) & (numerator <= weight) & np.isfinite(weight))):
+            raise InputError("Each person's numerator must lie between 0 and the person's weight. Some do not.")
+        return numerator, weight
+
+    def totals(self, group: Group) -> Totals:
+        """Return the function that sums numerators and weights."""
+        both = np.column_stack(group)
+
+        def sums(counts: Counted, _people: int, _common: int) -> tuple[Floats, Floats]:
+            found = counts @ both
+            return found[:, 0], found[:, 1]
+
+        return sums
+
+    def variance(self, group: Group, common: int) -> float:
+        """Return the variance of the ratio: exact for means, to first order for other ratios.
+
+        People without a weight say nothing of the spread of scores, so the divisor n - 1 counts those who have one.
+        """
+        numerator, weight = group
+        total, n = float(weight.sum()), self.trials(group)
+        residual = numerator - float(numerator.sum()) / total * weight
+        return float(residual @ residual) / total**2 * (n / (n - 1) if n > 1.5 else 2.0)
+
+    def counted(self, group: Group) -> float:
+        """Return the sum of weights."""
+        return float(group[1].sum())
+
+    def trials(self, group: Group) -> float:
+        """Return the people with a weight, discounted for unequal weights."""
+        return float(group[1].sum()) ** 2 / float((group[1] ** 2).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class ClassStatistic:
+    """The weighted mean over classes of the attacked table of the share of a class's people it is right about.
+
+    A group is (class number or -1, right): `right` is 1 where the table tells the person's value, 0 where not, or the share
+    of the class's table rows that tell it. TCAP over synthetic records (P1, appendix A) is of this kind: the classes are the
+    keys that the table answers for certain, `weights` the number of its records with each.
+
+    A larger group meets more classes, so two groups are compared at the size of the smaller: a class of the larger counts
+    with the chance that a random part of that size holds one of its people (rarefaction; hypergeometric, no draws).
+
+    Parameters
+    ----------
+    weights
+        One for each class: how many rows of the attacked table it stands for.
+    empty
+        Classes without people are "dropped" from the mean, or count "zero".
+
+    Examples
+    --------
+    >>> people = [0, 0, 0, 1, -1, -1], [1, 1, 0, 1, 0, 0]  # V2 of the CAP vectors: keys A, B; D is ambiguous
+    >>> round(ClassStatistic(np.array([1, 1])).value(people), 4)
+    0.8333
+    """
+
+    weights: NDArray[Any]
+    empty: Literal["dropped", "zero"] = "dropped"
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        if weights.ndim != 1 or not bool(np.all(np.isfinite(weights) & (weights >= 0))):
+            raise InputError("Class weights must be one list of finite numbers of at least 0.")
+        if self.empty not in EMPTY:
+            raise unknown_name("rule for empty classes", self.empty, EMPTY)
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+
+    def check(self, group: tuple[ArrayLike, ArrayLike]) -> Group:
+        """Return class and right as numbers, checked; people of classes without weight are in no class."""
+        classes, right = _two(group, "class", "right")
+        if not bool(np.all((classes >= -1) & (classes < len(self.weights)) & (classes == np.floor(classes)))):
+            raise InputError(f"Class numbers must be whole, from -1 (none) to {len(self.weights) - 1}. Some are not.")
+        if not bool(np.all((right >= 0) & (right <= 1))):
+            raise InputError("right must lie between 0 and 1 for each person. Some do not.")
+        inside = classes >= 0
+        inside[inside] = self.weights[classes[inside].astype(np.int64)] > 0
+        return np.where(inside, classes, -1.0), np.where(inside, right, 0.0)
+
+    def value(self, group: tuple[ArrayLike, ArrayLike]) -> float | None:
+        """Return the value for a group, None where no class has people."""
+        checked = self.check(group)
+        n = len(checked[0])
+        numerator, denominator = self.totals(checked)(np.ones((1, n)), n, n)
+        return float(numerator[0] / denominator[0]) if denominator[0] > 0 else None
+
+    def totals(self, group: Group) -> Totals:
+        """Return the function that gives the weighted mean's numerators and denominators from counts of people."""
+        classes, right = group
+        unit = np.argsort(classes, kind="stable")
+        unit = unit[np.searchsorted(classes[unit], 0.0) :]
+        kept, starts = np.unique(classes[unit].astype(np.int64), return_index=True)
+        starts, weight, right = np.append(starts, len(unit)), self.weights[kept], right[unit]
+        every = float(self.weights.sum())
+
+        def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
+            from .draw_kernels import class_means
+
+            seen = _seen(people, common)
+            above, below = np.empty(len(counts)), np.empty(len(counts))
+            class_means(counts, unit, right, starts, weight, seen, above, below)
+            return above, below if self.empty == "dropped" else np.full(len(counts), every)
+
+        return mean
+
+    def variance(self, group: Group, common: int) -> float:
+        """Return the variance of the value by leaving out each person in turn (jackknife).
+
+        Its mean is at least the true variance (Efron and Stein, 1981). Resampling with replacement would be too narrow here:
+        it loses more than a third of the classes that have one person, and never meets one that has none.
+        """
+        classes, right = group
+        n, inside = len(classes), classes >= 0
+        index, told_by = classes[inside].astype(np.int64), right[inside]
+        present = np.bincount(index, minlength=len(self.weights)).astype(np.float64)
+        told = np.bincount(index, weights=told_by, minlength=len(self.weights))
+        seen = _seen(n, common)
+        share = self.weights * seen[present.astype(np.int64)]
+        less = self.weights * seen[np.maximum(present - 1, 0).astype(np.int64)]
+        numerator = (share * told / np.maximum(present, 1)).sum()
+        gone = less[index] * (told[index] - told_by) / np.maximum(present[index] - 1, 1)
+        above = numerator - (share * told / np.maximum(present, 1))[index] + gone
+        if self.empty == "dropped":
+            below = share.sum() - share[index] + less[index]
+            whole = share.sum()
+        else:
+            below, whole = np.full(len(index), self.weights.sum()), self.weights.sum()
+        value = numerator / whole
+        change = np.where(below > 0, above / np.where(below > 0, below, 1.0) - value, 0.0)
+        return float((change @ change) - change.sum() ** 2 / n) * (n - 1) / n
+
+    def counted(self, group: Group) -> float:
+        """Return the weight of the classes in the mean."""
+        inside = group[0][group[0] >= 0].astype(np.int64)
+        return float(self.weights.sum() if self.empty == "zero" else self.weights[np.unique(inside)].sum())
+
+    def trials(self, group: Group) -> float:
+        """Return the classes that count, discounted for unequal weights."""
+        if self.empty == "zero":
+            counted = self.weights
+        else:
+            counted = self.weights[np.unique(group[0][group[0] >= 0]).astype(np.int64)]
+        return float(counted.sum()) ** 2 / float((counted**2).sum())
+
+
+@lru_cache(maxsize=8)
+def _seen(people: int, common: int) -> Floats:
+    """Return the chance that `common` of the people, chosen at random, hold one of n of them, for each n from 0 on."""
+    n = np.arange(people + 1.0)
+    if common >= people:
+        return (n > 0).astype(np.float64)
+    from scipy.special import gammaln
+
+    left = people - n - common  # negative where the chosen part is too large to miss all n
+    ways = gammaln(people - n + 1) - gammaln(np.maximum(left, 0) + 1) - gammaln(people + 1.0)
+    table: Floats = np.where(left >= 0, -np.expm1(ways + gammaln(people - common + 1.0)), 1.0)
+    table[0] = 0.0
+    return table
+
+
+def _two(group: tuple[ArrayLike, ArrayLike], first: str, second: str) -> Group:
+    if len(group) != 2:
+        raise InputError(f"A group of people is two arrays, {first} and {second}. Got {len(group)}.")
+    a, b = (np.asarray(part, dtype=np.float64) for part in group)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise InputError(f"{first} and {second} must be lists of one length. Got shapes {a.shape} and {b.shape}.")
+    return a, b

@@ -1,0 +1,334 @@
+"""The attack: which nodes isolate someone, and how many tries it takes without their numbers.
+
+P3 (Sedlmeyr), section 3.2, with counts where its code has shares, and the way to a node found from the tree alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .._base.masking import SHOWN_FROM, about
+from .predicates import Comparison, Label, Predicate, predicate_of
+from .recount import checked_data, label_codes, recounted
+from .tree import Ensemble, Tree
+
+__all__ = ["TreeAudit", "Tries", "audit_trees", "exposed_cells", "open_to_value", "safe_values", "tries"]
+
+
+@dataclass(frozen=True)
+class Tries:
+    """How many predicates were tried until one isolated a record; `tries` is None if none did."""
+
+    tree: int
+    tries: int | None
+    tried: int
+    predicate: Predicate | None = field(repr=False)
+
+    @property
+    def score(self) -> float:
+        """One over the number of tries; 0 if none isolates anyone."""
+        return 0.0 if self.tries is None else 1.0 / self.tries
+
+
+@dataclass(frozen=True, eq=False)
+class TreeAudit:
+    """What an attacker finds. Predicates hold constants of the data: they go to `--inside`, everything else may leave.
+
+    Parameters
+    ----------
+    model
+        The model.
+    at_least
+        The number of records below which a class (or a node, for regression) isolates.
+    predicates
+        A predicate for each node that does; None where counts are not known.
+    n_exposed, share
+        How many distinct records stand in classes (or leaves) of fewer than `at_least`, and their share. With data over all trees and
+        outputs together; without, of the one tree and output with the largest share, which the whole model exposes at least.
+    vulnerable_trees
+        How many trees have such a node.
+    tries
+        The attack without counts, where data were given.
+    checked
+        How many predicates were tried on data, and how many isolated fewer than `at_least` records there.
+    why_not
+        Why counts are not known.
+    open_leaves
+        Regression: leaves of at least `at_least` but fewer than twice as many records whose labels differ; see `open_to_value`.
+        None where the leaves do not say means, or the model does not tell whether labels differ.
+    value_leaves
+        Regression with data: leaves in which the label above, or not above, what the leaf says isolates fewer than `at_least` records.
+    """
+
+    model: Ensemble
+    at_least: int
+    predicates: tuple[Predicate, ...] | None
+    n_exposed: int | None
+    share: float | None
+    vulnerable_trees: int | None
+    tries: tuple[Tries, ...] | None = None
+    checked: tuple[int, int] | None = None
+    why_not: str = ""
+    open_leaves: int | None = None
+    value_leaves: int | None = None
+
+    @property
+    def exposed(self) -> bool:
+        """Whether anything isolates someone: by counts, by a leaf value that must, or by a try that did on the data.
+
+        False without counts and without data means "nothing was found", not "nothing is there": look at `predicates is None`.
+        """
+        by_trying = any(t.tries is not None for t in self.tries or ())
+        return bool(self.predicates) or bool(self.open_leaves) or bool(self.value_leaves) or by_trying
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave: counts of nodes and trees, depths and shares; no constant and no record."""
+        depths = [int(self.model.trees[p.tree].depth[p.node]) for p in self.predicates or ()]
+        found = [t for t in self.tries or () if t.tries is not None]
+        return {
+            "model": self.model.model,
+            "kind": self.model.kind,
+            "trees": len(self.model.trees),
+            "nodes": sum(t.n_nodes for t in self.model.trees),
+            "leaves": sum(len(t.leaves) for t in self.model.trees),
+            "columns": len(self.model.features),
+            "at_least": self.at_least,
+            "note": self.model.note,
+            "counts_known": self.predicates is not None,
+            "why_not": self.why_not,
+            "vulnerable_nodes": None if self.predicates is None else _few(len(self.predicates)),
+            "vulnerable_trees": self.vulnerable_trees,
+            "depths": {"least": min(depths), "most": max(depths)} if depths else None,
+            "exposed_records": None if self.n_exposed is None else about(self.n_exposed),
+            "exposed_share": self._told_share(),
+            "open_leaves": _few(self.open_leaves),
+            "value_leaves": _few(self.value_leaves),
+            "tries": None
+            if self.tries is None
+            else {
+                "score": float(np.mean([t.score for t in self.tries])),
+                "mean_tries": float(np.mean([t.tries for t in found])) if found else None,
+                "trees_with_a_valid_predicate": len(found),
+            },
+            "checked": None
+            if self.checked is None
+            else {"predicates": _few(self.checked[0]), "as_claimed": self.checked[0] == self.checked[1]},
+            "exposed": self.exposed,
+        }
+
+    def _told_share(self) -> float | None:
+        """The share of the number of records as it is told, or the number could be worked out from it."""
+        if not self.n_exposed or self.share is None:
+            return self.share
+        told = about(self.n_exposed)
+        return None if isinstance(told, str) else round(self.share * told / self.n_exposed, 4)
+
+    def inside(self) -> dict[str, Any]:
+        """Return the predicates with their constants, those found by counts and those found by trying: confidential."""
+        tried = [t.predicate for t in self.tries or () if t.predicate is not None]
+        every = dict.fromkeys([*(self.predicates or ()), *tried])
+        return {"confidential": True, "predicates": [p.to_dict() for p in every]}
+
+
+def _few(count: int | None) -> int | str | None:
+    """A number of nodes, each of which stands for a record or a few."""
+    return f"<{SHOWN_FROM}" if count is not None and 0 < count < SHOWN_FROM else count
+
+
+def audit_trees(
+    model: Ensemble,
+    *,
+    at_least: int = 2,
+    label: str | Sequence[str] = "label",
+    columns: Sequence[NDArray[Any]] | None = None,
+    labels: Sequence[NDArray[Any]] | None = None,
+    most_tries: int = 100_000,
+) -> TreeAudit:
+    """Return what a model gives away about single records.
+
+    With the counts that models keep no data are needed: every node in which a class has at least one and fewer than `at_least` records
+    gives a predicate. With data (one array for each feature, one for each output) each is tried on them, and the attack without
+    counts is run: leaves deepest first, every label, until a predicate is true of at least one and fewer than `at_least` records.
+    """
+    if at_least < 2:
+        raise InputError(
+            f"at_least must be 2 or more: a predicate that isolates one record is what is looked for. Got {at_least}."
+        )
+    if (columns is None) != (labels is None):
+        raise InputError("Data are columns and labels: give both, or neither.")
+    names = [label] if isinstance(label, str) else list(label)
+    tried, real, sides = None, None, None
+    if columns is not None and labels is not None:
+        data = checked_data(model, columns, labels)
+        real = recounted(model, *data)
+        tried = tuple(
+            tries(model, i, *data, names, at_least=at_least, most=most_tries) for i in range(len(model.trees))
+        )
+        if model.kind == "regression" and not model.boosted:
+            sides = sum(int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees)
+    if not model.counts_known:
+        why_not = (
+            next((t.why_not for t in model.trees if t.why_not), "")
+            or "The model does not say how many records its nodes hold."
+        )
+        return TreeAudit(model, at_least, None, None, None, None, tried, None, why_not, value_leaves=sides)
+    found: list[Predicate] = []
+    vulnerable, held = 0, 0
+    for number, tree in enumerate(model.trees):
+        cells = exposed_cells(tree, model.kind, at_least)
+        found += [predicate_of(model, number, node, _label_of(model, output, k, names)) for node, output, k in cells]
+        vulnerable += bool(cells)
+        if real is not None and cells:
+            there = real.trees[number].counts if model.kind == "classification" else real.trees[number].samples
+            assert there is not None
+            at = np.array(cells)
+            now = there[tuple(at.T)] if model.kind == "classification" else there[at[:, 0]]
+            held += int(((now > 0) & (now < at_least)).sum())
+    if real is not None:
+        exposed, among = _exposed_rows(real, data, at_least)
+    else:
+        exposed, among = max(
+            (_exposure(tree, model.kind, at_least) for tree in model.trees), key=lambda pair: pair[0] / max(pair[1], 1)
+        )
+    wide = [open_to_value(tree, at_least) for tree in model.trees] if model.kind == "regression" else []
+    known = [n for n in wide if n is not None]
+    return TreeAudit(
+        model,
+        at_least,
+        tuple(found),
+        exposed,
+        exposed / max(among, 1),
+        vulnerable,
+        tried,
+        None if real is None else (len(found), held),
+        open_leaves=sum(known) if known else None,
+        value_leaves=sides,
+    )
+
+
+def exposed_cells(tree: Tree, kind: str, at_least: int) -> list[tuple[int, int, int]]:
+    """Return (node, output, class) of every class with at least one and fewer than `at_least` records.
+
+    A node of a regression tree isolates if it has too few records: output and class are -1 then. With a bootstrap counts are draws: fewer
+    draws than `at_least` are fewer records for certain; as many draws may be fewer records all the same, and are not counted here.
+    """
+    if kind == "classification":
+        assert tree.counts is not None
+        few = (tree.counts > 0) & (tree.counts < at_least)
+        return [(int(a), int(b), int(c)) for a, b, c in np.argwhere(few)]
+    assert tree.samples is not None
+    return [(int(node), -1, -1) for node in np.flatnonzero((tree.samples > 0) & (tree.samples < at_least))]
+
+
+def open_to_value(tree: Tree, at_least: int) -> int | None:
+    """Return how many leaves of a regression tree must isolate fewer than m = `at_least` records by path AND label against the leaf value.
+
+    A leaf says the mean of its n labels. If they differ, at least one lies above the mean and at least one does not: two sides that
+    share n records, so the smaller has between 1 and n/2. With n < 2m that is fewer than m: certain, without any data. (m = 2: two
+    records, of which each side holds one; three, of which one side holds one.) With n >= 2m it depends on the labels: of 0, 0, 0, 10
+    only one lies above the mean, and so it can be in a leaf of any size. No size of leaves rules it out; `safe_values` looks at data.
+    Leaves with fewer than m records isolate by their path alone and are not counted here.
+    """
+    if tree.samples is None or tree.varies is None:
+        return None
+    n = tree.samples[tree.leaves]
+    return int(((n >= at_least) & (n < 2 * at_least) & tree.varies[tree.leaves]).sum())
+
+
+def safe_values(
+    tree: Tree, columns: Sequence[NDArray[Any]], labels: Sequence[NDArray[Any]], at_least: int
+) -> NDArray[np.bool_]:
+    """Return for each node whether its value, if it were a leaf, would isolate nobody: each side none or `at_least` records of the data."""
+    out = np.ones(tree.n_nodes, dtype=bool)
+    numbers = [np.asarray(held, dtype=np.float64) for held in labels]
+    for node, rows in enumerate(tree.rows(columns)):
+        for output, held in enumerate(numbers):
+            above = int((held[rows] > tree.value[node, output, 0]).sum())
+            out[node] &= all(side == 0 or side >= at_least for side in (above, len(rows) - above))
+    return out
+
+
+def _exposed_rows(
+    real: Ensemble, data: tuple[list[NDArray[Any]], list[NDArray[Any]]], at_least: int
+) -> tuple[int, int]:
+    """How many distinct records of the data some tree and output expose, and how many there are."""
+    columns, labels = data
+    mask = np.zeros(len(columns[0]), dtype=bool)
+    for tree in real.trees:
+        where = tree.apply(columns)
+        if real.kind == "regression":
+            assert tree.samples is not None
+            mask |= tree.samples[where] < at_least
+            continue
+        assert tree.counts is not None
+        for output, classes in enumerate(real.classes):
+            codes = label_codes(labels[output], classes)
+            mask |= (codes >= 0) & (tree.counts[where, output, codes] < at_least)
+    return int(mask.sum()), len(mask)
+
+
+def _exposure(tree: Tree, kind: str, at_least: int) -> tuple[int, int]:
+    """How many records (or draws) stand in leaves where their class (or the leaf) has too few, and how many there are."""
+    if kind == "classification":
+        assert tree.counts is not None
+        counts = tree.counts[tree.leaves]
+        few = np.where((counts > 0) & (counts < at_least), counts, 0).sum(axis=(0, 2))
+        return int(few.max(initial=0)), int(tree.counts[0, 0].sum())
+    assert tree.samples is not None
+    held = tree.samples[tree.leaves]
+    return int(held[held < at_least].sum()), int(tree.samples[0])
+
+
+def _name_of(names: Sequence[str], output: int) -> str:
+    return names[output] if output < len(names) else f"{names[0]}{output}"
+
+
+def _label_of(model: Ensemble, output: int, k: int, names: Sequence[str]) -> Label | None:
+    return None if output < 0 else Label(_name_of(names, output), output, "=", model.classes[output][k])
+
+
+def tries(
+    model: Ensemble,
+    number: int,
+    columns: Sequence[NDArray[Any]],
+    labels: Sequence[NDArray[Any]],
+    names: Sequence[str],
+    *,
+    at_least: int = 2,
+    most: int = 100_000,
+) -> Tries:
+    """Return how many predicates have to be tried on a tree, without its counts, until one isolates a record (P3, section 3.2).
+
+    Leaves deepest first (of equal depth in their order); for each leaf every class of every output, or for numbers "above what the leaf
+    says" and "not above". Leaves of boosted trees say neither: there the path alone is tried, then with each class.
+    """
+    tree = model.trees[number]
+    rows_of = tree.rows(columns)
+    held = [np.asarray(y) for y in labels]
+    tried = 0
+    for leaf in sorted(tree.leaves.tolist(), key=lambda i: (-int(tree.depth[i]), i)):
+        rows = rows_of[leaf]
+        for label in _guesses(model, tree, leaf, names):
+            tried += 1
+            hits = len(rows) if label is None else int(label.holds(held[label.output][rows]).sum())
+            if 0 < hits < at_least:
+                return Tries(number, tried, tried, predicate_of(model, number, leaf, label))
+            if tried >= most:
+                return Tries(number, None, tried, None)
+    return Tries(number, None, tried, None)
+
+
+def _guesses(model: Ensemble, tree: Tree, leaf: int, names: Sequence[str]) -> list[Label | None]:
+    if model.boosted:
+        return [None, *(Label(_name_of(names, 0), 0, "=", k) for k in model.targets)]
+    if model.kind == "classification":
+        return [Label(_name_of(names, o), o, "=", k) for o, classes in enumerate(model.classes) for k in classes]
+    outputs = range(tree.value.shape[1])
+    signs: tuple[Comparison, Comparison] = (">", "<=")
+    return [Label(_name_of(names, o), o, sign, float(tree.value[leaf, o, 0])) for o in outputs for sign in signs]

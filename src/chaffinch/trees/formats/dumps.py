@@ -1,0 +1,266 @@
+"""Dumps of XGBoost and LightGBM as plain trees: JSON or text as their own functions write it, read without either library.
+
+XGBoost compares 32-bit floats by "less than", LightGBM 64-bit floats by "at most". LightGBM tells how many records fell into a node. XGBoost tells
+the summed second derivative ("cover"), which is a number of records for squared error without weights, and for nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import ChaffinchError, InputError
+from ..tree import Ensemble, Tree
+
+__all__ = ["read_lightgbm", "read_xgboost"]
+
+_STAGES = (
+    "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
+)
+_SUBSAMPLE = "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
+_COVER = "With whole weights for the records, covers would be sums of weights that look like counts."
+_NO_COUNT = "XGBoost's cover is a number of records only for squared error without weights, which this model does not say it is."
+_SETS = "Splits on sets of categories are not supported yet. Encode them as numbers before the fit."
+_MOST_COLUMNS = 1_000_000
+
+Node = tuple[int, int, int, float, bool, float, float]  # left, right, feature, threshold, missing left, value, records
+
+
+def read_xgboost(
+    dump: str | Sequence[str | Mapping[str, Any]] | Mapping[str, Any],
+    *,
+    features: Sequence[str] | None = None,
+    objective: str | None = None,
+) -> Ensemble:
+    """Return the trees of XGBoost: of `Booster.save_model("m.json")`, or of `Booster.get_dump(dump_format="json", with_stats=True)`.
+
+    A saved model names its objective and columns. A dump does not: `objective="reg:squarederror"` says that covers are counts, and `features`
+    gives the columns in their order (not needed if they are called f0, f1 ...).
+    """
+    data = _parsed(dump)
+    try:
+        if isinstance(data, Mapping) and "learner" in data:
+            return _xgboost_saved(data["learner"], features)
+        trees = [_parsed(one) for one in (data if isinstance(data, Sequence) else [data])]
+        names = list(features) if features is not None else _numbered(trees)
+        place = {name: i for i, name in enumerate(names)}
+        nodes = [_xgboost_nodes(tree, place) for tree in trees]
+        return _boosted("XGBoost", nodes, names, single=True, note=_COVER, cover_of=objective or "")
+    except ChaffinchError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
+        raise InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.") from None
+
+
+def read_lightgbm(dump: str | Mapping[str, Any]) -> Ensemble:
+    """Return the trees of LightGBM: of `Booster.dump_model()`, as a dict or JSON, or of the text that `Booster.save_model` writes."""
+    if isinstance(dump, str) and dump.lstrip().startswith("tree"):
+        return _guarded(lambda: _lightgbm_text(dump))
+    data = _parsed(dump)
+    return _guarded(lambda: _lightgbm_dict(data))
+
+
+def _guarded(read: Any) -> Ensemble:
+    try:
+        return read()
+    except ChaffinchError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
+        raise InputError("This is no sound dump of LightGBM: write it by dump_model or save_model.") from None
+
+
+def _parsed(dump: Any) -> Any:
+    if not isinstance(dump, str):
+        return dump
+    try:
+        return json.loads(dump)
+    except (ValueError, RecursionError):
+        raise InputError("The dump is not sound JSON: it is damaged, truncated or of another format.") from None
+
+
+def _boosted(
+    model: str, trees: Sequence[Sequence[Node]], names: Sequence[str], *, single: bool, note: str, cover_of: str | None
+) -> Ensemble:
+    """The ensemble of lists of nodes; `cover_of` is the objective where records are covers, None where they are counts."""
+    if not trees:
+        raise InputError("The dump has no trees.")
+    known = cover_of in (None, "reg:squarederror", "reg:linear")
+    out = []
+    for nodes in trees:
+        left, right, feature, threshold, missing, value, held = (np.array(part) for part in zip(*nodes, strict=True))
+        samples, why_not = _whole(held.astype(np.float64)) if known else (None, _NO_COUNT)
+        leaf = left < 0
+        out.append(
+            Tree(
+                left.astype(np.int64),
+                right.astype(np.int64),
+                np.where(leaf, -1, feature).astype(np.int64),
+                np.where(leaf, np.nan, threshold),
+                missing.astype(bool) & ~leaf,
+                np.where(leaf, value, 0.0).reshape(-1, 1, 1),
+                None,
+                samples,
+                why_not,
+                single=single,
+            )
+        )
+    notes = f"{_STAGES} {_SUBSAMPLE} {note}".rstrip()
+    return Ensemble(model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True)
+
+
+def _whole(held: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
+    if not np.isfinite(held).all():
+        return None, "The dump has no numbers of records: write it with statistics."
+    if not np.array_equal(held, np.rint(held)):
+        return (
+            None,
+            "The covers are not whole: the records had weights, and how many stand behind a weight cannot be told.",
+        )
+    return held.astype(np.int64), ""
+
+
+def _below(cut: float) -> float:
+    """The largest 32-bit float below a cut: "less than" as "at most"."""
+    return float(np.nextafter(np.float32(cut), np.float32(-np.inf)))
+
+
+def _numbered(trees: Sequence[Any]) -> list[str]:
+    """Names f0, f1 ... up to the largest that a dump splits on."""
+    most, stack = -1, list(trees)
+    while stack:
+        node = stack.pop()
+        if "children" in node:
+            found = re.fullmatch(r"f(\d{1,7})", str(node["split"]))
+            if found is None or int(found[1]) >= _MOST_COLUMNS:
+                raise InputError("The dump names its columns: give their names in order as features.")
+            most = max(most, int(found[1]))
+            stack += node["children"]
+    return [f"f{i}" for i in range(max(most + 1, 1))]
+
+
+def _xgboost_nodes(root: Any, place: Mapping[str, int]) -> list[Node]:
+    order, number = [root], {id(root): 0}
+    for node in order:  # grows while it is walked
+        for child in node.get("children", ()):
+            if id(child) in number:
+                raise InputError(
+                    "The nodes do not form a tree: each but the root must be the child of exactly one other."
+                )
+            number[id(child)] = len(order)
+            order.append(child)
+    out: list[Node] = []
+    for node in order:
+        cover = float(node.get("cover", np.nan))
+        if "leaf" in node:
+            out.append((-1, -1, -1, np.nan, False, float(node["leaf"]), cover))
+            continue
+        cut = node.get("split_condition")
+        if isinstance(cut, bool) or not isinstance(cut, int | float):
+            raise InputError(_SETS)
+        child = {int(one["nodeid"]): number[id(one)] for one in node["children"]}
+        if str(node["split"]) not in place:
+            raise InputError("The dump splits on a column that is not among the given features.")
+        yes, no = child[int(node["yes"])], child[int(node["no"])]
+        left_missing = node.get("missing", node["no"]) == node["yes"]
+        out.append((yes, no, place[str(node["split"])], _below(cut), left_missing, 0.0, cover))
+    return out
+
+
+def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -> Ensemble:
+    booster = learner["gradient_booster"]
+    booster = booster.get("gbtree", booster)  # dart keeps its trees one level down
+    trees = []
+    for one in booster["model"]["trees"]:
+        if any(one.get("split_type", ())):
+            raise InputError(_SETS)
+        if int(one.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
+            raise InputError("Leaves with several values are not supported. Fit with one output per tree.")
+        parts = ("left_children", "right_children", "split_indices", "split_conditions", "default_left", "sum_hessian")
+        nodes: list[Node] = []
+        for left, right, index, cut, default, cover in zip(*(one[part] for part in parts), strict=True):
+            leaf = int(left) < 0
+            value, bound = (float(cut), np.nan) if leaf else (0.0, _below(float(cut)))
+            nodes.append((int(left), int(right), int(index), bound, bool(default), value, float(cover)))
+        trees.append(nodes)
+    d = int(learner["learner_model_param"]["num_feature"])
+    if not 0 < d <= _MOST_COLUMNS:
+        raise InputError("The number of columns is out of bounds.")
+    names = list(features or learner.get("feature_names") or (f"f{i}" for i in range(d)))
+    if len(names) != d:
+        raise InputError(f"The model has {d} columns, but {len(names)} names were given.")
+    objective = str(learner["objective"]["name"])
+    return _boosted("XGBoost", trees, names, single=True, note=_COVER, cover_of=objective)
+
+
+def _lightgbm_missing(kind: int | str, default_left: bool, cut: float) -> bool:
+    """Whether a missing value goes left. Without a way of their own missing values are zeros."""
+    if kind in (1, "Zero"):
+        raise InputError("A split takes zeros for missing (zero_as_missing), which is not supported.")
+    return default_left if kind in (2, "NaN") else cut >= 0.0
+
+
+def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
+    trees = []
+    for info in data["tree_info"]:
+        order = [info["tree_structure"]]
+        nodes: list[Node] = []
+        for node in order:  # grows while it is walked
+            if "split_feature" not in node:
+                held = float(node.get("leaf_count", np.nan))
+                nodes.append((-1, -1, -1, np.nan, False, float(node["leaf_value"]), held))
+                continue
+            if node["decision_type"] != "<=":
+                raise InputError(_SETS)
+            cut = float(node["threshold"])
+            left_missing = _lightgbm_missing(node["missing_type"], bool(node["default_left"]), cut)
+            at = len(order)
+            order += [node["left_child"], node["right_child"]]
+            held = float(node.get("internal_count", np.nan))
+            nodes.append((at, at + 1, int(node["split_feature"]), cut, left_missing, 0.0, held))
+        trees.append(nodes)
+    return _boosted("LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None)
+
+
+def _lightgbm_text(text: str) -> Ensemble:
+    head, *parts = re.split(r"^Tree=\d+\s*$", text.partition("\nend of trees")[0], flags=re.MULTILINE)
+    names = _entries(head)["feature_names"].split()
+    trees = []
+    for part in parts:
+        held = _entries(part)
+        if int(held.get("num_cat", 0)):
+            raise InputError(_SETS)
+        values = [float(v) for v in held["leaf_value"].split()]
+        leaves = [float(v) for v in held.get("leaf_count", "").split()] or [np.nan] * len(values)
+        inner = len(values) - 1
+        rows = [
+            held.get(key, "").split()
+            for key in ("left_child", "right_child", "split_feature", "threshold", "decision_type")
+        ]
+        counts = held.get("internal_count", "").split() or ["nan"] * inner
+        nodes: list[Node] = []
+        for left, right, feature, cut, how, count in zip(*rows, counts, strict=True):
+            kind = int(how)
+            # Bit 0: a set of categories; bit 1: missing values go left; bits 2 and 3: what counts as missing.
+            missing = _lightgbm_missing((kind >> 2) & 3, bool(kind & 2), float(cut))
+            places = [int(c) if int(c) >= 0 else inner + ~int(c) for c in (left, right)]
+            nodes.append((places[0], places[1], int(feature), float(cut), missing, 0.0, float(count)))
+        if len(nodes) != inner:
+            raise InputError("The nodes do not form a tree: it needs one leaf more than it has splits.")
+        nodes += [(-1, -1, -1, np.nan, False, v, n) for v, n in zip(values, leaves, strict=True)]
+        trees.append(nodes)
+    return _boosted("LightGBM", _alone(trees), names, single=False, note="", cover_of=None)
+
+
+def _alone(trees: list[list[Node]]) -> list[list[Node]]:
+    """Trees of one leaf as if they held all records: LightGBM writes 0, or nothing, where nothing was split."""
+    root = max((nodes[0][6] for nodes in trees if len(nodes) > 1), default=np.nan)
+    return [[(*nodes[0][:6], root)] if len(nodes) == 1 else nodes for nodes in trees]
+
+
+def _entries(text: str) -> dict[str, str]:
+    return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)

@@ -1,0 +1,210 @@
+"""Tree ensembles of ONNX files as plain trees. They tell splits and leaves, never counts: only the attack by trying is left.
+
+Nothing of the graph is run. Read are the attributes of one TreeEnsembleClassifier or TreeEnsembleRegressor of the domain ai.onnx.ml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import ChaffinchError, FileError, InputError, MissingExtraError
+from ..tree import Ensemble, Tree
+
+__all__ = ["onnx_ensemble"]
+
+WHY_NOT = "ONNX files do not say how many records stand behind a node."
+SCORES = "The leaves hold scores that are added up and transformed, not shares of classes."
+_MOST_COLUMNS = 100_000
+_OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
+
+
+def onnx_ensemble(data: bytes, *, name: str = "the file") -> Ensemble:
+    """Return the trees of an ONNX file; raise a clear error for any other file. `name` is for messages."""
+    try:
+        import onnx
+    except ImportError:
+        raise MissingExtraError("Reading ONNX files", "onnx") from None
+    try:
+        graph = onnx.ModelProto.FromString(data).graph
+    except Exception:  # protobuf has an error class of its own for each of its back ends
+        raise FileError(f"'{name}' is not a sound ONNX file: it is damaged, truncated or of another format.") from None
+    if any(node.op_type == "TreeEnsemble" for node in graph.node):
+        raise FileError(
+            f"'{name}' has a TreeEnsemble of ai.onnx.ml version 5, which is not read yet. Convert for version 3 or 4."
+        )
+    found = [node for node in graph.node if node.op_type in _OPERATORS]
+    if len(found) != 1:
+        raise FileError(
+            f"'{name}' must hold exactly one {' or '.join(_OPERATORS)}. It has {'none' if not found else 'several'}."
+        )
+    try:
+        return _ensemble(onnx, graph, found[0])
+    except (ChaffinchError, ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError) as error:
+        why = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
+        raise FileError(f"'{name}' cannot be read as trees. {why}") from None
+
+
+def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
+    held = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    classifier = node.op_type == "TreeEnsembleClassifier"
+    classes: tuple[tuple[Any, ...], ...] = ()
+    if classifier:
+        words = [word.decode("utf-8") for word in held.get("classlabels_strings", ())]
+        labels = words or [int(label) for label in held.get("classlabels_int64s", ())]
+        if not labels or len(set(labels)) != len(labels):
+            raise InputError("Its class labels are missing, or one comes twice.")
+        classes = (tuple(labels),)
+    width = len(classes[0]) if classifier else int(held.get("n_targets", 1))
+    if not 1 <= width <= _MOST_COLUMNS:
+        raise InputError("The number of outputs is out of bounds.")
+    trees = _trees(onnx, held, "class" if classifier else "target", width)
+    if not classifier:  # one number for each output, instead of one share for each class
+        trees = [_with_value(tree, tree.value.transpose(0, 2, 1)) for tree in trees]
+    most = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
+    summed = held.get("post_transform", b"NONE") == b"NONE" and not held.get("base_values")
+    every = not classifier or set(held.get("class_ids", ())) == set(range(width))
+    return Ensemble(
+        node.op_type,
+        "classification" if classifier else "regression",
+        _features(graph, node, most),
+        classes,
+        tuple(trees),
+        "" if summed and every else SCORES,
+    )
+
+
+def _with_value(tree: Tree, value: NDArray[np.float64]) -> Tree:
+    return Tree(tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, value, None, None, tree.why_not)
+
+
+def _trees(onnx: Any, held: dict[str, Any], leaf: str, width: int) -> list[Tree]:
+    ids = _integers(held["nodes_treeids"])
+    n = len(ids)
+    numbers, features = _integers(held["nodes_nodeids"]), _integers(held["nodes_featureids"])
+    yes, no = _integers(held["nodes_truenodeids"]), _integers(held["nodes_falsenodeids"])
+    modes = [mode.decode("ascii") for mode in held["nodes_modes"]]
+    cuts = _reals(onnx, held, "nodes_values")
+    tracks = _integers(held.get("nodes_missing_value_tracks_true") or [0] * n)
+    if n == 0 or {len(a) for a in (numbers, features, yes, no, modes, cuts, tracks)} != {n}:
+        raise InputError("The lists of nodes have different lengths.")
+    place = {(int(t), int(i)): k for k, (t, i) in enumerate(zip(ids, numbers, strict=True))}
+    if len(place) != n:
+        raise InputError("A node comes twice.")
+    value = np.zeros((n, 1, width))
+    weights = _reals(onnx, held, f"{leaf}_weights")
+    for t, i, k, weight in zip(
+        held[f"{leaf}_treeids"], held[f"{leaf}_nodeids"], held[f"{leaf}_ids"], weights, strict=True
+    ):
+        if not 0 <= k < width:
+            raise InputError("A leaf speaks of an output that the model does not have.")
+        value[place[int(t), int(i)], 0, k] += weight
+    return [
+        _tree(np.flatnonzero(ids == t), ids, place, modes, features, cuts, yes, no, tracks, value)
+        for t in dict.fromkeys(ids.tolist())
+    ]
+
+
+def _tree(
+    rows: NDArray[np.int64],
+    ids: NDArray[np.int64],
+    place: dict[tuple[int, int], int],
+    modes: Sequence[str],
+    features: NDArray[np.int64],
+    cuts: NDArray[np.float64],
+    yes: NDArray[np.int64],
+    no: NDArray[np.int64],
+    tracks: NDArray[np.int64],
+    value: NDArray[np.float64],
+) -> Tree:
+    """One tree; its root is the node that is nobody's child, and comes first."""
+    tree = int(ids[rows[0]])
+    children: dict[int, tuple[int, int, bool, float]] = {}
+    for k in rows.tolist():
+        if modes[k] == "LEAF":
+            continue
+        pair = place[tree, int(yes[k])], place[tree, int(no[k])]
+        children[k] = (*_ordered(modes[k], pair), *_comparison(modes[k], float(cuts[k]), bool(tracks[k])))
+    below = {child for left, right, _, _ in children.values() for child in (left, right)}
+    roots = [k for k in rows.tolist() if k not in below]
+    if len(roots) != 1:
+        raise InputError("The nodes do not form a tree: there must be one that is nobody's child.")
+    order = [roots[0], *(k for k in rows.tolist() if k != roots[0])]
+    local = {k: i for i, k in enumerate(order)}
+    left = np.array([local[children[k][0]] if k in children else -1 for k in order])
+    right = np.array([local[children[k][1]] if k in children else -1 for k in order])
+    return Tree(
+        left,
+        right,
+        np.array([int(features[k]) if k in children else -1 for k in order]),
+        np.array([children[k][3] if k in children else np.nan for k in order]),
+        np.array([k in children and children[k][2] for k in order]),
+        value[order],
+        None,
+        None,
+        WHY_NOT,
+    )
+
+
+def _ordered(mode: str, pair: tuple[int, int]) -> tuple[int, int]:
+    """The children, the one of smaller values first."""
+    return pair if mode in ("BRANCH_LEQ", "BRANCH_LT") else pair[::-1]
+
+
+def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:
+    """Whether a missing value goes to the smaller side, and the cut as "at most": values are 32-bit floats.
+
+    A comparison with a missing value is false, unless missing values track the true branch.
+    """
+    if mode in ("BRANCH_LEQ", "BRANCH_GT"):
+        bound = cut
+    elif mode in ("BRANCH_LT", "BRANCH_GTE"):  # below the cut is at most the largest 32-bit float below it
+        single = np.float32(cut)
+        bound = float(single if float(single) < cut else np.nextafter(single, np.float32(-np.inf)))
+    else:
+        raise InputError(
+            "A split compares by something else than LEQ, LT, GT or GTE. Encode categories as numbers before the fit."
+        )
+    return (tracks_true if mode in ("BRANCH_LEQ", "BRANCH_LT") else not tracks_true), bound
+
+
+def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
+    """The names of the columns: those of one-column inputs put side by side, or x0, x1, ... as of a model without names."""
+    given = {held.name for held in graph.initializer}
+    inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in given}
+    joined = [
+        list(other.input) for other in graph.node if other.op_type == "Concat" and list(other.output) == node.input[:1]
+    ]
+    if joined and all(inputs.get(column) == 1 for column in joined[0]) and at_least <= len(joined[0]):
+        return tuple(joined[0])
+    known = [d for d in inputs.values() if d] if len(inputs) == 1 else []
+    d = known[0] if known else at_least
+    if not at_least <= d <= _MOST_COLUMNS:
+        raise InputError("A split is on a column that the model does not have, or it has too many columns.")
+    return tuple(f"x{i}" for i in range(d))
+
+
+def _columns(entry: Any) -> int:
+    shape = entry.type.tensor_type.shape.dim
+    return int(shape[1].dim_value) if len(shape) == 2 else 0
+
+
+def _integers(values: Any) -> NDArray[np.int64]:
+    return np.array(list(values), dtype=np.int64)
+
+
+def _reals(onnx: Any, held: dict[str, Any], name: str) -> NDArray[np.float64]:
+    """An attribute of 32-bit numbers, or the tensor of 64-bit ones that stands in for it."""
+    if f"{name}_as_tensor" in held:
+        tensor = held[f"{name}_as_tensor"]
+        if tensor.external_data:
+            raise InputError("Its numbers lie in another file, which is not opened.")
+        out = np.asarray(onnx.numpy_helper.to_array(tensor), dtype=np.float64)
+    else:
+        out = np.array(list(held.get(name, ())), dtype=np.float64)
+    if out.ndim != 1 or np.isnan(out).any():
+        raise InputError("Where numbers are needed there is something else.")
+    return out

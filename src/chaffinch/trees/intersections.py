@@ -1,0 +1,124 @@
+"""Paths of two trees together: a record that neither tree isolates may be the only one on both paths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .attack import _label_of
+from .predicates import Label, Predicate, predicate_of
+from .recount import checked_data, label_codes
+from .tree import Ensemble
+
+__all__ = ["Intersections", "intersections"]
+
+
+@dataclass(frozen=True, eq=False)
+class Intersections:
+    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: for inside eyes only.
+
+    Parameters
+    ----------
+    tried, pairs
+        How many pairs of trees were looked at, and how many there are.
+    isolating_pairs
+        How many of them isolate someone that neither tree of the pair isolates.
+    cells
+        How many pairs of leaves (with a class, for classification) do, over all pairs of trees.
+    n_exposed, share
+        How many distinct records, and their share.
+    examples
+        Some of the conjunctions.
+    """
+
+    tried: int
+    pairs: int
+    isolating_pairs: int
+    cells: int
+    n_exposed: int
+    share: float
+    examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave: no constant and no record."""
+        return {
+            "pairs_tried": self.tried,
+            "pairs": self.pairs,
+            "isolating_pairs": self.isolating_pairs,
+            "exposed_share": self.share if self.n_exposed == 0 or self.n_exposed >= 10 else "under 10 records",
+        }
+
+
+def intersections(
+    model: Ensemble,
+    columns: Sequence[NDArray[Any]],
+    labels: Sequence[NDArray[Any]],
+    *,
+    at_least: int = 2,
+    label: str | Sequence[str] = "label",
+    most_pairs: int = 200,
+    most_examples: int = 20,
+    seed: int = 0,
+) -> Intersections:
+    """Return what conjunctions of a leaf path of one tree and one of another isolate although neither does alone.
+
+    With classes a conjunction also says the class (of the first output). All pairs of trees are tried if there are at most `most_pairs`,
+    otherwise so many drawn at random.
+    """
+    if at_least < 2:
+        raise InputError(f"at_least must be 2 or more. Got {at_least}.")
+    if most_pairs < 1:
+        raise InputError(f"most_pairs must be 1 or more. Got {most_pairs}.")
+    x, y = checked_data(model, columns, labels)
+    names = [label] if isinstance(label, str) else list(label)
+    classes = model.classes[0] if model.classes else model.targets
+    codes = label_codes(y[0], classes) if classes else np.zeros(len(x[0]), dtype=np.int64)
+    used = np.flatnonzero(codes >= 0)  # a label that the model does not know is no part of any predicate of it
+    k = max(len(classes), 1)
+    cell = [(tree.apply(x) * k + codes)[used] for tree in model.trees]
+    alone = [_sizes(one) for one in cell]
+    chosen, n_pairs = _pairs(len(cell), most_pairs, seed)
+    exposed = np.zeros(len(used), dtype=bool)
+    isolating, found = 0, 0
+    examples: list[tuple[Predicate, Predicate]] = []
+    for i, j in chosen:
+        both = _sizes(cell[i] * (int(cell[j].max(initial=0)) + 1) + cell[j])
+        hit = (both < at_least) & (alone[i] >= at_least) & (alone[j] >= at_least)
+        isolating += bool(hit.any())
+        exposed |= hit
+        at = np.flatnonzero(hit)
+        _, first = np.unique(np.stack([cell[i][at], cell[j][at]]), axis=1, return_index=True)
+        found += len(first)
+        for row in at[np.sort(first)][: max(most_examples - len(examples), 0)]:
+            said: Label | None = None
+            if classes:
+                code = int(codes[used[row]])
+                said = _label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
+            pair = [predicate_of(model, t, int(cell[t][row]) // k, said) for t in (i, j)]
+            examples.append((pair[0], pair[1]))
+    n = int(exposed.sum())
+    return Intersections(len(chosen), n_pairs, isolating, found, n, n / max(len(codes), 1), tuple(examples))
+
+
+def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each record how many share its cell."""
+    _, inverse, counts = np.unique(cells, return_inverse=True, return_counts=True)
+    return np.asarray(counts[inverse])
+
+
+def _pairs(n: int, most: int, seed: int) -> tuple[list[tuple[int, int]], int]:
+    total = n * (n - 1) // 2
+    if total <= most:
+        return list(combinations(range(n), 2)), total
+    rng = np.random.default_rng(seed)
+    chosen: set[tuple[int, int]] = set()
+    while len(chosen) < most:
+        i, j = sorted(rng.choice(n, size=2, replace=False).tolist())
+        chosen.add((i, j))
+    return sorted(chosen), total

@@ -1,0 +1,217 @@
+"""Trees that isolate nobody: splits whose children hold too few of a class are taken back, and everything that need not be told is cleared.
+
+A leaf is safe if every class has no record in it, or at least m. A split stays only if below both children safe leaves can be had. Then
+every surviving leaf is safe; every surviving inner node is a union of surviving leaves, and so is the difference of any two of them, so each
+class has no record there or at least m: no path, and no difference of two released nodes, isolates fewer than m records of a class.
+
+A class with fewer than m records in all is taken out of the model, name and all: no tree could hide it, for the label alone isolates.
+
+Regression: a leaf is safe for its path with m records. But it also says the mean of its labels, and path AND label above the mean isolates
+fewer than m for certain in a leaf of fewer than 2m whose labels differ (`attack.open_to_value`). So leaves need 2m records here. An outlier
+can still be alone above the mean of a larger leaf: only data can tell, and with data every leaf is checked for that as well.
+
+What is not promised: that paths of two trees of a forest together isolate nobody (`intersections`), or that nothing but paths and labels of
+the model is used. With a bootstrap and without data only records drawn for a tree are spoken of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .attack import safe_values
+from .formats.from_sklearn import read_model
+from .rebuild import rebuilt
+from .recount import checked_data, recounted
+from .tree import Ensemble, Kind, Tree
+
+__all__ = ["Pruned", "prune", "prune_plain", "pruned_tree", "safe_nodes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pruned:
+    """A model that isolates nobody, and what that took.
+
+    `model` is the released one; `before` and `after` are plain trees, and `after` still has the counts of its leaves: it stays inside.
+    """
+
+    model: Any
+    before: Ensemble
+    after: Ensemble
+    at_least: int
+    hidden_classes: int
+
+    @property
+    def leaves(self) -> tuple[int, int]:
+        """The number of leaves before and after."""
+        return sum(len(t.leaves) for t in self.before), sum(len(t.leaves) for t in self.after)
+
+
+def prune(
+    model: Any,
+    *,
+    at_least: int = 2,
+    features: Sequence[str] | None = None,
+    columns: Sequence[NDArray[Any]] | None = None,
+    labels: Sequence[NDArray[Any]] | None = None,
+) -> Pruned:
+    """Return a copy of a fitted tree or forest in which no predicate isolates fewer than `at_least` records of a class.
+
+    Values of surviving leaves stay. Inner nodes, numbers of records, impurities and what was cut are gone from the copy; scikit-learn works on
+    it as on any other. With the training data (one array for each feature, one for each label) records are counted there, which also serves
+    models whose counts cannot be known.
+    """
+    before = read_model(model, features=features)
+    done = prune_plain(before, at_least=at_least, columns=columns, labels=labels)
+    return replace(done, model=rebuilt(model, done.after))
+
+
+def prune_plain(
+    model: Ensemble,
+    *,
+    at_least: int = 2,
+    columns: Sequence[NDArray[Any]] | None = None,
+    labels: Sequence[NDArray[Any]] | None = None,
+) -> Pruned:
+    """Return plain trees, pruned as `prune` does it; the released model is an Ensemble without counts."""
+    if at_least < 2:
+        raise InputError(f"at_least must be 2 or more. Got {at_least}.")
+    if model.boosted:
+        raise InputError(
+            "Trees of boosting cannot be pruned one by one: later trees correct earlier ones. Fit with larger leaves."
+        )
+    if (columns is None) != (labels is None):
+        raise InputError("Data are columns and labels: give both, or neither.")
+    counted, values = model, None
+    if columns is not None and labels is not None:
+        data = checked_data(model, columns, labels)
+        counted = recounted(model, *data)
+        if model.kind == "regression":
+            values = [safe_values(tree, *data, at_least) for tree in model.trees]
+    if not counted.counts_known:
+        why = next(
+            (t.why_not for t in model.trees if t.why_not), "The model does not say how many records its nodes hold."
+        )
+        raise InputError(f"This model cannot be pruned without its training data: {why[0].lower()}{why[1:]}")
+    hidden = _too_rare(counted, at_least)
+    trees = []
+    for i, tree in enumerate(counted.trees):
+        seen = _without(tree, hidden)
+        kept = pruned_tree(seen, model.kind, at_least, safe_values=None if values is None else values[i])
+        trees.append(kept)
+    classes = tuple(
+        tuple(name for name, rare in zip(names, few, strict=False) if not rare)
+        for names, few in zip(model.classes, hidden, strict=True)
+    )
+    after = replace(model, classes=classes, trees=tuple(trees))
+    released = replace(after, trees=tuple(_untold(tree) for tree in trees))
+    return Pruned(released, model, after, at_least, int(sum(few.sum() for few in hidden)))
+
+
+def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
+    """Return which nodes would be safe leaves: no class, or no side of a mean for certain, has at least one and fewer than `at_least` records."""
+    if kind == "regression":
+        assert tree.samples is not None
+        # Whether labels differ is known up to rounding only: good for a claim, not for a promise.
+        return np.asarray(tree.samples >= 2 * at_least)
+    counts = tree.counts if tree.fewest is None else tree.fewest
+    assert counts is not None
+    # A node of rare classes only, which are taken out, has no visible record: its path would isolate them.
+    return np.asarray(((counts == 0) | (counts >= at_least)).all(axis=(1, 2)) & (counts.sum(axis=2) > 0).all(axis=1))
+
+
+def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[np.bool_] | None = None) -> Tree:
+    """Return the tree without vulnerable nodes, numbered anew; counts are those of the leaves, and gone from inner nodes.
+
+    `safe_values` says of each node whether its value would isolate nobody in data; it replaces the rule by size for regression.
+    """
+    safe = safe_nodes(tree, kind, at_least) if safe_values is None else safe_values
+    can = safe.copy()  # whether safe leaves can be had below
+    for node in reversed(tree.order):
+        if tree.left[node] >= 0:
+            can[node] |= can[tree.left[node]] and can[tree.right[node]]
+    if not can[0]:
+        raise InputError(
+            f"Nothing of this model can be released: even its root isolates fewer than {at_least} records. Lower at_least."
+        )
+    kept: list[int] = []
+    stack = [0]
+    ends = np.array([a < 0 or not (can[a] and can[b]) for a, b in zip(tree.left, tree.right, strict=True)])
+    while stack:
+        node = stack.pop()
+        kept.append(node)
+        if not ends[node]:
+            stack += [int(tree.right[node]), int(tree.left[node])]
+    at = np.array(kept)
+    leaf = ends[at]
+    place = np.full(tree.n_nodes + 1, -1)
+    place[at] = np.arange(len(at))
+    value = tree.value[at].copy()
+    value[~leaf] = 0.0
+    return Tree(
+        np.where(leaf, -1, place[tree.left[at]]),
+        np.where(leaf, -1, place[tree.right[at]]),
+        np.where(leaf, -1, tree.feature[at]),
+        np.where(leaf, np.nan, tree.threshold[at]),
+        tree.missing_left[at] & ~leaf,
+        value,
+        None if tree.counts is None else np.where(leaf[:, None, None], tree.counts[at], 0),
+        None if tree.samples is None else np.where(leaf, tree.samples[at], 0),
+        "",
+        None if tree.fewest is None else np.where(leaf[:, None, None], tree.fewest[at], 0),
+        None if tree.varies is None else tree.varies[at] & leaf,
+        tree.single,
+    )
+
+
+def _too_rare(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]]:
+    """For each output the classes that some root has, but fewer than `at_least` times."""
+    out = []
+    for output, names in enumerate(model.classes):
+        few = np.zeros(len(names), dtype=bool)
+        for tree in model.trees:
+            counts = tree.counts if tree.fewest is None else tree.fewest
+            assert counts is not None
+            root = counts[0, output, : len(names)]
+            few |= (root > 0) & (root < at_least)
+        if few.all():
+            raise InputError(
+                f"Nothing of this model can be released: every class has fewer than {at_least} records. Lower at_least."
+            )
+        out.append(few)
+    return out
+
+
+def _without(tree: Tree, hidden: Sequence[NDArray[np.bool_]]) -> Tree:
+    """The tree as if the hidden classes had never been there: their columns are gone, and shares add up to one again."""
+    if not any(few.any() for few in hidden):
+        return tree
+    keep = [np.flatnonzero(~few) for few in hidden]
+    shape = (tree.n_nodes, len(keep), max(map(len, keep)))
+    value = np.zeros(shape)
+    counts, fewest = np.zeros(shape, dtype=np.int64), None if tree.fewest is None else np.zeros(shape, dtype=np.int64)
+    assert tree.counts is not None
+    for output, columns in enumerate(keep):
+        shares = tree.value[:, output, columns]
+        total = shares.sum(axis=1, keepdims=True)
+        value[:, output, : len(columns)] = np.divide(shares, total, out=np.zeros_like(shares), where=total > 0)
+        counts[:, output, : len(columns)] = tree.counts[:, output, columns]
+        if fewest is not None and tree.fewest is not None:
+            fewest[:, output, : len(columns)] = tree.fewest[:, output, columns]
+    return replace(tree, value=value, counts=counts, fewest=fewest)
+
+
+def _untold(tree: Tree) -> Tree:
+    return replace(
+        tree,
+        counts=None,
+        samples=None,
+        fewest=None,
+        varies=None,
+        why_not="The numbers of records were taken out of the model.",
+    )

@@ -1,0 +1,247 @@
+"""A tree as plain arrays, wherever it came from: who goes where, what the leaves say, and what is known of the records behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+
+__all__ = ["Ensemble", "Kind", "Tree", "compared"]
+
+Kind = Literal["classification", "regression"]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Nodes of a binary tree; node 0 is the root.
+
+    Parameters
+    ----------
+    left, right
+        The children of each node, -1 for a leaf. A record goes left where `feature` is at most `threshold`.
+    feature, threshold
+        The column and the cut of each split; -1 and nan for a leaf.
+    missing_left
+        Whether a missing value goes left.
+    value
+        What each node predicts: nodes x outputs x classes shares, or nodes x outputs x 1 numbers.
+    counts
+        Training records of each class in each node (nodes x outputs x classes), whole numbers; None where they cannot be known. With a
+        bootstrap, draws of records.
+    samples
+        Training records in each node, whatever their class; None where they cannot be known.
+    why_not
+        Why counts are not known.
+    fewest
+        With a bootstrap, a lower bound of the distinct records behind `counts`: draws of one record cannot be told from draws of several.
+    varies
+        For a regression tree whose leaves say the mean of a label: whether the labels in a node differ. None where that cannot be known.
+    single
+        Whether values are compared as 32-bit floats (scikit-learn's trees, XGBoost) or as they are (histogram boosting, LightGBM).
+    """
+
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: NDArray[np.float64]
+    missing_left: NDArray[np.bool_]
+    value: NDArray[np.float64]
+    counts: NDArray[np.int64] | None = None
+    samples: NDArray[np.int64] | None = None
+    why_not: str = ""
+    fewest: NDArray[np.int64] | None = None
+    varies: NDArray[np.bool_] | None = None
+    single: bool = True
+
+    def __post_init__(self) -> None:
+        n = len(self.left)
+        lengths = {len(a) for a in (self.left, self.right, self.feature, self.threshold, self.missing_left, self.value)}
+        if n == 0 or lengths != {n}:
+            raise InputError("A tree needs at least one node, and every array one entry for each.")
+        inner = self.left >= 0
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        tree_like = (
+            np.array_equal(inner, self.right >= 0)
+            and len(np.unique(children)) == len(children) == n - 1
+            and (len(children) == 0 or (children.min() >= 1 and children.max() < n))
+            # An infinite cut is scikit-learn's way to part missing values from all others.
+            and not bool(np.isnan(self.threshold[inner]).any())
+            and bool((self.feature[inner] >= 0).all())
+        )
+        if not tree_like or len(self.order) != n:
+            raise InputError("The nodes do not form a tree: each but the root must be the child of exactly one other.")
+        if self.value.ndim != 3:
+            raise InputError("The values of a tree must be nodes x outputs x classes (1 for numbers).")
+        for held in (self.counts, self.fewest):
+            if held is not None and held.shape != self.value.shape:
+                raise InputError("The counts of a tree must have the shape of its values.")
+        if self.samples is not None and self.samples.shape != (n,):
+            raise InputError("A tree needs one number of records for each node.")
+
+    @property
+    def n_nodes(self) -> int:
+        """The number of nodes."""
+        return len(self.left)
+
+    @cached_property
+    def leaves(self) -> NDArray[np.int64]:
+        """The leaves, by number."""
+        return np.flatnonzero(self.left < 0)
+
+    @cached_property
+    def parent(self) -> NDArray[np.int64]:
+        """The parent of each node, -1 for the root."""
+        out = np.full(self.n_nodes, -1, dtype=np.int64)
+        inner = np.flatnonzero(self.left >= 0)
+        out[self.left[inner]] = inner
+        out[self.right[inner]] = inner
+        return out
+
+    @cached_property
+    def order(self) -> list[int]:
+        """The nodes that the root reaches, parents before children."""
+        out, stack, seen = [], [0], set()
+        while stack:
+            node = stack.pop()
+            if node in seen:
+                break
+            seen.add(node)
+            out.append(node)
+            if self.left[node] >= 0:
+                stack += [int(self.right[node]), int(self.left[node])]
+        return out
+
+    @cached_property
+    def depth(self) -> NDArray[np.int64]:
+        """The number of splits above each node."""
+        out = np.zeros(self.n_nodes, dtype=np.int64)
+        for node in self.order[1:]:
+            out[node] = out[self.parent[node]] + 1
+        return out
+
+    def path(self, node: int) -> list[tuple[int, bool]]:
+        """Return the splits from the root to a node, and whether the way goes left at each."""
+        out: list[tuple[int, bool]] = []
+        while (above := int(self.parent[node])) >= 0:
+            out.append((above, int(self.left[above]) == node))
+            node = above
+        return out[::-1]
+
+    def goes_left(self, node: int, values: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which values of a split's column go left: compared as the library does, missing ones as the split says."""
+        numbers = compared(values, single=self.single)
+        with np.errstate(invalid="ignore"):
+            below = numbers <= self.threshold[node]
+        return np.where(np.isnan(numbers), self.missing_left[node], below)
+
+    def rows(self, columns: Sequence[NDArray[Any]]) -> list[NDArray[np.int64]]:
+        """Return for each node the records that come through it, given one array for each feature."""
+        n = len(columns[0]) if len(columns) else 0
+        out: list[NDArray[np.int64]] = [np.arange(n)] * self.n_nodes
+        numbers: dict[int, NDArray[np.float64]] = {}
+        for node in self.order:
+            if self.left[node] < 0:
+                continue
+            column = int(self.feature[node])
+            if column not in numbers:
+                numbers[column] = compared(columns[column], single=self.single)
+            here = numbers[column][out[node]]
+            with np.errstate(invalid="ignore"):
+                left = np.where(np.isnan(here), self.missing_left[node], here <= self.threshold[node])
+            out[int(self.left[node])], out[int(self.right[node])] = out[node][left], out[node][~left]
+        return out
+
+    def apply(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
+        """Return the leaf of each record, given one array for each feature."""
+        rows = self.rows(columns)
+        where = np.zeros(len(rows[0]), dtype=np.int64)
+        for leaf in self.leaves:
+            where[rows[leaf]] = leaf
+        return where
+
+    def summed(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return an array of one entry for each node with inner nodes as the sum of their leaves; entries of inner nodes are ignored."""
+        out = leaves.copy()
+        for node in reversed(self.order):
+            if self.left[node] >= 0:
+                out[node] = out[self.left[node]] + out[self.right[node]]
+        return out
+
+
+def compared(values: NDArray[Any], *, single: bool = True) -> NDArray[np.float64]:
+    """Return values as a library compares them: rounded to 32-bit floats if `single`; missing ones are nan.
+
+    Examples
+    --------
+    >>> compared(np.array([0.1]))[0] == 0.1, compared(np.array([0.1]), single=False)[0] == 0.1
+    (np.False_, np.True_)
+    """
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "A column that the tree splits on does not hold numbers. Encode it as it was for the fit."
+        ) from None
+    if not single:
+        return numbers
+    with np.errstate(over="ignore"):
+        return numbers.astype(np.float32).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble:
+    """One tree or many, of one model.
+
+    Parameters
+    ----------
+    model
+        What the model is, as its own library calls it.
+    kind
+        Whether leaves hold classes or numbers.
+    features
+        The names of the columns.
+    classes
+        For each output the class labels, in the order of counts and values; empty for regression.
+    trees
+        The trees.
+    note
+        What a reader must know of the counts: that they are of a bootstrap, of a subsample, or of something else.
+    boosted
+        Whether the trees are stages of boosting: leaves hold steps, which are neither classes nor labels.
+    targets
+        The class labels of boosted trees that classify; empty otherwise.
+    """
+
+    model: str
+    kind: Kind
+    features: tuple[str, ...]
+    classes: tuple[tuple[Any, ...], ...]
+    trees: tuple[Tree, ...]
+    note: str = ""
+    boosted: bool = False
+    targets: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.trees:
+            raise InputError("A model needs at least one tree.")
+        for tree in self.trees:
+            if int(tree.feature.max(initial=-1)) >= len(self.features):
+                raise InputError("A tree splits on a column that the model does not have.")
+            if self.kind == "classification" and (
+                tree.value.shape[1] != len(self.classes) or tree.value.shape[2] < max(map(len, self.classes))
+            ):
+                raise InputError("The values of a tree do not fit the classes of the model.")
+
+    @property
+    def counts_known(self) -> bool:
+        """Whether every tree tells how many records of each class, or in all, its nodes hold."""
+        return all((t.counts if self.kind == "classification" else t.samples) is not None for t in self.trees)
+
+    def __iter__(self) -> Iterator[Tree]:
+        return iter(self.trees)

@@ -1,0 +1,118 @@
+"""Impossible pairs: combinations of two columns' values that the synthetic table has and no original record has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.masking import SHOWN_FROM, about
+from ..counts.marginal import Marginal
+from ..stats.intervals import wilson
+from ..stats.pair import pair_up
+from ..stats.result import Direction, Result
+from ..table.table import Table
+from .distances import Clique, in_batches
+
+__all__ = ["ImpossiblePairs", "impossible_pairs"]
+
+SHOWN = 20
+"""Column pairs that a result lists, the most rows first."""
+
+MARKED_CELLS = 1 << 23
+"""Cells up to which rows are looked up in an array that marks cells, 8 MiB; above, in the sorted list of cells."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ImpossiblePairs(Result):
+    """The share of synthetic rows with a pair of values that no original record has: 0 none, 1 every row.
+
+    `pairs` of `of` column pairs have such cells, `cells` is how many there are, small numbers and units hidden;
+    `worst` are the column pairs with the largest shares of rows, those of fewer than ten rows left out.
+    """
+
+    name: ClassVar[str] = "impossible"
+    direction: ClassVar[Direction] = "lower is better"
+    identical: ClassVar[float] = 0.0
+
+    pairs: int = 0
+    of: int = 0
+    cells: int | str = 0
+    worst: tuple[tuple[Clique, float], ...] = ()
+
+    def details(self) -> dict[str, Any]:
+        """Return how many column pairs and cells are concerned, and the worst column pairs."""
+        worst = [{"columns": list(names), "share": share} for names, share in self.worst]
+        return {"pairs": self.pairs, "of": self.of, "cells": self.cells, "worst": worst}
+
+
+def impossible_pairs(original: Table, synthetic: Any) -> ImpossiblePairs:
+    """Return the share of synthetic rows that hold two values which no original record holds together: 0 for a copy.
+
+    Bins of numeric columns count as values, and so do `(other)` and the missing levels; a value that the original never
+    has makes every pair with it impossible. Not every such pair is wrong: people who are not in the original have such
+    pairs too. Measure a holdout in place of the synthetic table to see how many.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, chaffinch
+    >>> first = chaffinch.read(pa.table({"sex": ["f", "m"] * 50, "pregnant": ["yes", "no", "no", "no"] * 25}))
+    >>> impossible_pairs(first, pa.table({"sex": ["m", "m", "f", "f"], "pregnant": ["yes", "no", "no", "no"]})).value
+    0.25
+    """
+    pair = pair_up(original, synthetic)
+    settings = {
+        "values": "levels, and bins of numeric columns",
+        "interval": "Wilson, of synthetic rows as independent draws; the original is taken as it is",
+    }
+    every = list(combinations(pair.names, 2))
+    if not every:
+        return ImpossiblePairs(value=None, why_not="a pair needs two columns and there is one", settings=settings)
+    n_rows = pair.synthetic.n_rows
+    hit = np.zeros(n_rows, dtype=bool)
+    rows: dict[Clique, int] = {}
+    cells = 0
+    for batch in in_batches(pair, every):
+        for names, ours, theirs in zip(batch, *pair.marginals(batch), strict=True):
+            held, counts = _only_in_second(ours, theirs)
+            if not len(held):
+                continue
+            cells += len(held)
+            rows[names] = int(counts.sum())
+            hit |= _rows_in(pair.synthetic, names, ours.sizes, held)
+    worst = sorted(((names, n) for names, n in rows.items() if n >= SHOWN_FROM), key=lambda item: -item[1])
+    return ImpossiblePairs(
+        value=float(hit.mean()),
+        interval=wilson(int(hit.sum()), n_rows),
+        pairs=len(rows),
+        of=len(every),
+        cells=about(cells),
+        worst=tuple((names, n / n_rows) for names, n in worst[:SHOWN]),
+        settings=settings,
+    )
+
+
+def _only_in_second(ours: Marginal, theirs: Marginal) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the numbers of the cells that the second marginal fills and the first does not, sorted, and their counts."""
+    if ours.cells is None and theirs.cells is None:
+        only = np.flatnonzero((theirs.counts > 0) & (ours.counts == 0))
+        return only, theirs.counts.ravel()[only]
+    first, second = (
+        cells[:, 0].astype(np.int64) * ours.sizes[1] + cells[:, 1] for cells in (ours.nonzero()[0], theirs.nonzero()[0])
+    )
+    new = ~np.isin(second, first, assume_unique=True)
+    return second[new], theirs.nonzero()[1][new]
+
+
+def _rows_in(table: Table, names: Clique, sizes: tuple[int, ...], held: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which rows lie in one of the cells."""
+    key = table.code(names[0]).astype(np.int64) * sizes[1] + table.code(names[1])
+    if sizes[0] * sizes[1] > MARKED_CELLS:
+        found: NDArray[np.bool_] = np.isin(key, held)
+        return found
+    marked = np.zeros(sizes[0] * sizes[1], dtype=bool)
+    marked[held] = True
+    return marked[key]

@@ -1,0 +1,359 @@
+"""A regression fitted on both tables: do its coefficients agree within their confidence intervals?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .._base.masking import SHOWN_FROM, about
+from ..stats.glm import CannotFitError, Fit, independent_columns, logit, ols
+from ..stats.pair import pair_up
+from ..stats.result import Direction, Result
+from ..table.design import Coded, Coefficient, Design, design
+from ..table.formula import Factor, Formula, formula_of
+from ..table.table import Table
+
+__all__ = ["Regression", "Row", "interval_overlap", "regression"]
+
+Interval = tuple[float, float]
+Family = Literal["ols", "logit"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One coefficient in both tables; None where a table does not determine it, and then `note` says why."""
+
+    term: str
+    original: float | None = None
+    original_interval: Interval | None = None
+    synthetic: float | None = None
+    synthetic_interval: Interval | None = None
+    overlap: float | None = None
+    difference_in_se: float | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Regression(Result):
+    """The mean overlap of confidence intervals: 1 the same intervals, 0 they touch, negative they lie apart.
+
+    `rows` are the coefficients, the intercept among them. Those of levels and cells of fewer than ten original records
+    are listed without their level and without numbers, and are no part of the mean.
+    """
+
+    name: ClassVar[str] = "regression"
+    direction: ClassVar[Direction] = "higher is better"
+    identical: ClassVar[float] = 1.0
+
+    formula: str = ""
+    family: Family = "ols"
+    rows: tuple[Row, ...] = ()
+
+    def details(self) -> dict[str, Any]:
+        """Return the formula, the family and the coefficients."""
+        return {"formula": self.formula, "family": self.family, "rows": [row.to_dict() for row in self.rows]}
+
+
+def interval_overlap(first: Interval, second: Interval) -> float:
+    """Return how far two intervals overlap: 1 the same, 0 they touch, negative as they lie apart.
+
+    The length of what they share, relative to each and averaged (Karr, Kohnen, Oganian, Reiter and Sanil 2006,
+    section 3). What they share has a negative length when they do not meet; it is kept, as synthpop keeps it.
+
+    Examples
+    --------
+    >>> interval_overlap((0.0, 4.0), (2.0, 10.0))  # share 2: a half of the one, a quarter of the other
+    0.375
+    >>> interval_overlap((0.0, 1.0), (2.0, 3.0))
+    -1.0
+    """
+    shared = min(first[1], second[1]) - max(first[0], second[0])
+    return (shared / (first[1] - first[0]) + shared / (second[1] - second[0])) / 2
+
+
+def regression(original: Table, synthetic: Any, formula: str | Formula, *, level: float = 0.95) -> Regression:
+    """Return the mean overlap of the confidence intervals of a formula's coefficients: 1 for a copy, higher is better.
+
+    A numeric response is fitted by least squares, one of two levels by logistic regression of the second level; see
+    `chaffinch.table.formula` for what a formula may hold. Categorical columns are compared with their first level of
+    ten or more original records. Records with a missing value in a column of the formula are left out.
+
+    Columns that are combinations of others in the original table are dropped from both fits. A coefficient that the
+    synthetic table does not determine (a level was lost) or that has no finite maximum (separation) is listed, without
+    a number, and is no part of the mean: look at the rows, not at the mean alone.
+
+    Parameters
+    ----------
+    synthetic
+        A table, a path or a frame.
+    formula
+        As `income ~ age + sex + age:sex`.
+    level
+        Coverage of the confidence intervals.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, chaffinch
+    >>> x = [i // 2 for i in range(80)]
+    >>> table = chaffinch.read(pa.table({"y": [i + k % 3 for k, i in enumerate(x)], "x": x, "a": ["u", "v"] * 40}))
+    >>> found = regression(table, table, "y ~ x + a")
+    >>> found.value, [(row.term, round(row.original, 2)) for row in found.rows]
+    (1.0, [('Intercept', 0.96), ('x', 1.0), ('a[v]', 0.02)])
+    """
+    if not 0 < level < 1:
+        raise InputError(f"level must lie between 0 and 1. Got {level}.")
+    wanted = formula if isinstance(formula, Formula) else formula_of(formula, original.schema)
+    settings: dict[str, Any] = {"formula": str(wanted), "level": level}
+    pair = pair_up(original, synthetic)
+    plain = design(wanted, pair.original)
+    first = design(wanted, pair.original, references=_references(plain))
+    try:
+        second = design(wanted, pair.synthetic, references=_references(plain))
+    except InputError as error:  # a logarithm of what is not above 0
+        return Regression(value=None, why_not=f"in the synthetic table {error}", settings=settings)
+    from .._base.threads import one_blas_thread
+
+    try:
+        # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.
+        with one_blas_thread():
+            return _compared(first, second, level, settings)
+    except CannotFitError as error:
+        return Regression(value=None, why_not=str(error), settings=settings)
+
+
+def _compared(first: Design, second: Design, level: float, settings: dict[str, Any]) -> Regression:
+    family, told = _family(first)
+    settings |= told
+    hidden = _hidden(first)
+    used, kept, fits = [], np.empty(0, dtype=bool), []
+    for name, laid in (("original", first), ("synthetic", second)):
+        x, y = _numbers(laid, family, first)
+        used.append(len(y))
+        if name == "original":
+            independent = independent_columns(x)
+            # A level that only the synthetic table has keeps its column there, or its records would pass for the reference.
+            kept, columns = independent | ~x.any(axis=0), independent
+        else:
+            columns = kept
+        fits.append(_fitted(x[:, columns], y, columns, family, level, name))
+    rows = tuple(
+        replace(Row(hidden[j]), note=f"fewer than {SHOWN_FROM} original records")
+        if j in hidden
+        else _row(first.name(coefficient), j, fits[0], fits[1])
+        for j, coefficient in enumerate(first.coefficients)
+    )
+    overlaps = [row.overlap for row in rows if row.overlap is not None]
+    settings |= _account(first, second, used, fits, rows, hidden)
+    if not overlaps:
+        raise CannotFitError(
+            "there is no coefficient that both tables determine and that ten or more original records share"
+        )
+    return Regression(
+        value=float(np.mean(overlaps)),
+        settings=settings,
+        formula=str(first.formula),
+        family=family,
+        rows=rows,
+    )
+
+
+# What is fitted.
+
+
+def _references(laid: Design) -> dict[Factor, int]:
+    """Return for each categorical factor its first level of ten or more records, else its first."""
+    groups = _groups(laid)
+    return {factor: int(_often(coded, groups).argmax()) for factor, coded in laid.factors.items() if coded.levels}
+
+
+def _often(coded: Coded, groups: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
+    """Return which levels ten or more records of each group have."""
+    counts = [np.bincount(coded.codes[group], minlength=len(coded.levels)) for group in groups]
+    return np.asarray(np.min(counts, axis=0) >= SHOWN_FROM)
+
+
+def _family(first: Design) -> tuple[Family, dict[str, Any]]:
+    """Return how a response is fitted, and what is to be said of it."""
+    response = first.response
+    if not response.levels:
+        return "ols", {"family": "ols", "intervals": "Student's t"}
+    counts = np.bincount(response.codes, minlength=len(response.levels))
+    held = np.flatnonzero(counts)
+    if len(held) < 2:
+        raise CannotFitError("the response has fewer than two levels in the complete records of the original table")
+    if len(held) > 2:
+        raise CannotFitError(
+            f"a response of {len(held)} levels; name a two-level or numeric one (the schema says which columns are numeric)"
+        )
+    if counts[held].min() < SHOWN_FROM:
+        raise CannotFitError(f"a level of the response has fewer than {SHOWN_FROM} original records")
+    return "logit", {"family": "logit", "intervals": "Wald, normal", "modelled_level": response.levels[held[1]]}
+
+
+def _numbers(laid: Design, family: Family, first: Design) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Return the design matrix and the response; records with a response that the original never has are left out."""
+    if family == "ols":
+        return laid.matrix(), laid.response.numbers()
+    no, yes = np.unique(first.response.codes)
+    rows = (laid.response.codes == no) | (laid.response.codes == yes)
+    x = laid.matrix()
+    return (x if rows.all() else x[rows]), laid.response.codes[rows] == yes
+
+
+def _fitted(
+    x: NDArray[np.float64], y: NDArray[Any], columns: NDArray[np.bool_], family: Family, level: float, name: str
+) -> Fit:
+    """Return the fit of some columns of a design, spread over all of them; those left out are aliased."""
+    try:
+        few = f"there are fewer than {SHOWN_FROM} residual degrees of freedom"
+        if len(y) - x.shape[1] < SHOWN_FROM and len(y) - independent_columns(x).sum() < SHOWN_FROM:
+            raise CannotFitError(few)
+        fit = ols(x, y, level=level) if family == "ols" else logit(x, y, level=level)
+        if fit.df < SHOWN_FROM:  # logit sets records aside that are predicted surely
+            raise CannotFitError(few)
+    except CannotFitError as error:
+        raise CannotFitError(f"in the {name} table {error}") from None
+    return fit.among(columns)
+
+
+# What may be shown.
+
+
+def _hidden(first: Design) -> dict[int, str]:
+    """Return by number the coefficients that fewer than ten original records decide, and what to call them.
+
+    With interactions, a coefficient speaks of the cell of its own levels and the references of the rest: in a*b the
+    intercept is the cell of both references. Every such cell must have ten records, of each response where the fit
+    tells as much as a table of responses by cells would; and so must whatever differs from the commonest number of a
+    numeric column.
+    """
+    cells = {tuple(f for f in term if first.factors[f].levels) for term in first.formula.terms}
+    groups = _groups(first)
+    counted = {factors: _cells(first, factors, groups) for factors in sorted(cells, key=lambda f: (len(f), f))}
+    out: dict[int, str] = {}
+    for j, coefficient in enumerate(first.coefficients):
+        levels = {factor: level for factor, level in coefficient if level is not None}
+        for factors, count in counted.items():
+            if set(levels) <= set(factors) and count(levels) < SHOWN_FROM:
+                columns = ":".join(factor.label for factor in factors)
+                out[j] = f"(level of fewer than {SHOWN_FROM} records of {columns})"
+                break
+        else:
+            if len(levels) < len(coefficient) and _off_commonest(first, coefficient) < SHOWN_FROM:
+                columns = ":".join(factor.label for factor, _ in coefficient)
+                out[j] = f"(numbers of fewer than {SHOWN_FROM} records of {columns})"
+    return out
+
+
+def _groups(laid: Design) -> list[NDArray[np.bool_]]:
+    """Return the groups of records of which ten must be in a cell: all, or those of each response.
+
+    With a coefficient for every cell that records have, a logistic regression gives away the table of responses by
+    cells, and then the counts of that table are what must not be small.
+    """
+    codes = laid.response.codes
+    cell = np.zeros(laid.n_rows, dtype=np.int64)
+    for coded in laid.factors.values():
+        cell = np.unique(cell * (int(coded.codes.max(initial=0)) + 1) + coded.codes, return_inverse=True)[1]
+    if laid.response.levels and int(cell.max(initial=-1)) < len(laid.coefficients):
+        return [codes == response for response in np.unique(codes)]
+    return [np.ones(laid.n_rows, dtype=bool)]
+
+
+def _cells(
+    first: Design, factors: tuple[Factor, ...], groups: Sequence[NDArray[np.bool_]]
+) -> Callable[[Mapping[Factor, int]], int]:
+    """Return a function from levels of some factors, else their references, to the records of the smallest group there."""
+    coded = [first.factors[factor] for factor in factors]
+    found = [Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups]
+
+    def count(levels: Mapping[Factor, int]) -> int:
+        cell = tuple(levels.get(c.factor, c.reference) for c in coded)
+        return min(held[cell] for held in found) if coded else first.n_rows
+
+    return count
+
+
+def _off_commonest(first: Design, coefficient: Coefficient) -> int:
+    """Return how many records have another number than the commonest in a column of the design."""
+    counts = np.unique(first.column(coefficient), return_counts=True)[1]
+    return first.n_rows - int(counts.max(initial=0))
+
+
+# What is said.
+
+
+def _row(term: str, j: int, first: Fit, second: Fit) -> Row:
+    """Return the row of a coefficient."""
+    b, b_interval = _shown(first, j)
+    s, s_interval = _shown(second, j)
+    notes = [
+        f"{why} in the {name} table"
+        for name, fit in (("original", first), ("synthetic", second))
+        if (why := _why_not(fit, j))
+    ]
+    row = Row(term, b, b_interval, s, s_interval, note="; ".join(notes))
+    if b is None or s is None or b_interval is None or s_interval is None:
+        return row
+    difference = abs(s - b) / float(first.errors[j])
+    return replace(row, overlap=interval_overlap(b_interval, s_interval), difference_in_se=difference)
+
+
+def _shown(fit: Fit, j: int) -> tuple[float | None, Interval | None]:
+    if np.isnan(fit.values[j]):
+        return None, None
+    return float(fit.values[j]), (float(fit.low[j]), float(fit.high[j]))
+
+
+def _why_not(fit: Fit, j: int) -> str:
+    # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.
+    return "not determined" if fit.aliased[j] or fit.unbounded[j] else ""
+
+
+def _account(
+    first: Design,
+    second: Design,
+    used: list[int],
+    fits: list[Fit],
+    rows: tuple[Row, ...],
+    hidden: Mapping[int, str],
+) -> dict[str, Any]:
+    """Return what a reader must know besides the numbers: records used, references, and coefficients without a number."""
+    names = ("original", "synthetic")
+    totals = [d.n_rows + d.n_left_out for d in (first, second)]
+    left = [total - n for total, n in zip(totals, used, strict=True)]
+    shares = [_share(about(k), about(total)) for k, total in zip(left, totals, strict=True)]
+    levelled = [coded for coded in first.factors.values() if coded.levels]
+    everyone = [np.ones(first.n_rows, dtype=bool)]
+    return {
+        "overlap": "mean over the coefficients that both tables have, the intercept too; negative where intervals lie apart",
+        "interval": "none",
+        "references": {c.factor.label: c.levels[c.reference] for c in levelled if _often(c, everyone)[c.reference]},
+        "records": dict(zip(names, map(about, used), strict=True)),
+        "left_out": dict(zip(names, map(about, left), strict=True)),
+        "left_out_share": dict(zip(names, shares, strict=True)),
+        "coefficients": len(rows),
+        "compared": sum(row.overlap is not None for row in rows),
+        "hidden": len(hidden),
+        "not_determined": {name: _named(rows, fit.aliased) for name, fit in zip(names, fits, strict=True)},
+        "no_finite_maximum": {name: _named(rows, fit.unbounded) for name, fit in zip(names, fits, strict=True)},
+    }
+
+
+def _share(part: int | str, whole: int | str) -> float | None:
+    """Return a share of rounded counts; None where one of them may not show."""
+    return round(part / whole, 3) if isinstance(part, int) and isinstance(whole, int) and whole else None
+
+
+def _named(rows: tuple[Row, ...], chosen: NDArray[np.bool_]) -> list[str]:
+    return [row.term for row, so in zip(rows, chosen, strict=True) if so]

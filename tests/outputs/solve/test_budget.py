@@ -1,0 +1,168 @@
+"""Proposals are the only limit: a clock that runs wild, or a slow machine, changes no dataset, no verdict and no figure."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import time
+
+import numpy as np
+import pytest
+
+from chaffinch import InputError
+from chaffinch.outputs import evolve as evolving
+from chaffinch.outputs.check import check
+from chaffinch.outputs.evolve import evolve
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.gather import spec_of
+from chaffinch.outputs.recipes import recipes_of
+from chaffinch.outputs.solve import combine, ea, incremental, kernels, maxent, process
+from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each
+
+COLUMNS = [{"name": "sex", "levels": ["f", "m"]}, {"name": "age", "from": 0, "to": 60}]
+HARD = [
+    {"name": "t", "kind": "table", "by": ["sex"], "counts": [70, 130]},
+    {"name": "m", "kind": "mean", "of": "age", "by": ["sex"], "values": [30.123456, 31.654321]},
+    {"name": "s", "kind": "sd", "of": "age", "value": 11.123456},
+]
+"""Numbers with more digits than 200 records can have: a search ends when its proposals do, and looks for combinations on the way."""
+
+
+@pytest.fixture
+def spec():
+    return spec_of(COLUMNS, HARD, rows=200)
+
+
+@pytest.fixture
+def wild(monkeypatch):
+    """From now on an hour passes between two looks at any clock, and every block of moves is slow."""
+
+    def start():
+        hours = itertools.count(1)
+        for name in ("perf_counter", "monotonic", "time", "process_time"):
+            monkeypatch.setattr(time, name, lambda: 3600.0 * next(hours))
+        search, slept = kernels.search, time.sleep
+
+        def slow(*arguments):
+            slept(0.002)
+            return search(*arguments)
+
+        monkeypatch.setattr(kernels, "search", slow)
+
+    return start
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Copies are made in this process, where clocks can be changed, by what the process of an engine runs."""
+
+    def run(job, *, each=None):
+        answers = io.BytesIO()
+        request = json.loads(json.dumps({**vars(job), "seeds": [[int(a), list(b)] for a, b in job.seeds]}))
+        process._work(request, answers)
+        return list(process._answers(io.BytesIO(answers.getvalue())))
+
+    monkeypatch.setattr(process, "FORBIDDEN", ())
+    monkeypatch.setattr(evolving, "run", run)
+
+
+def plain(result):
+    """What is not under `run`, as bytes."""
+
+    def left(part):
+        if isinstance(part, dict):
+            return {key: left(value) for key, value in part.items() if key != "run"}
+        return [left(one) for one in part] if isinstance(part, list) else part
+
+    return json.dumps(left(result.to_dict()), sort_keys=True).encode()
+
+
+@pytest.mark.parametrize("engine", [incremental, maxent, ea], ids=["incremental", "maxent", "ea"])
+def test_an_engine_does_not_look_at_the_clock(engine, spec, wild):
+    problem, start = spec.problem(), spec.columns.start(200, seed=1)
+    most = 900_000 if engine is not ea else 400
+
+    def solve():
+        return engine.solve(problem, start, proposals=most, seed=2)
+
+    one = solve()
+    wild()
+    other = solve()
+    np.testing.assert_array_equal(one.codes, other.codes)
+    assert (one.proposals, one.accepted, one.errors) == (other.proposals, other.accepted, other.errors)
+    assert one.proposals >= (most if engine is not ea else 384)  # to the end, and not a moment of a clock less
+    assert [(p.proposals, p.errors) for p in one.trace] == [(p.proposals, p.errors) for p in other.trace]
+
+
+def test_combinations_count(spec, monkeypatch):
+    looked = []
+    real = incremental.combine
+
+    def counted(*arguments, **options):
+        looked.append(real(*arguments, **options))
+        return looked[-1]
+
+    monkeypatch.setattr(incremental, "combine", counted)
+    solved = incremental.solve(spec.problem(), spec.columns.start(200, seed=1), proposals=3_000_000, seed=2)
+    spent = sum(one.proposals for one in looked)
+    assert any(one.helped is not None and one.proposals > combine.PAIRING for one in looked)
+    assert 3_000_000 <= solved.proposals < 3_000_000 + 8 * max(one.proposals for one in looked)
+    assert spent < solved.proposals
+
+
+@pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
+def test_seconds_are_proposals_whatever_the_machine_does(engine, spec, here, wild):
+    seconds = 0.3 if engine != "ea" else 0.02
+    one = evolve(spec, engine=engine, copies=2, seconds=seconds, seed=3, workers=1, spread=1)
+    assert not one.reached
+    wild()
+    for asked in ({"seconds": seconds}, {"proposals": one.proposals}):
+        other = evolve(spec, engine=engine, copies=2, seed=3, workers=1, spread=1, **asked)
+        assert plain(one) == plain(other)
+        for a, b in zip(one.copies, other.copies, strict=True):
+            assert a.codes.tobytes() == b.codes.tobytes()
+
+
+@pytest.mark.parametrize("engine", ["incremental", "ea"])
+def test_a_check_does_not_look_at_the_clock(engine, here, wild):
+    """With and without outputs that are reached: the verdict that says so is the one that time could change."""
+    fields = Fields((Field("a", ("a0", "a1", "a2")), Field("x", tuple(range(30))), Field("y", ("n", "y"))))
+    rng = np.random.default_rng(1)
+    codes = np.stack([rng.integers(0, 3, 160), rng.integers(0, 30, 160), rng.integers(0, 2, 160)], axis=1).astype(np.int32)
+    recipes = recipes_of(
+        [{"name": "t", "kind": "table", "by": ["a", "y"]}, {"name": "m", "kind": "mean", "of": "x", "by": ["a"]}], fields
+    )
+
+    def ask(**asked):
+        return check(
+            recipes, codes, keys=["a"], sensitive=["y"], syntheses=2, whole_runs=2, error_line=True, fold_of_fold=True,
+            engine=engine, seed=1, workers=1, **asked,
+        )  # fmt: skip
+
+    seconds = 0.0002 if engine == "incremental" else 0.01
+    one = ask(seconds=seconds)
+    assert one.verdict.word == "not reached (lower bound)"
+    wild()
+    for asked in ({"seconds": seconds}, {"proposals": one.settings["proposals"]}):
+        assert plain(one) == plain(ask(**asked))
+
+
+def test_the_rule_from_seconds_to_proposals(spec):
+    """Worked out by hand: 1 table, 2 systems, of 2 and 3 sums for each record (those of a mean: count and sum; of an sd: squares, too)."""
+    problem = spec.problem()
+    assert np.isclose(seconds_each(problem, rows=200), 0.49e-6)  # 0.15 + 0.02 + 2 * 0.06 + 5 * 0.04 microseconds
+    assert np.isclose(seconds_each(problem, rows=100_000), 0.98e-6)
+    assert np.isclose(seconds_each(problem, rows=300, engine="ea"), 150 * 0.49e-6)
+    assert seconds_each(problem, rows=300, engine="ea", fitness="refit") > 2 * 5e-3
+    assert proposals_in(60.0, 0.83e-6) == 72_000_000
+    assert proposals_in(1e300, 1e-6) == 10**15
+    assert proposals_of(None, None, each=1e-6, default=2.0) == 2_000_000
+    assert proposals_of(None, 17, each=1e-6, default=2.0) == 17
+    with pytest.raises(InputError, match="Give seconds or proposals, not both"):
+        proposals_of(1.0, 17, each=1e-6, default=2.0)
+    for wrong in (0.0, -1.0, float("inf"), float("nan")):
+        with pytest.raises(InputError, match="seconds must be above 0"):
+            proposals_in(wrong, 1e-6)
+    with pytest.raises(InputError, match="proposals must be at least 1"):
+        evolve(spec, proposals=0)

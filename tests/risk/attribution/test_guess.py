@@ -1,0 +1,178 @@
+"""The guess beside every attack: by brute force over all answers that know no key, scored as the attack is; and by the attacks themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch.risk import RiskPlan, cross_fit, study_risk
+from chaffinch.risk.attribution.attackers import LEARNERS
+from chaffinch.risk.attribution.guess import Guess, guess, pooled
+from chaffinch.risk.attribution.outcomes import MEASURES, Question, outcomes
+from chaffinch.risk.attribution.scene import Grid, Scene, Side
+from chaffinch.risk.attribution.tcap import CONVENTIONS
+
+N_KEYS, N_LEVELS, N_VALUES = 2, 2, 3
+GAP = N_LEVELS
+"""The code of a missing key."""
+
+KEYS = tuple(f"k{j}" for j in range(N_KEYS))
+
+Row = tuple[tuple[int, ...], int]
+"""A row: its keys and its sensitive value."""
+
+
+def rows(least):
+    keys = st.tuples(*(st.integers(0, GAP) for _ in KEYS))
+    return st.lists(st.tuples(keys, st.integers(0, N_VALUES - 1)), min_size=least, max_size=9)
+
+
+def scene_of(people: list[Row], source: list[Row], wildcard: bool) -> Scene:
+    def side(table):
+        codes = {name: np.array([keys[j] for keys, _ in table], dtype=np.int64) for j, name in enumerate(KEYS)}
+        return Side({**codes, "value": np.array([value for _, value in table], dtype=np.int64)}, len(table))
+
+    grids = {name: Grid(GAP + 1, N_LEVELS, np.arange(GAP + 1.0)) for name in KEYS}
+    grids["value"] = Grid(N_VALUES, N_VALUES, np.arange(float(N_VALUES)))
+    return Scene({"original": side(people), "synthetic": side(source)}, grids, wildcard)
+
+
+def brute_force(
+    name: str, people: list[Row], source: list[Row], wildcard: bool, convention: str, tau: Fraction
+) -> Fraction | None:
+    """Return the guess by the definitions: loops over people, rows and all answers."""
+
+    def alike(a, b):
+        return all(x == y or (wildcard and GAP in (x, y)) for x, y in zip(a, b, strict=True))
+
+    def with_keys(table, keys):
+        return [value for others, value in table if alike(keys, others)]
+
+    def share(values, value):
+        return Fraction(values.count(value), len(values)) if values else Fraction(0)
+
+    def largest(values):
+        return max((share(values, v) for v in values), default=Fraction(0))
+
+    matched = [(keys, value) for keys, value in people if with_keys(source, keys)]
+    if name in ("cap", "dcap", "gcap_score"):  # the answer is drawn from those who count, whatever the keys
+        who = [value for _, value in (matched if name == "cap" else people)]
+        return sum((share(who, value) for value in who), Fraction(0)) / len(who) if who else None
+    answers = range(N_VALUES)
+    if name != "tcap":
+        return max(share([value for _, value in people], answer) for answer in answers)
+    if convention in ("p1", "p1_zero"):
+        selected = [keys for keys, value in source if share(with_keys(source, keys), value) >= tau]
+        met = [keys for keys in selected if with_keys(people, keys)]
+        count = len(selected if convention == "p1_zero" and people else met)
+        scores = [sum((share(with_keys(people, keys), answer) for keys in met), Fraction(0)) for answer in answers]
+        return max(scores) / count if count else None
+    counted = matched
+    if convention == "conditional":
+        counted = [(keys, value) for keys, value in people if largest(with_keys(source, keys)) >= tau]
+
+    def right(keys, value, answer):
+        sure = convention != "certain" or share(with_keys(people, keys), value) >= tau
+        return value == answer and sure
+
+    scores = [sum(right(keys, value, answer) for keys, value in counted) for answer in answers]
+    return Fraction(max(scores), len(counted)) if counted else None
+
+
+@pytest.mark.parametrize("convention", CONVENTIONS)
+@given(people=rows(1), source=rows(1), wildcard=st.booleans(), tau=st.sampled_from([Fraction(1), Fraction(1, 2)]))
+@settings(max_examples=60, deadline=None)
+def test_no_answer_without_keys_scores_more(convention, people, source, wildcard, tau):
+    attackers = tuple(LEARNERS)
+    question = Question(KEYS, "value", MEASURES, attackers, convention, float(tau))
+    found = outcomes(scene_of(people, source, wildcard), "synthetic", ["original"], question)
+    assert set(found) == {*MEASURES, *attackers}
+    for name, (outcome,) in found.items():
+        expected = brute_force(name, people, source, wildcard, convention, tau)
+        if expected is None:
+            assert outcome.guess.value is None
+            assert outcome.value is None
+        else:
+            assert outcome.guess.value == pytest.approx(float(expected))
+        assert outcome.guess.by == ("draw" if name in ("cap", "dcap", "gcap_score") else "value")
+
+
+@given(people=rows(1))
+@settings(max_examples=60, deadline=None)
+def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(people):
+    """A table whose keys say nothing, and whose rows are the people's own: then the attack has no more than the guess."""
+    same = [((0, 0), value) for _, value in people]
+    question = Question(KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
+    for name, (outcome,) in outcomes(scene_of(same, same, False), "synthetic", ["original"], question).items():
+        assert outcome.value == pytest.approx(outcome.guess.value), name
+
+
+def test_a_guess_by_hand():
+    """Keys A A A B B C with values 1 1 2 2 2 1; the source has A (1), B (2, 2), D (1): it is certain of A and B, and nobody has D.
+
+    All people: three 1s, three 2s. With a match (A, B): 1 1 2 2 2. TCAP over rows: of A a third has 2, of B all; weights 1 and 2.
+    """
+    people = [((k, 0), v) for k, v in zip("AAABBC", (1, 1, 2, 2, 2, 1), strict=True)]
+    source = [((k, 0), v) for k, v in zip("ABBD", (1, 2, 2, 1), strict=True)]
+    codes = {"A": 0, "B": 1, "C": 2, "D": 3}
+    people, source = ([((codes[k], z), v) for (k, z), v in table] for table in (people, source))
+    scene = scene_of(people, source, False)
+    question = Question(KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
+    guesses = {name: one[0].guess.value for name, one in outcomes(scene, "synthetic", ["original"], question).items()}
+    assert guesses == pytest.approx({"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5})
+
+
+def test_groups_are_pooled_by_how_many_count():
+    few, many, none = Guess(0.5, "draw", 10.0), Guess(0.2, "draw", 30.0), Guess(None, "draw", 0.0)
+    assert pooled([few, many]).value == pytest.approx((5 + 6) / 40)
+    assert pooled([few, none]) == few
+    assert pooled([none, none]) == none
+    assert guess(np.array([], dtype=np.int64), by="value").value is None
+
+
+@pytest.fixture(scope="module")
+def table(data):
+    return chaffinch.read(data / "cmc.csv")
+
+
+def test_several_syntheses_and_a_cross_fit_have_the_mean(table):
+    """Whom CAP is about depends on the source: the guess is meaned as the value is."""
+    plan = RiskPlan(
+        keys=["wife_age", "wife_education", "num_children"],
+        sensitive=["husband_education"],
+        attackers=["gcap"],
+        resamples=2,
+    )
+    tables = [table.take(np.arange(at, at + 60)) for at in (0, 700)]
+    alone = [study_risk(table, one, plan=plan, seed=1).attacks for one in tables]
+    both = study_risk(table, tables, plan=plan, seed=1).attacks
+    for first, second, mean in zip(*alone, both, strict=True):
+        assert mean.guess == pytest.approx((first.guess + second.guess) / 2)
+    assert alone[0][0].measure == "cap"
+    assert alone[0][0].guess != alone[1][0].guess
+    crossed = {a.measure: a for a in cross_fit(table, lambda half, seed: half, plan=plan, seed=1).attacks}
+    shares = np.bincount(table.code("husband_education")) / table.n_rows
+    # Each half is guessed at by itself: nearly the whole's shares, and never less than with one answer for both.
+    assert crossed["gcap_vote"].guess == pytest.approx(shares.max(), abs=0.02)
+    assert crossed["gcap_vote"].guess >= shares.max() - 1e-12
+    assert crossed["dcap"].guess == pytest.approx((shares**2).sum(), abs=0.02)
+
+
+def test_a_guess_about_few_people_does_not_leave(table):
+    """CAP and TCAP of fewer than ten people: their distribution is as secret as their number; of all people it is not."""
+    few = table.take(np.arange(3))
+    study = study_risk(
+        table, few, keys=["wife_age", "wife_education", "num_children", "wife_religion"], sensitive=["husband_education"],
+        attackers=["gcap"], resamples=2, seed=1,
+    )  # fmt: skip
+    told = {attack["measure"]: attack for attack in study.to_dict()["attacks"]}
+    held = {attack.measure: attack for attack in study.attacks}
+    assert 0 < held["cap"].n_matched < 10
+    assert told["cap"]["guess"] is None
+    assert told["cap"]["value"] is None
+    assert told["gcap_vote"]["guess"] == held["gcap_vote"].guess

@@ -1,0 +1,260 @@
+"""Whole studies: attacks between their references, both ends, and nothing that may not leave."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch import BayesNet, Independent, InputError, UnknownNameError
+from chaffinch.risk import RiskPlan, cross_fit, study_risk
+
+KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
+SENSITIVE = "husband_education"
+
+
+@pytest.fixture(scope="module")
+def halves(data):
+    table = chaffinch.read(data / "cmc.csv")
+    order = np.random.default_rng(5).permutation(table.n_rows)
+    return table.take(order[:737]), table.take(order[737:])
+
+
+def attacks_of(study):
+    return {attack.measure: attack for attack in study.attacks}
+
+
+def test_a_copy_of_the_original_is_flagged(halves):
+    study = study_risk(halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], numeric="values", seed=1)
+    found = attacks_of(study)
+    assert found["gcap_vote"].value == found["gcap_vote"].original
+    assert found["tcap"].value == 1.0
+    assert study.together.p_value < 0.01
+    assert study.lower_bound > 0.1
+    assert all(found[name].p_family < 0.05 for name in ("cap", "dcap", "gcap_vote", "gcap_score"))
+
+
+def test_independent_columns_are_not_flagged(halves):
+    synthetic = Independent().fit(halves[0]).sample(737, seed=3)
+    study = study_risk(halves[0], synthetic, halves[1], keys=KEYS, sensitive=[SENSITIVE], seed=1)
+    # Members and others are alike but for one-way counts of half a table: p below 0.01 once in a hundred; seeded.
+    assert study.together.p_value > 0.01
+    for attack in study.attacks:
+        assert attack.excess_interval[0] < 0.08
+
+
+def test_five_per_cent_copied_records_are_flagged(data):
+    table, fresh = (chaffinch.read(data / f"adult_{part}.parquet") for part in ("train", "test"))
+    synthetic = Independent().fit(table).sample(table.n_rows, seed=3).to_arrow()
+    copied = table.to_arrow().slice(0, table.n_rows // 20).select(synthetic.column_names)
+    mixed = pa.concat_tables([synthetic.slice(copied.num_rows), copied.cast(synthetic.schema)])
+    study = study_risk(
+        table, mixed, fresh, keys=["age", "workclass", "education", "occupation", "hours_per_week", "race", "sex"],
+        sensitive=["relationship"], attackers=["gcap"], seed=1,
+    )  # fmt: skip
+    assert study.together.p_value < 0.01
+    assert study.lower_bound > 0
+
+
+def test_without_a_holdout_nothing_is_said_of_excess(halves):
+    study = study_risk(halves[0], halves[0], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    told = study.to_dict()
+    for attack in told["attacks"]:
+        for name in ("holdout", "excess", "excess_interval", "p_value", "detectable", "p_family", "lower_bound"):
+            assert attack[name] is None
+        assert "No holdout was given" in attack["reason"]
+        assert attack["value"] is not None
+    assert told["family"]["p_value"] is None
+    assert "no excess found" not in json.dumps(told)
+
+
+def test_references_stand_where_they_should(halves):
+    synthetic = BayesNet(parents=3).fit(halves[0], seed=1).sample(737, seed=2)
+    study = study_risk(
+        halves[0], synthetic, halves[1], keys=KEYS, sensitive=[SENSITIVE], label="contraceptive_method", seed=1,
+        attackers=["gcap", "nb", "lr"],
+    )  # fmt: skip
+    shares = np.bincount(halves[0].code(SENSITIVE)) / 737
+    for attack in study.attacks:
+        if attack.measure in ("dcap", "gcap_score"):
+            assert (attack.guess, attack.guess_by) == (pytest.approx((shares**2).sum()), "draw")
+        elif attack.measure not in ("cap", "tcap"):  # these are about some people only: test_guess
+            assert (attack.guess, attack.guess_by) == (pytest.approx(shares.max()), "value")
+        assert attack.label_only is not None
+        assert attack.interval is None or attack.interval[0] <= attack.value <= attack.interval[1]
+    vote = attacks_of(study)["gcap_vote"]
+    assert vote.marginals_only < vote.value < vote.original
+    by = study.to_dict()["by_attacker"][0]
+    assert by["attackers"] == ["gcap_vote", "nb", "lr"]
+    assert by["maximum"] == max(attacks_of(study)[name].value for name in by["attackers"])
+
+
+def test_protection_brings_attackers_down_to_the_label_alone(data):
+    table = chaffinch.read(data / "cmc.csv")
+    plan = RiskPlan(
+        keys=KEYS, sensitive=[SENSITIVE], label="contraceptive_method", attackers=["gcap", "nb", "lr"], resamples=2
+    )
+    gaps = []
+    for seed in range(3):
+        maker = BayesNet(parents=3, label="contraceptive_method", sensitive=(SENSITIVE,))
+        synthetic = maker.fit(table, seed=seed).sample(table.n_rows, seed=10 + seed)
+        by = study_risk(table, synthetic, plan=plan, seed=seed).to_dict()["by_attacker"][0]
+        gaps.append(by["value"] - by["label_only"])
+    assert np.mean(gaps) < 0.02
+
+
+def test_all_subsets_of_keys_with_mean_and_maximum(halves):
+    study = study_risk(
+        halves[0], halves[1], halves[1], keys=KEYS, sensitive=[SENSITIVE], key_sizes=(3, 4), measures=["dcap"], seed=1,
+        attackers=["gcap"], resamples=50,
+    )  # fmt: skip
+    told = study.to_dict()
+    assert len(study.attacks) == 15
+    (row,) = told["by_measure"]
+    values = [attack.value for attack in study.attacks]
+    assert row["mean"] == pytest.approx(np.mean(values))
+    assert row["maximum"] == max(values)
+    assert tuple(row["maximum_keys"]) == study.attacks[int(np.argmax(values))].keys
+
+
+def test_a_sensitive_column_may_be_a_key_of_another_and_never_of_itself(halves):
+    study = study_risk(
+        halves[0], halves[0], keys=[*KEYS, SENSITIVE], sensitive=[SENSITIVE, "num_children"], measures=["dcap"],
+        attackers=["gcap"], seed=1,
+    )  # fmt: skip
+    first, second = study.attacks
+    assert SENSITIVE not in first.keys
+    assert SENSITIVE in second.keys
+    assert "num_children" not in second.keys
+
+
+def test_several_syntheses_add_their_variance(halves):
+    model = BayesNet(parents=2).fit(halves[0], seed=1)
+    tables = [model.sample(737, seed=seed) for seed in (2, 3, 4)]
+    options = {"keys": KEYS, "sensitive": [SENSITIVE], "measures": ["dcap"], "attackers": ["gcap"], "seed": 1}
+    one = study_risk(halves[0], tables[0], halves[1], **options)
+    three = study_risk(halves[0], tables, halves[1], **options)
+    width = [study.attacks[0].excess_interval[1] - study.attacks[0].excess_interval[0] for study in (one, three)]
+    assert width[1] > width[0]
+    assert three.about["notes"] == []
+    assert "variance between syntheses is absent" in one.about["notes"][0]
+
+
+def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(halves):
+    def told(threads):
+        study = study_risk(
+            halves[0], halves[1], halves[1], keys=KEYS, sensitive=[SENSITIVE], seed=4, threads=threads, resamples=200
+        )
+        data = study.to_dict()
+        del data["run"]
+        return json.dumps(data)
+
+    assert told(1) == told(2)
+
+
+def test_what_leaves_holds_no_record_and_inside_says_it_is_confidential(halves):
+    study = study_risk(halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    told = json.dumps(study.to_dict())
+    assert "record_risk" not in told
+    inside = study.inside()
+    assert next(iter(inside)) == "confidential"
+    assert inside["confidential"] is True
+    part = inside["attacks"][0]
+    assert len(part["record_risk"]) == 737
+    exposed = [row for group in part["exposed_classes"] for row in group["rows"]]
+    assert len(exposed) == len(set(exposed))
+    assert all(part["record_risk"][row] == 1.0 for row in exposed)
+    assert sum(group["people"] for group in part["exposed_classes"]) == len(exposed)
+    assert repr(study).startswith("RiskStudy(")
+    for record in study.to_dict()["records"]:
+        assert all(share is None or share == 0 or share * 737 >= 9.9 for share in record["shares"])
+
+
+def test_a_copying_generator_is_flagged_without_a_holdout(data):
+    table = chaffinch.read(data / "cmc.csv")
+    copies = cross_fit(
+        table, lambda half, seed: half, keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], numeric="values", seed=1
+    )
+    assert copies.together.p_value < 0.01
+    assert copies.lower_bound > 0.1
+    honest = cross_fit(table, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
+    assert honest.together.p_value > 0.01  # once in a hundred; seeded
+    assert "models of half the size" in honest.about["notes"][0]
+    for study in (copies, honest):
+        for attack in study.attacks:
+            assert attack.excess.value == pytest.approx(attack.value - attack.holdout, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"keys": [], "sensitive": ["a"]}, InputError, "Name at least one key"),
+        ({"keys": "ab", "sensitive": ["a"]}, InputError, "as a list of columns"),
+        ({"keys": ["a", "a"], "sensitive": ["b"]}, InputError, "named once"),
+        ({"keys": ["a"], "sensitive": ["b"], "convention": "best"}, UnknownNameError, "Unknown convention 'best'"),
+        ({"keys": ["a"], "sensitive": ["b"], "attackers": ["gpt"]}, UnknownNameError, "Unknown attacker 'gpt'"),
+        ({"keys": ["a"], "sensitive": ["b"], "measures": ["dcr"]}, UnknownNameError, "Unknown measure 'dcr'"),
+        ({"keys": ["a"], "sensitive": ["b"], "key_sizes": (2, 3)}, InputError, "Key sizes"),
+        ({"keys": ["a"], "sensitive": ["b"], "tau": 0.0}, InputError, "tau"),
+    ],
+)
+def test_plans_that_break_a_rule_are_refused(settings, error, words):
+    with pytest.raises(error, match=words):
+        RiskPlan(**settings)
+
+
+def test_columns_that_do_not_exist_are_named(halves):
+    with pytest.raises(UnknownNameError, match=r"Unknown key 'wife_agee'\. Did you mean 'wife_age'"):
+        study_risk(halves[0], halves[0], keys=["wife_agee"], sensitive=[SENSITIVE])
+    with pytest.raises(UnknownNameError, match="Unknown sensitive column"):
+        study_risk(halves[0], halves[0], keys=["wife_age"], sensitive=["nobody"])
+    with pytest.raises(InputError, match="Nothing is left to attack with"):
+        study_risk(halves[0], halves[0], keys=[SENSITIVE], sensitive=[SENSITIVE])
+    with pytest.raises(InputError, match="lacks columns"):
+        study_risk(halves[0], halves[0].to_arrow().drop_columns(["wife_age"]), keys=["wife_age"], sensitive=[SENSITIVE])
+
+
+@pytest.mark.parametrize("case", ["no match", "one class", "two rows", "missing keys", "wildcard"])
+def test_degenerate_tables_get_an_answer_or_a_reason(case):
+    rows = {"a": ["x", "y"] * 20, "b": ["p", "p", "q", "q"] * 10, "s": ["u", "v", "v", "u"] * 10}
+    other = dict(rows)
+    settings = {}
+    if case == "no match":
+        rows["b"], other["b"] = ["p"] * 20 + ["q"] * 20, ["q"] * 20 + ["p"] * 20
+        rows["a"], other["a"] = ["x"] * 20 + ["y"] * 20, ["x"] * 20 + ["y"] * 20
+    elif case == "one class":
+        rows["s"] = other["s"] = ["u"] * 40
+    elif case == "two rows":
+        rows, other = ({name: values[:2] for name, values in held.items()} for held in (rows, other))
+    else:
+        rows["a"] = [None if i % 3 == 0 else v for i, v in enumerate(rows["a"])]
+        settings = {"missing": "wildcard"} if case == "wildcard" else {}
+    table = chaffinch.read(pa.table(rows), rare="keep")
+    study = study_risk(
+        table, pa.table(other), pa.table(other), keys=["a", "b"], sensitive=["s"], seed=1, resamples=50, **settings
+    )
+    for attack in study.to_dict()["attacks"]:
+        assert attack["value"] is not None or attack["reason"], attack["measure"]
+        assert attack["excess"] is not None or attack["reason"], attack["measure"]
+
+
+def test_a_ratio_over_a_handful_of_people_does_not_leave():
+    rows = {"a": [f"l{i % 40:02d}" for i in range(160)], "s": ["u", "v"] * 80}
+    other = {"a": ["l00", "l01"] * 20, "s": ["u"] * 20 + ["v"] * 20}
+    study = study_risk(
+        chaffinch.read(pa.table(rows), rare="keep"), pa.table(other), keys=["a"], sensitive=["s"], measures=["cap"],
+        attackers=["gcap"], seed=1,
+    )  # fmt: skip
+    (attack,) = study.attacks
+    assert attack.n_matched == 8
+    told = attack.to_dict()
+    assert told["value"] is None
+    assert told["n_matched"] == "<10"
+    assert "fewer than 10 people" in told["reason"]
+    for step in study.to_dict()["funnel"]:
+        for name in ("iS", "DiS", "DiSCO", "DiSDiO", "repU"):
+            share = step[name]
+            assert share is None or share == 0 or share * 160 >= 9.99

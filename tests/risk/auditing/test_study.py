@@ -1,0 +1,346 @@
+"""Audits of sound synthesisers, which must stand, and of broken ones, which must fall; what counts as an answer; plain results.
+
+A sound synthesiser is called broken at most once in a hundred audits (level 0.99); seeds are fixed here, so these do not flicker.
+"""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.stats import binom
+
+from chaffinch._base.errors import InputError
+from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.relation import Unit
+from chaffinch.risk.auditing import MADE, Verdict, attackers, audit_claim, detectable, divided, made_pair
+from chaffinch.risk.auditing.attackers import attack, parts_of
+from chaffinch.risk.auditing.features import table_features
+from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
+from chaffinch.risk.shadows.generator import coded
+from chaffinch.synth.bayesnet import BayesNet
+from chaffinch.synth.fieldgroups import FieldGroups
+from chaffinch.synth.privbayes import PrivBayes
+from chaffinch.table.schema import Column, Schema
+
+SEED = np.random.SeedSequence(1)
+SOUND = {
+    "privbayes": PrivBayes(1.0),
+    "privbayes, add-remove": PrivBayes(1.0, neighbours="add-remove"),
+    "dpart": PrivBayes(1.0, variant="dpart"),
+    "sdg": PrivBayes(1.0, variant="sdg"),
+    "datasynthesizer": PrivBayes(1.0, variant="datasynthesizer"),
+    "bayesnet": BayesNet(epsilon=1.0, delta=1e-6),
+    "bayesnet, pure": BayesNet(epsilon=1.0),
+    "fieldgroups": FieldGroups(epsilon=1.0),
+}
+
+
+@pytest.fixture(autouse=True)
+def _few_trees(request, monkeypatch):
+    """Have small forests, for speed, but in slow tests."""
+    if request.node.get_closest_marker("slow") is None:
+        monkeypatch.setattr(attackers, "TREES", 20)
+
+
+class FixedSeed:
+    """The bug of published packages: the same noise in every fit, so that anyone can take it off again."""
+
+    def __init__(self, inner):
+        self.inner, self.budget, self.unit = inner, inner.budget, inner.unit
+
+    def fit(self, data, *, seed=None):
+        return self.inner.fit(data, seed=7)
+
+
+def levels_from_data(table, seed):
+    """The bug of published packages: levels are those that occur."""
+    words = table.data.to_pydict()
+    columns = (Column(n, "categorical", levels=tuple(sorted(set(w)))) for n, w in words.items())
+    schema = Schema(tuple(columns), public=True, rows=table.n_rows)
+    return PrivBayes(0.5).fit(prepare(table.data, schema), seed=seed).sample(40, seed=seed + 1).data
+
+
+class NoiseByRows:
+    """The bug of synthcity: a scale for shares on counts, so that noise is divided by the number of rows."""
+
+    unit, budget = PrivBayes(0.5).unit, PrivBayes(0.5).budget
+
+    def fit(self, data, *, seed=None):
+        return PrivBayes(0.5 * data.n_rows).fit(data, seed=seed)
+
+
+def blind(table, seed):
+    """Return a table that has nothing to do with the data."""
+    rng = np.random.default_rng(seed)
+    return pa.table({name: rng.choice(["a", "b"], 20) for name in table.columns})
+
+
+def endless(table, seed):
+    """Never return."""
+    while True:
+        pass
+
+
+def quick(synthesiser, **options):
+    return audit_claim(synthesiser, **{"runs": 120, "seed": 3, "threads": 1, "rows": 200, **options})
+
+
+@pytest.mark.parametrize("name", ["privbayes", "dpart", "bayesnet", "fieldgroups"])
+def test_sound_ones_are_not_refuted(name):
+    found = quick(SOUND[name], pairs=["narrow"])
+    assert found.verdict is Verdict.NOT_REFUTED
+    assert [(f.pair, f.box) for f in found.findings] == [("narrow", "white"), ("narrow", "black")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_ones_are_not_refuted_by_any_pair_in_many_runs(name):
+    found = audit_claim(SOUND[name], runs=2000, seed=3)
+    assert found.verdict is Verdict.NOT_REFUTED, found.sentences
+
+
+def test_too_little_noise_is_caught_from_both_boxes():
+    found = quick(PrivBayes(20.0), epsilon=0.5, pairs=["narrow"])
+    assert found.verdict is Verdict.BROKEN
+    assert all(f.verdict is Verdict.BROKEN for f in found.findings)
+    assert (found.epsilon, found.delta, found.neighbours) == (0.5, 0.0, "replace one record")
+
+
+def test_no_noise_at_all_is_caught():
+    assert quick(BayesNet(), epsilon=1.0, pairs=["narrow"]).verdict is Verdict.BROKEN
+
+
+@pytest.mark.parametrize("inner", [PrivBayes(0.5), BayesNet(epsilon=0.5, delta=1e-6)], ids=["privbayes", "bayesnet"])
+def test_a_fixed_seed_is_caught_from_both_boxes(inner):
+    found = quick(FixedSeed(inner), pairs=["narrow"])
+    assert [f.verdict for f in found.findings] == [Verdict.BROKEN] * 2
+    assert (found.synthesiser, found.epsilon, found.delta) == ("FixedSeed", 0.5, inner.delta or 0.0)
+
+
+def test_levels_from_the_data_are_caught():
+    found = quick(levels_from_data, epsilon=0.5, neighbours="replace-one", pairs=["lone level"], runs=240)
+    assert found.verdict is Verdict.BROKEN
+
+
+def test_noise_that_shrinks_with_the_rows_is_caught():
+    found = quick(NoiseByRows(), pairs=["crowded"])
+    assert found.verdict is Verdict.BROKEN
+
+
+def test_an_error_on_one_of_the_tables_is_an_answer():
+    def stops(table, seed):
+        if "c" in table.data.column("c0").to_pylist():
+            raise KeyError("a value that no message may hold")
+        return blind(table, seed)
+
+    found = quick(stops, epsilon=0.5, neighbours="replace-one", pairs=["lone level"])
+    assert found.verdict is Verdict.BROKEN
+    assert "no message" not in json.dumps(found.to_dict())
+
+
+def test_the_number_of_rows_is_an_answer():
+    def as_many(table, seed):
+        return blind(table, seed).slice(0, 2 + table.n_rows)
+
+    assert quick(as_many, epsilon=0.5, neighbours="add-remove", pairs=["narrow"]).verdict is Verdict.BROKEN
+
+
+def test_a_warning_is_an_answer():
+    def warns(table, seed):
+        if "c" in table.data.column("c0").to_pylist():
+            import warnings
+
+            warnings.warn("rare level", stacklevel=1)
+        return blind(table, seed)
+
+    assert quick(warns, epsilon=0.5, neighbours="replace-one", pairs=["lone level"]).verdict is Verdict.BROKEN
+
+
+def test_a_copy_is_caught_and_a_blind_one_is_not():
+    claim = {"epsilon": 0.5, "neighbours": "replace-one", "pairs": ["repeated"]}
+    assert quick(lambda table, seed: table, **claim).verdict is Verdict.BROKEN
+    assert quick(blind, **claim).verdict is Verdict.NOT_REFUTED
+
+
+def test_what_is_skipped_is_said():
+    found = quick(blind, epsilon=1.0, neighbours="replace-one", pairs=["narrow", "empty"])
+    assert {(s.pair, s.box) for s in found.skipped} == {("empty", ""), ("all", "white")}
+    assert "replace-one keeps the number of rows" in " ".join(found.sentences)
+
+    def refuses(table, seed):
+        if not table.n_rows:
+            raise ValueError("no rows")
+        return blind(table, seed)
+
+    found = quick(refuses, epsilon=1.0, neighbours="add-remove", pairs=["narrow", "empty"])
+    assert [f.pair for f in found.findings] == ["narrow"]
+    assert "refuses a table without rows" in found.skipped[0].reason
+
+
+def test_a_users_table():
+    rng = np.random.default_rng(2)
+    schema = Schema(
+        tuple(Column(f"x{j}", "categorical", levels=("a", "b", "c")) for j in range(4)), public=True, rows=40
+    )
+    data = {f"x{j}": rng.choice(["a", "b"], 40).tolist() for j in range(4)}
+    data["x1"][11] = "c"
+    table = prepare(pa.table(data), schema)
+    leaky = quick(lambda table, seed: table, epsilon=1.0, neighbours="replace-one", pairs=["average"], table=table)
+    assert leaky.verdict is Verdict.BROKEN
+    sound = quick(PrivBayes(1.0), pairs=["average"], table=table, average_rows=30)
+    assert sound.verdict is Verdict.NOT_REFUTED
+    assert [f.pair for f in sound.findings] == ["average"] * 2
+    with pytest.raises(InputError, match="made from a table"):
+        quick(PrivBayes(1.0), pairs=["average"])
+
+
+def test_results_are_plain_and_complete():
+    found = quick(blind, epsilon=1.0, neighbours="replace-one", pairs=["narrow", "repeated"])
+    told = json.loads(json.dumps(found.to_dict()))
+    assert told["verdict"] == "not refuted"
+    assert told["level_each"] == pytest.approx(divided(0.99, 2))
+    first = told["findings"][0]
+    assert first["runs"] == 120
+    assert first["test_runs"] == 30
+    assert first["detectable"] == pytest.approx(detectable(30, level=divided(0.99, 2)))
+    assert "Not refuted" in found.sentences[0]
+    assert "no proof" in found.sentences[0]
+    assert found._repr_html_().count("<tr>") == 3
+    high = quick(PrivBayes(50.0), pairs=["narrow"], box="black", runs=80)
+    assert "could not have refuted it" in high.findings[0].sentence
+
+
+def test_results_do_not_depend_on_who_works():
+    options = {"pairs": ["narrow"], "runs": 80, "box": "black"}
+    alone = quick(blind, epsilon=1.0, neighbours="add-remove", **options)
+    with ThreadPoolExecutor(2) as pool:
+        shared = quick(blind, epsilon=1.0, neighbours="add-remove", executor=pool, **options)
+    assert alone == shared
+
+
+@pytest.mark.slow
+def test_results_do_not_depend_on_the_number_of_processes():
+    alone, two = (quick(PrivBayes(1.0), pairs=["narrow"], threads=threads) for threads in (1, 2))
+    assert alone == two
+
+
+def test_pairs_of_ones_own():
+    pair = made_pair("narrow", Unit("add-remove"))
+    found = quick(FieldGroups(epsilon=1.0), pairs=[pair], box="black")
+    assert found.findings[0].pair == "narrow"
+    with pytest.raises(InputError, match="another relation"):
+        quick(PrivBayes(1.0), pairs=[pair])
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: quick(blind, neighbours="add-remove"), "no claim to audit"),
+        (lambda: quick(BayesNet()), "no claim to audit"),
+        (lambda: quick(PrivBayes(1.0), neighbours="add-remove"), "claims its epsilon for 'replace one record'"),
+        (lambda: quick(endless, epsilon=1.0, neighbours="add-remove", time_limit=0.05), "took longer than the limit of 0.05 s"),
+        (lambda: quick(blind, epsilon=1.0, neighbours="add-remove", time_limit=0.0), "must be above 0 seconds"),
+        (lambda: quick(blind, epsilon=1.0), "Under which relation"),
+        (lambda: quick(PrivBayes(1.0), runs=10), "at least 80. Got 10"),
+        (lambda: quick(PrivBayes(1.0), box="grey"), "Unknown box 'grey'"),
+        (lambda: quick(blind, epsilon=1.0, neighbours="add-remove", box="white"), "no model to look into"),
+        (lambda: quick(PrivBayes(1.0), pairs=["narow"]), "Did you mean 'narrow'"),
+        (lambda: quick(PrivBayes(1.0), epsilon=0.0), "epsilon must be a finite number above 0"),
+        (lambda: quick(PrivBayes(1.0), level=1.5), "level must lie between 0 and 1"),
+        (lambda: quick(PrivBayes(1.0), rows=0), "rows must be at least 1"),
+        (lambda: quick(PrivBayes(1.0), pairs=["empty"]), "Nothing could be audited"),
+        (lambda: quick(lambda table, seed: 1 / 0, epsilon=1.0, neighbours="add-remove"), "raised ZeroDivisionError on both"),
+    ],
+)  # fmt: skip
+def test_errors(call, words):
+    with pytest.raises(InputError, match=words.replace(".", r"\.")):
+        call()
+
+
+# Parts.
+
+
+def test_features_against_a_loop():
+    rng = np.random.default_rng(4)
+    sizes = (2, 3, 2)
+    tables = np.stack([rng.integers(0, size, (5, 7)) for size in sizes], axis=2).astype(np.uint8)
+    tables[0, 3:] = 255  # rows that are not there
+    tables[1, 0, 1] = 255  # a value that is not known
+    target = np.array([1, 2, 0])
+    found = table_features(tables, target, sizes)
+    for table, row in zip(tables, found, strict=True):
+        around = [sum(all(r[j] == target[j] for j in range(3) if s >> j & 1) for r in table) for s in range(8)]
+        levels = [sum(r[j] == v for r in table) for j in range(3) for v in range(sizes[j])]
+        whole = [sum(tuple(r) == cell for r in table) for cell in np.ndindex(*sizes)]
+        assert row.tolist() == [*around, *levels, *whole]
+
+
+def test_wide_tables_have_features_too():
+    tables = np.random.default_rng(5).integers(0, 2, (3, 10, 20)).astype(np.uint8)
+    found = table_features(tables, np.zeros(20, dtype=np.int64), (2,) * 20)
+    assert found.shape == (3, 2048 + 40)
+
+
+def test_parts_do_not_overlap_and_are_balanced():
+    parts = parts_of(1002)
+    every = np.concatenate([parts.train, parts.validation, parts.test])
+    assert sorted(every.tolist()) == list(range(1002))
+    for part in vars(parts).values():
+        assert (part % 2).sum() * 2 == len(part)
+
+
+def test_attack_on_one_telling_feature_and_on_none():
+    rng = np.random.default_rng(6)
+    member = np.arange(400) % 2 == 1
+    noise = rng.normal(size=(400, 5))
+    telling = np.column_stack([noise, member + rng.normal(0, 0.1, 400)])
+    assert attack(telling, member, delta=0.0, level=0.99, seed=SEED).bound == pytest.approx(detectable(100), rel=0.05)
+    assert attack(noise, member, delta=0.0, level=0.99, seed=SEED).bound == 0
+    assert "look the same" in attack(np.ones((400, 2)), member, delta=0.0, level=0.99, seed=SEED).attacker
+    equal = np.where(member, 0.0, rng.choice([-1.0, 1.0], 400))  # neither larger nor smaller: a value of its own
+    assert attack(equal[:, None], member, delta=0.0, level=0.99, seed=SEED).bound == pytest.approx(detectable(100))
+
+
+def test_attack_on_noise_errs_no_more_often_than_it_says(monkeypatch):
+    # The whole way from training to test runs, with the quickest attacker alone. At a level of 0.5 half of the audits may err: of 100 more
+    # than 80 do less than once in 10^9. Measured here: 9 %, and 97 % if the threshold is chosen on the test runs. At higher levels
+    # exact bounds are so wide that the two are hard to tell apart (0.8: 1 % and 37 %).
+    for name in ("linear", "extra trees"):
+        monkeypatch.delitem(attackers.ATTACKERS, name)
+    rng, level, times = np.random.default_rng(8), 0.5, 100
+    member = np.arange(200) % 2 == 1
+    noise = (rng.normal(size=(200, 8)) for _ in range(times))
+    wrong = sum(attack(x, member, delta=0.0, level=level, seed=SEED).bound > 0 for x in noise)
+    assert wrong <= binom.isf(1e-9, times, 1 - level)
+
+
+def test_what_is_not_seen_is_seen():
+    # A model that cannot be looked into on one of the tables is as telling as a number.
+    member = np.arange(400) % 2 == 1
+    features = np.where(member, np.nan, 1.0)[:, None]
+    assert attack(features, member, delta=0.0, level=0.99, seed=SEED).bound == pytest.approx(detectable(100))
+
+
+def test_look_reads_a_model():
+    pair = made_pair("narrow", Unit("replace-one"))
+    table = pair.base.take(pair.rows_with)
+    model = PrivBayes(5.0, variant="dpart").fit(table, seed=1)
+    look = Look(pair.base, coded(pair.base), model.network)
+    watched = Watched(PrivBayes(5.0, variant="dpart"), pair.base)
+    answer = watched.release(table, tables=1, rows=30, seed=np.random.SeedSequence(9)).model
+    seen = look.cells(answer)
+    assert seen[: len(OUTSIDE)].tolist() == [0.0, 30.0, 0.0]
+    logs = seen[len(OUTSIDE) :][: pair.base.n_rows * 4].reshape(-1, 4)
+    # The chances of all records of the domain sum to 1.
+    assert np.exp(logs[:, 0]).sum() == pytest.approx(1.0, abs=1e-5)
+    failed = look.cells(type(answer)(None, 0, "KeyError", 0))
+    assert failed.shape == seen.shape
+    assert np.isnan(failed[len(OUTSIDE) :]).all()
+
+
+def test_all_names_are_there():
+    assert MADE == ("narrow", "repeated", "empty", "lone level", "crowded")

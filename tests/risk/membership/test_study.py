@@ -1,0 +1,107 @@
+"""Membership: a copy is caught by every attacker, a generator that ignores its input by none; both boxes, both designs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch import BayesNet, InputError, read
+from chaffinch.risk.membership import learning
+from chaffinch.risk.membership.plan import ShadowPlan
+from chaffinch.risk.membership.study import study_membership
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({name: rng.choice(list("abcde"), 150) for name in ("one", "two", "three", "four")})
+    return read(frame, rare="keep")
+
+
+def copy(given, seed):
+    return given
+
+
+def ignoring(population):
+    def make(given, seed):
+        return population.take(np.random.default_rng(seed).integers(0, population.n_rows, given.n_rows))
+
+    return make
+
+
+def attacked(table, maker, *, seed=1, **plan):
+    settings = ShadowPlan(**{"shadows": 20, "tests": 20, "tables": 1, **plan})
+    return study_membership(table, maker, plan=settings, targets=4, rows=30, seed=seed, workers=1)
+
+
+@pytest.mark.parametrize("design", ["shared", "neighbours"])
+@pytest.mark.parametrize("features", ["queries", "closest"])
+def test_a_copy_is_caught(table, design, features):
+    found = attacked(table, copy, design=design, features=features)
+    assert found.auc > 0.99
+    assert found.found
+    assert found.closest.auc > 0.99
+    assert found.pooled.advantage > 0.9
+
+
+def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(table):
+    """95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
+    missed = sum(
+        not found.pooled.auc_interval[0] <= 0.5 <= found.pooled.auc_interval[1]
+        for found in (attacked(table, ignoring(table), seed=seed, shadows=10, tests=15) for seed in range(30))
+    )
+    assert missed < 10
+
+
+def test_the_model_tells_more_than_its_tables(table):
+    black = attacked(table, BayesNet(parents=2, smoothing=0.0), tests=40, shadows=40)
+    white = attacked(table, BayesNet(parents=2, smoothing=0.0), box="whitebox", tests=40, shadows=40)
+    assert white.found
+    assert white.auc > black.auc
+
+
+def test_a_function_has_no_model_to_look_into(table):
+    with pytest.raises(InputError, match="no model to look into"):
+        attacked(table, copy, box="whitebox")
+
+
+def test_features_beyond_memory_are_those_that_vary_most(table, monkeypatch):
+    monkeypatch.setattr(learning, "MEMORY", 4 * 40 * 6)  # room for six of sixteen counts
+    found = attacked(table, copy)
+    assert found.auc > 0.9
+
+
+def test_a_kept_run_is_taken_up_and_gives_the_same(table, tmp_path):
+    calls = []
+
+    def counting(given, seed):
+        calls.append(seed)
+        return given
+
+    options = {
+        "plan": ShadowPlan(shadows=10, tests=10, tables=1),
+        "targets": 2,
+        "rows": 30,
+        "workers": 1,
+        "keep": tmp_path / "k",
+    }
+    first = study_membership(table, counting, **options)
+    made = len(calls)
+    assert made == 40
+    second = study_membership(table, counting, **options)
+    assert len(calls) == made
+    one, other = first.to_dict(), second.to_dict()
+    one.pop("run")
+    other.pop("run")
+    assert one == other
+
+
+def test_no_record_leaves(table):
+    found = attacked(table, copy)
+    leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
+    assert '"record"' not in leaving
+    told = found.inside()
+    assert told["confidential"] is True
+    record = found.world.table.to_pandas().iloc[found.world.targets[0]].to_dict()
+    assert told["targets"][0]["record"] == record

@@ -1,0 +1,181 @@
+"""Shadows: the same whoever works on them, kept when something fails, never quoting a record."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch import BayesNet, FileError, InputError, read
+from chaffinch.risk.shadows import Generator, run_shadows
+from chaffinch.risk.shadows.generator import coded, unknown_code
+from chaffinch.risk.shadows.store import stored_seed
+
+
+@pytest.fixture(scope="module")
+def base():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"a": rng.choice(list("xyz"), 60), "b": rng.choice(list("pq"), 60), "c": rng.choice(list("uvw"), 60)}
+    )
+    return read(frame, rare="keep")
+
+
+@pytest.fixture
+def draws():
+    rng = np.random.default_rng(5)
+    return np.stack([np.sort(rng.choice(60, 20, replace=False)) for _ in range(12)])
+
+
+def copy(table, seed):
+    return table
+
+
+def stumbling(table, seed):
+    """Raises for some subsets, quoting a record as careless code does."""
+    if table.code("a")[0] == 2:
+        raise ValueError("cannot handle the record SECRET")
+    return table
+
+
+def sleepy(table, seed):
+    if table.code("a")[0] == 2:
+        while True:
+            time.sleep(0.01)
+    return table
+
+
+def tables_of(shadows):
+    return shadows.gather(lambda tables: tables)
+
+
+def test_a_copy_gives_the_subset_back(base, draws):
+    shadows = run_shadows(Generator(copy, base), draws, seed=3, workers=1)
+    np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
+
+
+def test_workers_executors_and_order_change_nothing(base, draws):
+    generator = Generator(BayesNet(parents=1), base)
+    alone = tables_of(run_shadows(generator, draws, tables=2, seed=3, workers=1))
+    assert alone.shape == (12, 2, 20, 3)
+    np.testing.assert_array_equal(alone, tables_of(run_shadows(generator, draws, tables=2, seed=3, workers=2)))
+    with ThreadPoolExecutor(3) as pool:
+        np.testing.assert_array_equal(alone, tables_of(run_shadows(generator, draws, tables=2, seed=3, executor=pool)))
+    some = np.array([7, 2])
+    np.testing.assert_array_equal(
+        run_shadows(generator, draws, tables=2, seed=3, workers=1).gather(lambda t: t, only=some), alone[some]
+    )
+    assert (alone[:, 0] != alone[:, 1]).any()
+
+
+def test_every_fit_has_noise_of_its_own(base, draws):
+    same = np.stack([draws[0]] * 4)
+    found = tables_of(run_shadows(Generator(BayesNet(parents=1), base), same, seed=3, workers=1))[:, 0]
+    assert all((found[i] != found[j]).any() for i in range(4) for j in range(i))
+
+
+def test_a_run_goes_on_where_it_stopped(base, draws, tmp_path):
+    folder = tmp_path / "shadows"
+    fails = int(np.flatnonzero(base.code("a")[draws[:, 0]] == 2)[0])
+    with pytest.raises(InputError, match=f"Shadow {fails} of 12 .*raised ValueError") as error:
+        run_shadows(Generator(stumbling, base), draws, seed=3, workers=1, keep=folder)
+    assert "SECRET" not in str(error.value)
+    assert f"{fails} finished shadows are kept in '{folder}'" in str(error.value)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert all(path.stat().st_mode & 0o777 == 0o600 for path in folder.iterdir())
+
+    calls = []
+
+    def mended(table, seed):
+        calls.append(1)
+        return table
+
+    mended.__module__, mended.__qualname__ = stumbling.__module__, stumbling.__qualname__
+    shadows = run_shadows(Generator(mended, base), draws, seed=3, workers=1, keep=folder)
+    assert len(calls) == 12 - fails
+    np.testing.assert_array_equal(tables_of(shadows)[:, 0], coded(base)[draws])
+
+
+def test_a_folder_of_other_shadows_is_refused(base, draws, tmp_path):
+    run_shadows(Generator(copy, base), draws, seed=3, workers=1, keep=tmp_path / "s")
+    with pytest.raises(InputError, match="other data or other settings"):
+        run_shadows(Generator(copy, base), draws, seed=4, workers=1, keep=tmp_path / "s")
+    with pytest.raises(InputError, match="other data or other settings"):
+        run_shadows(Generator(copy, base), draws[:6], seed=3, workers=1, keep=tmp_path / "s")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("x")
+    with pytest.raises(FileError, match="holds other files"):
+        run_shadows(Generator(copy, base), draws, seed=3, workers=1, keep=tmp_path / "full")
+    for path in (tmp_path / "s").glob("shadows-*.npz"):
+        path.write_bytes(b"no archive")
+    with pytest.raises(FileError, match="damaged"):
+        run_shadows(Generator(copy, base), draws, seed=3, workers=1, keep=tmp_path / "s")
+
+
+def test_a_kept_run_without_a_seed_keeps_its_seed(tmp_path):
+    first = stored_seed(tmp_path / "s", None)
+    assert stored_seed(tmp_path / "s", None) == first
+    assert stored_seed(tmp_path / "s", 5) == 5
+    assert stored_seed(None, None) is None
+    assert stored_seed(tmp_path / "given", 5) == 5
+    assert stored_seed(tmp_path / "given", None) == 5
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_fit_that_never_ends_is_stopped(base, draws, workers):
+    with pytest.raises(InputError, match=r"longer than the limit of 0.5 s"):
+        run_shadows(Generator(sleepy, base), draws, seed=3, workers=workers, time_limit=0.5)
+
+
+def test_wrong_tables_are_refused_with_the_shadow(base, draws):
+    def fewer(table, seed):
+        return table.to_pandas().iloc[:5]
+
+    def renamed(table, seed):
+        return table.to_pandas().rename(columns={"a": "z"})
+
+    for maker, words in ((fewer, "fewer rows than the 20"), (renamed, "lacks columns of the original: a")):
+        with pytest.raises(InputError, match=f"Shadow 0 of 12 .*{words}"):
+            run_shadows(Generator(maker, base), draws, seed=3, workers=1)
+    with pytest.raises(InputError, match="must have a method fit"):
+        Generator(7, base)
+
+
+def test_foreign_tables_are_coded_on_the_populations_levels(base):
+    frame = base.to_pandas().iloc[:30].copy()
+    frame.loc[0, "a"] = "never seen"
+    found = Generator(copy, base).codes_of(frame)
+    expected = coded(base)[:30].copy()
+    expected[0, 0] = unknown_code(expected.dtype)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.uint8
+
+
+def test_a_model_with_levels_of_its_own_is_coded_by_their_names(base):
+    """A fit that reads its levels from the subset numbers them otherwise: codes must not be taken for the population's."""
+
+    class OwnLevels:
+        def fit(self, data, *, seed=None):
+            return BayesNet(parents=1, smoothing=0.0).fit(read(data.to_pandas(), rare="keep"), seed=seed)
+
+    rows = np.flatnonzero(base.code("a") != 0)[:25]
+    found = tables_of(run_shadows(Generator(OwnLevels(), base), [rows], seed=1, workers=1))[0, 0]
+    assert set(found[:, 0]) <= set(base.code("a")[rows])
+
+
+def test_numbers_are_coded_by_the_bins_of_the_population():
+    rng = np.random.default_rng(2)
+    base = read(pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)}))
+    found = Generator(copy, base).codes_of(base.to_pandas().iloc[:100])
+    np.testing.assert_array_equal(found, coded(base)[:100])
+
+
+def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
+    said = []
+    run_shadows(
+        Generator(copy, base), draws, workers=1, seed=1, progress=lambda words, share: said.append((words, share))
+    )
+    assert said[-1][1] == 1.0
+    assert "shadow 12 of 12" in said[-1][0]
+    assert "left" in said[0][0]

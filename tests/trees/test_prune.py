@@ -1,0 +1,246 @@
+"""Pruned trees isolate nobody, predict as trees that never had the rest, and keep scikit-learn working."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
+
+from chaffinch._base.errors import InputError
+from chaffinch.trees import audit_trees, prune, read_model
+from chaffinch.trees.recount import recounted
+
+
+def data(seed, n=300, missing=0.0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 4)).round(1)
+    y = (x[:, 0] + rng.normal(size=n) > 0).astype(int) + 2 * (x[:, 1] > 1)
+    x[rng.random(x.shape) < missing] = np.nan
+    return x, y
+
+
+def walked(tree, row):
+    """One record, by hand, as scikit-learn compares."""
+    node = 0
+    while tree.left[node] >= 0:
+        value = float(np.float32(row[tree.feature[node]]))
+        left = bool(tree.missing_left[node]) if np.isnan(value) else value <= tree.threshold[node]
+        node = int(tree.left[node] if left else tree.right[node])
+    return node
+
+
+def assert_safe_differences(model, x, y, at_least):
+    """Class counts over all pairs of surviving nodes, recomputed from the training data by scikit-learn."""
+    path = model.decision_path(x).toarray().astype(bool)
+    for k in np.unique(model.classes_):
+        of_class = path[y == k].astype(np.int64)
+        alone = of_class.sum(axis=0)
+        minus = alone[:, None] - of_class.T @ of_class  # records in a and not in b
+        for counts in (alone, minus):
+            assert ((counts == 0) | (counts >= at_least)).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    at_least=st.integers(2, 12),
+    leaves=st.sampled_from([None, 12, 60]),
+    missing=st.sampled_from([0.0, 0.2]),
+)
+def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missing):
+    x, y = data(seed, missing=missing)
+    model = DecisionTreeClassifier(random_state=seed, max_leaf_nodes=leaves).fit(x, y)
+    for given_data in ({}, {"columns": x.T, "labels": [y]}):
+        done = prune(model, at_least=at_least, **given_data)
+        assert_safe_differences(done.model, x, y, at_least)
+        again = audit_trees(read_model(done.model), at_least=at_least, columns=x.T, labels=[y])
+        assert not again.exposed
+        assert not audit_trees(recounted(read_model(done.model), x.T, [y]), at_least=at_least).exposed
+
+
+def test_no_split_is_taken_back_without_need():
+    # Every split that is gone had a child with a class of too few records.
+    for seed in range(6):
+        x, y = data(seed)
+        plain = read_model(DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y))
+        done = prune(DecisionTreeClassifier(random_state=seed, min_samples_leaf=3).fit(x, y), at_least=3)
+        tree, kept = plain.trees[0], done.after.trees[0]
+        stack = [(0, 0)]
+        while stack:
+            old, new = stack.pop()
+            if kept.left[new] < 0:
+                np.testing.assert_array_equal(kept.value[new], tree.value[old])
+                if tree.left[old] >= 0:
+                    below = tree.counts[[tree.left[old], tree.right[old]]]
+                    assert ((below > 0) & (below < 3)).any()
+            else:
+                stack += [(int(tree.left[old]), int(kept.left[new])), (int(tree.right[old]), int(kept.right[new]))]
+
+
+@pytest.mark.parametrize("kind", [DecisionTreeClassifier, DecisionTreeRegressor])
+def test_scikit_learn_keeps_working(kind):
+    x, _ = data(1, missing=0.1)
+    y = (np.nan_to_num(x[:, 0]) + np.random.default_rng(1).normal(size=len(x)) > 0).astype(int)
+    model = kind(random_state=0, max_leaf_nodes=60).fit(x, y)
+    before = copy.deepcopy(model)
+    done = prune(model, at_least=2)
+    out = done.model
+    np.testing.assert_array_equal(model.predict(x), before.predict(x))  # the model itself is left alone
+    np.testing.assert_array_equal(model.tree_.n_node_samples, before.tree_.n_node_samples)
+    tree = done.after.trees[0]
+    assert 1 < len(tree.leaves) < model.get_n_leaves()
+    places = np.array([walked(tree, row) for row in x])
+    np.testing.assert_array_equal(out.apply(x), places)
+    if kind is DecisionTreeClassifier:
+        np.testing.assert_array_equal(out.predict_proba(x), tree.value[places, 0])
+        np.testing.assert_array_equal(out.predict(x), out.classes_[tree.value[places, 0].argmax(axis=1)])
+    else:
+        np.testing.assert_array_equal(out.predict(x), tree.value[places, 0, 0])
+    assert out.get_depth() == tree.depth.max()
+    assert out.get_n_leaves() == len(tree.leaves)
+    assert out.decision_path(x).shape == (len(x), tree.n_nodes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert out.feature_importances_.tolist() == [0.0] * 4
+        assert "feature_" in export_text(out, show_weights=kind is DecisionTreeClassifier)
+        for filled in (False, True):
+            plot_tree(out, filled=filled)
+    np.testing.assert_array_equal(copy.deepcopy(out).predict(x), out.predict(x))
+    assert clone(out).get_params() == model.get_params()
+    clone(out).fit(x, y)
+
+
+def test_nothing_else_is_in_the_released_model():
+    x, y = data(2)
+    out = prune(DecisionTreeClassifier(random_state=0).fit(x, y), at_least=5).model
+    state = out.tree_.__reduce__()[2]
+    assert not state["nodes"]["n_node_samples"].any()
+    assert not state["nodes"]["impurity"].any()
+    assert set(state["nodes"]["weighted_n_node_samples"]) == {1.0}
+    inner = state["nodes"]["left_child"] >= 0
+    assert (state["values"][inner] == 1 / len(out.classes_)).all()
+    reached = {0, *state["nodes"]["left_child"][inner], *state["nodes"]["right_child"][inner]}
+    assert reached == set(range(state["node_count"]))
+    model = RandomForestClassifier(40, random_state=0, oob_score=True, max_depth=4).fit(x, y, sample_weight=None)
+    model.note_of_mine = x
+    released = vars(prune(model, at_least=3, columns=x.T, labels=[y]).model)
+    fitted = {name for name in released if name.endswith("_") or name.startswith("_")} | {"note_of_mine"} & set(
+        released
+    )
+    assert fitted == {"n_features_in_", "n_outputs_", "classes_", "n_classes_", "estimators_", "estimator_"}
+
+
+@pytest.mark.parametrize("model", [RandomForestClassifier(6, random_state=0), ExtraTreesClassifier(6, random_state=0)])
+def test_forests_with_data_isolate_nobody_by_one_path(model):
+    x, y = data(3)
+    done = prune(model.fit(x, y), at_least=4, columns=x.T, labels=[y])
+    for part in done.model.estimators_:
+        codes = np.searchsorted(done.model.classes_, y)
+        assert_safe_differences(part, x, codes, 4)
+    assert not audit_trees(read_model(done.model), at_least=4, columns=x.T, labels=[y]).exposed
+    shares = np.mean([t.value[t.apply(x.T), 0] for t in done.after.trees], axis=0)
+    np.testing.assert_allclose(done.model.predict_proba(x), shares)
+
+
+def test_a_bootstrap_without_data_is_safe_for_the_records_drawn():
+    x, y = data(4)
+    model = RandomForestClassifier(6, random_state=0).fit(x, y)
+    done = prune(model, at_least=2)
+    for part, drawn in zip(done.model.estimators_, model.estimators_samples_, strict=True):
+        once = np.unique(drawn)
+        assert_safe_differences(part, x[once], np.searchsorted(done.model.classes_, y[once]), 2)
+
+
+def test_a_class_too_rare_for_any_tree_is_taken_out():
+    x, y = data(5)
+    names = np.array(["a", "b", "c", "d"])[y]
+    names[0] = "rare"
+    model = DecisionTreeClassifier(random_state=0).fit(x, names)
+    done = prune(model)
+    assert done.hidden_classes == 1
+    assert done.model.classes_.tolist() == ["a", "b", "c", "d"]
+    assert done.model.n_classes_ == 4
+    assert done.leaves[1] > 1  # the rest of the tree stays
+    np.testing.assert_allclose(done.model.predict_proba(x).sum(axis=1), 1.0)
+    assert_safe_differences(done.model, x, names, 2)
+    assert np.bincount(done.model.apply(x)).max() >= 2
+    sizes = np.bincount(done.model.apply(x))
+    assert sizes[sizes > 0].min() >= 2  # no leaf holds the rare record alone
+    assert not audit_trees(read_model(done.model), columns=x.T, labels=[names]).exposed
+    lone = DecisionTreeClassifier().fit(np.arange(2.0)[:, None], [0, 1])
+    with pytest.raises(InputError, match="every class has fewer than 2"):
+        prune(lone)
+
+
+def test_a_leaf_of_a_rare_class_alone_goes_with_the_class():
+    x = np.repeat([0.0, 1.0, 2.0], [6, 6, 1])[:, None]
+    names = np.repeat(["a", "b", "rare"], [6, 6, 1])
+    model = DecisionTreeClassifier().fit(x, names)
+    assert model.get_n_leaves() == 3
+    out = prune(model).model
+    assert np.unique(out.apply(x), return_counts=True)[1].tolist() in ([6, 7], [7, 6])
+    assert out.predict(x).tolist() == ["a"] * 6 + ["b"] * 7
+
+
+def test_several_outputs():
+    x, y = data(6)
+    both = np.column_stack([y, (x[:, 2] > 0).astype(int)])
+    both[3, 1] = 7
+    done = prune(DecisionTreeClassifier(random_state=0).fit(x, both), at_least=3)
+    assert [c.tolist() for c in done.model.classes_] == [[0, 1, 2, 3], [0, 1]]
+    assert [p.shape for p in done.model.predict_proba(x)] == [(300, 4), (300, 2)]
+    assert not audit_trees(read_model(done.model), at_least=3, columns=x.T, labels=list(both.T)).exposed
+    assert done.model.predict(x).shape == (300, 2)
+
+
+@pytest.mark.parametrize("at_least", [2, 5])
+def test_regression(at_least):
+    for seed in range(5):
+        x, _ = data(seed)
+        y = 5 * (x[:, 0] > 0) + np.random.default_rng(seed).normal(size=len(x))
+        model = DecisionTreeRegressor(random_state=0).fit(x, y)
+        by_size = prune(model, at_least=at_least)
+        sizes = np.bincount(by_size.model.apply(x))
+        assert sizes[sizes > 0].min() >= 2 * at_least
+        by_data = prune(model, at_least=at_least, columns=x.T, labels=[y])
+        assert by_data.leaves[1] > 1
+        says = by_data.model.predict(x)
+        for leaf in np.unique(by_data.model.apply(x)):
+            here = by_data.model.apply(x) == leaf
+            for side in (y > says, y <= says):
+                assert not 0 < (here & side).sum() < at_least
+        assert not audit_trees(read_model(by_data.model), at_least=at_least, columns=x.T, labels=[y]).exposed
+    forest = RandomForestRegressor(3, random_state=0).fit(x, y)
+    done = prune(forest, columns=x.T, labels=[y])
+    assert not audit_trees(read_model(done.model), columns=x.T, labels=[y]).exposed
+
+
+def test_constant_labels_are_no_reason_to_merge_where_data_show_them():
+    x, y = np.repeat([[0.0], [1.0]], 3, axis=0), np.repeat([1.0, 4.0], 3)
+    model = DecisionTreeRegressor().fit(x, y)
+    assert prune(model, at_least=3, columns=x.T, labels=[y]).leaves == (2, 2)
+    assert prune(model, at_least=3).leaves == (2, 1)  # sizes alone cannot tell
+
+
+def test_what_cannot_be_pruned_says_why():
+    x, y = data(7)
+    with pytest.raises(InputError, match="boosting"):
+        prune(GradientBoostingClassifier(n_estimators=2).fit(x, y))
+    weighted = DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=np.random.default_rng(0).random(len(y)))
+    with pytest.raises(InputError, match="without its training data"):
+        prune(weighted)
+    assert_safe_differences(prune(weighted, columns=x.T, labels=[y]).model, x, y, 2)
+    with pytest.raises(InputError, match="even its root"):
+        prune(DecisionTreeRegressor().fit(x[:3], [1.0, 2.0, 3.0]))
+    with pytest.raises(InputError, match="2 or more"):
+        prune(weighted, at_least=1)

@@ -1,0 +1,354 @@
+"""Learning tables: against scikit-learn written out, baselines on both sides, what does not apply, what may leave."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import (
+    confusion_matrix,
+    precision_recall_fscore_support,
+    r2_score,
+    roc_auc_score,
+    root_mean_squared_error,
+)
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+import chaffinch
+from chaffinch import InputError, UnknownNameError
+from chaffinch.stats.splits import child, split
+from chaffinch.table.alike import alike
+from chaffinch.utility.labels import Label, shown_levels
+from chaffinch.utility.learning import Learning, learning
+
+QUICK = ("nb", "lr")
+
+
+def people(n: int, seed: int, *, noise: float = 0.6, share: float = 0.7) -> pa.Table:
+    """A label 'ill' (rarer: yes) that depends on two of four columns, and a number 'cost' that depends on them too."""
+    rng = np.random.default_rng(seed)
+    age, sex, town = rng.normal(50, 12, n).round(2), rng.choice(["f", "m"], n), rng.choice(["a", "b", "c"], n)
+    signal = (age - 50) / 12 + (sex == "m") + noise * rng.normal(size=n)
+    return pa.table(
+        {
+            "age": age,
+            "sex": sex,
+            "town": town,
+            "cost": (100 * signal + rng.normal(size=n)).round(1),
+            "ill": np.where(signal > share, "yes", "no"),
+            "stage": np.where(signal > 1.5, "late", np.where(signal > 0, "early", "none")),
+        }
+    )
+
+
+ORIGINAL = chaffinch.read(people(300, 1))
+GOOD = people(300, 2)
+HOLDOUT = people(200, 3)
+
+
+def features(table: pa.Table, label: str) -> np.ndarray:
+    """Features written out: numbers as they are, levels by their place in the alphabet."""
+    columns = [name for name in table.column_names if name != label]
+    values = [table[name].to_pylist() for name in columns]
+    levels = [sorted(set(GOOD[name].to_pylist())) for name in columns]
+    return np.array(
+        [[float(v) if isinstance(v, float) else levels[j].index(v) for v in held] for j, held in enumerate(values)]
+    ).T
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("nb", GaussianNB()),
+        ("svc", SVC()),
+        ("knn", KNeighborsClassifier()),
+        ("lr", LogisticRegression()),
+    ],
+)
+def test_scores_on_a_holdout_are_those_of_scikit_learn_written_out(name: str, model: object) -> None:
+    found = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=[name], repeats=3, seed=1)
+    truth = HOLDOUT["ill"].to_numpy(zero_copy_only=False)
+    for row, table in zip(found.rows, (ORIGINAL.data, GOOD), strict=False):
+        scaler = StandardScaler().fit(features(table, "ill"))
+        model.fit(scaler.transform(features(table, "ill")), table["ill"].to_numpy(zero_copy_only=False))
+        asked = scaler.transform(features(HOLDOUT, "ill"))
+        said = model.predict(asked)
+        precision, recall, f2, _ = precision_recall_fscore_support(truth, said, beta=2, labels=["yes"], average="macro")
+        chance = model.decision_function(asked) if name in ("svc", "lr") else model.predict_proba(asked)[:, 1]
+        assert (row.model, row.sd) == (name, None)  # fitted once: nothing in it is random
+        assert row.score == (said == truth).mean()
+        assert (row.precision, row.recall, row.f2) == pytest.approx((precision, recall, f2))
+        assert row.auc == pytest.approx(roc_auc_score(truth == "yes", chance))
+        matrix = next(m for m in found.confusion if m.trained_on == row.trained_on)
+        assert matrix.levels == ("no", "yes")
+        assert np.array_equal(matrix.counts, confusion_matrix(truth, said, labels=["no", "yes"]))
+    assert [row.trained_on for row in found.rows] == ["original", "synthetic", "marginals"]
+    assert found.value == found.rows[0].score - found.rows[1].score
+    assert found.marginals == found.rows[0].score - found.rows[2].score
+    assert found.interval is None
+
+
+def test_regression_on_a_holdout_is_that_of_scikit_learn_written_out() -> None:
+    found = learning(ORIGINAL, GOOD, HOLDOUT, label="cost", models=["lr", "nb"], seed=1)
+    truth = np.array(HOLDOUT["cost"].to_pylist())
+    model = LinearRegression().fit(features(GOOD, "cost"), np.array(GOOD["cost"].to_pylist()))
+    said = model.predict(features(HOLDOUT, "cost"))  # scaling does not change least squares
+    row = found.rows[1]
+    assert (found.task, found.score, row.trained_on) == ("regression", "r2", "synthetic")
+    assert row.score == pytest.approx(r2_score(truth, said))
+    assert row.rmse == pytest.approx(root_mean_squared_error(truth, said))
+    assert found.settings["left_out"] == {"nb": "it predicts classes, not numbers"}
+    assert set(found.to_dict()["rows"][0]) == {"model", "trained_on", "score", "sd", "rmse"}
+    assert not found.confusion
+
+
+def test_repeats_split_the_original_and_give_means_deviations_and_an_interval() -> None:
+    found = learning(ORIGINAL, GOOD, label="stage", models=QUICK, repeats=6, seed=5)
+    assert [(r.model, r.trained_on) for r in found.rows] == [
+        (model, on) for model in QUICK for on in ("original", "synthetic", "marginals")
+    ]
+    for row in found.rows:
+        assert row.sd is not None
+        assert 0 <= row.sd < 0.2  # accuracies of tests of 60 records
+    assert any(row.sd > 0 for row in found.rows)
+    scores = {(r.model, r.trained_on): r.score for r in found.rows}
+    assert found.value == pytest.approx(np.mean([scores[m, "original"] - scores[m, "synthetic"] for m in QUICK]))
+    assert found.interval is not None
+    low, high = found.interval
+    assert low < found.value < high
+    # Six repeats test 60 records each, and classes keep their shares.
+    matrix = np.array(found.confusion[0].counts)
+    sizes = np.unique(ORIGINAL.data["stage"].to_pylist(), return_counts=True)[1]
+    assert matrix.sum(axis=1).tolist() == [6 * round(0.2 * size) for size in sizes]
+    assert found.confusion[0].levels == ("early", "late", "none")
+    assert any("means over the classes" in note for note in found.notes)
+    assert all(row.auc is None and row.rmse is None for row in found.rows)
+
+
+def test_scores_of_splits_are_those_of_scikit_learn_written_out() -> None:
+    found = learning(ORIGINAL, GOOD, label="stage", models=["nb"], repeats=3, seed=np.random.SeedSequence(5))
+    matrix, labels = features(ORIGINAL.data, "stage"), ORIGINAL.data["stage"].to_numpy()
+    scores = []
+    for repeat in range(3):
+        train, test = split(labels, 300, 0.2, np.random.default_rng(child(np.random.SeedSequence(5), repeat, 0)))
+        scaler = StandardScaler().fit(matrix[train])
+        model = GaussianNB().fit(scaler.transform(matrix[train]), labels[train])
+        scores.append((model.predict(scaler.transform(matrix[test])) == labels[test]).mean())
+    assert found.rows[0].score == pytest.approx(np.mean(scores))
+    assert found.rows[0].sd == pytest.approx(np.std(scores, ddof=1))
+
+
+def test_every_table_trains_with_as_many_records() -> None:
+    sizes: list[int] = []
+
+    class Spy(GaussianNB):
+        def fit(self, x, y):
+            sizes.append(len(x))
+            return super().fit(x, y)
+
+    twice = pa.concat_tables([GOOD, people(300, 9)])
+    learning(ORIGINAL, twice, label="ill", models={"spy": Spy()}, repeats=2, seed=1, threads=1)
+    assert set(sizes) == {240}
+    sizes.clear()
+    found = learning(ORIGINAL, GOOD.slice(0, 100), label="ill", models={"spy": Spy()}, repeats=1, seed=1, threads=1)
+    assert sorted(sizes) == [100, 240, 240]
+    assert "The synthetic table has fewer rows (100) than train on the original." in found.notes
+
+
+def test_good_synthetic_data_lose_little_and_independent_columns_lose_much() -> None:
+    # The best score is about 0.8, the commoner class 0.65: marginals lose about 0.15 (sd of a mean of 5 splits of 60: 0.03).
+    found = learning(ORIGINAL, GOOD, label="ill", models=QUICK, repeats=5, seed=2)
+    assert abs(found.value) < 0.06
+    assert found.marginals > 0.1
+    shuffled = people(300, 2)
+    broken = shuffled.set_column(4, "ill", shuffled["ill"].take(np.random.default_rng(0).permutation(300)))
+    broken = broken.set_column(5, "stage", broken["stage"].take(np.random.default_rng(1).permutation(300)))
+    broken = broken.set_column(3, "cost", broken["cost"].take(np.random.default_rng(2).permutation(300)))
+    assert learning(ORIGINAL, broken, label="ill", models=QUICK, repeats=5, seed=2).value > 0.1
+
+
+def test_identical_tables_lose_exactly_nothing_on_a_holdout() -> None:
+    found = learning(ORIGINAL, ORIGINAL, HOLDOUT, label="ill", models=("svc", "rf"), repeats=2, seed=2, marginals=False)
+    assert found.value == 0
+    assert found.interval == (0, 0)
+
+
+def test_on_a_holdout_only_what_is_random_is_fitted_again() -> None:
+    fits: list[str] = []
+
+    class Counted(RandomForestClassifier):
+        def fit(self, x, y, **more):
+            fits.append("forest")
+            return super().fit(x, y, **more)
+
+    models = {"forest": Counted(5), "nb": GaussianNB()}
+    found = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=models, repeats=4, seed=1, marginals=False)
+    assert len(fits) == 8  # four repeats, two tables
+    assert [row.sd is None for row in found.rows] == [False, False, True, True]
+    assert [matrix.fits for matrix in found.confusion] == [4, 4, 1, 1]
+    capped = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=["svc"], repeats=4, seed=1, svm_rows=50)
+    assert all(row.sd is not None for row in capped.rows)
+    assert "Support vector machines are trained on at most 50 records, drawn by class." in capped.notes
+
+
+def test_the_number_of_threads_changes_nothing_and_the_seed_does() -> None:
+    models = {"forest": RandomForestClassifier(7), "svc": SVC(), "knn": KNeighborsClassifier(), "nb": GaussianNB()}
+    asked = {"label": "stage", "models": models, "repeats": 2}
+    one, two = (learning(ORIGINAL, GOOD, seed=4, threads=n, **asked) for n in (1, 3))
+    assert one == two
+    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
+    assert one != learning(ORIGINAL, GOOD, seed=5, threads=3, **asked)
+
+
+def test_onehot_and_progress() -> None:
+    heard: list[float] = []
+    found = learning(
+        ORIGINAL, GOOD, label="ill", models=["lr"], repeats=2, encoding="onehot", seed=1,
+        progress=lambda _, share: heard.append(share),
+    )  # fmt: skip
+    assert heard == sorted(heard)
+    assert heard[-1] == 1
+    assert found.settings["encoding"] == "onehot"
+    assert found != learning(ORIGINAL, GOOD, label="ill", models=["lr"], repeats=2, seed=1)
+
+
+def test_records_without_a_label_are_left_out_and_said() -> None:
+    half = pa.array([None if i % 3 == 0 else v for i, v in enumerate(GOOD["ill"].to_pylist())])
+    some = GOOD.set_column(4, "ill", half)
+    found = learning(chaffinch.read(some), some, label="ill", models=["nb"], repeats=1, seed=1)
+    assert "Records of the original table without a label are left out: 33.3%." in found.notes
+    assert sum(map(sum, found.confusion[0].counts)) == pytest.approx(40, abs=1)
+    few = GOOD.set_column(4, "ill", pa.array([None, None, *GOOD["ill"].to_pylist()[2:]]))
+    found = learning(ORIGINAL, few, label="ill", models=["nb"], repeats=1, seed=1)
+    assert "Records of the synthetic table without a label are left out: fewer than 10." in found.notes
+
+
+def test_no_convergence_is_said() -> None:
+    found = learning(
+        ORIGINAL,
+        GOOD,
+        label="stage",
+        models={"short": LogisticRegression(max_iter=2)},
+        repeats=2,
+        seed=1,
+        marginals=False,
+    )
+    assert "Model short trained on original did not converge in 2 of 2 fits." in found.notes
+
+
+def test_small_counts_and_rare_levels_do_not_leave() -> None:
+    words = GOOD["stage"].to_pylist()
+    words[:4] = ["odd"] * 4
+    table = chaffinch.read(GOOD.set_column(5, "stage", pa.array(words)))
+    found = learning(table, table, label="stage", models=["nb"], repeats=2, seed=3)
+    told = found.to_dict()
+    assert "odd" not in json.dumps(told)
+    assert "(rare level)" in told["confusion"][0]["levels"]
+    for matrix, shown in zip(found.confusion, told["confusion"], strict=True):
+        for exact, masked in zip(
+            np.ravel(matrix.counts), np.ravel(np.array(shown["counts"], dtype=object)), strict=True
+        ):
+            # Two fits may count a record twice: below 20 there may be fewer than ten.
+            assert masked == (0 if exact == 0 else "<20" if exact < 20 else round(exact / 10) * 10)
+    assert "odd" not in repr(found.confusion[0])
+    assert repr(found).startswith("Learning(loss in learning = ")
+    label = Label.of(alike(table, table)[0], "stage")
+    assert shown_levels(label, table, [0, 1, 2, 3]) == ("early", "late", "none", "(rare level)")
+
+
+def test_html_and_plain_data() -> None:
+    found = learning(ORIGINAL, GOOD, label="ill", models=["nb"], repeats=1, seed=1)
+    assert "<td>marginals</td>" in found._repr_html_()
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert set(told["rows"][0]) == {"model", "trained_on", "score", "sd", "precision", "recall", "f2", "auc"}
+    assert told["references"] == {"marginals": found.marginals, "holdout": None}
+    assert told["label"] == "ill"
+    assert "Precision, recall, F2 and AUC are of the rarer class, yes." in told["notes"]
+
+
+def test_tasks_follow_the_label_unless_named() -> None:
+    assert Label.of(ORIGINAL, "cost").task == "regression"
+    assert Label.of(ORIGINAL, "cost", "classification").task == "classification"
+    assert Label.of(ORIGINAL, "ill").task == "classification"
+    binned = learning(ORIGINAL, GOOD, label="cost", task="classification", models=["nb"], repeats=1, seed=1)
+    assert binned.score == "accuracy"
+    with pytest.raises(InputError, match="'ill' is categorical: regression needs numbers"):
+        Label.of(ORIGINAL, "ill", "regression")
+    with pytest.raises(UnknownNameError, match="Unknown task 'guessing'"):
+        Label.of(ORIGINAL, "ill", "guessing")
+
+
+def test_the_label_may_come_from_the_schema() -> None:
+    from dataclasses import replace
+
+    table = replace(ORIGINAL, schema=ORIGINAL.schema.with_roles(label="ill"))
+    assert learning(table, GOOD, models=["nb"], repeats=1).label == "ill"
+    with pytest.raises(InputError, match="No column has the role label"):
+        learning(ORIGINAL, GOOD)
+
+
+def constant(word: str, n: int = 60) -> pa.Table:
+    rng = np.random.default_rng(n)
+    return pa.table({"a": rng.choice(["x", "y"], n), "b": [word] * n, "c": rng.normal(size=n)})
+
+
+def varied(n: int = 60) -> pa.Table:
+    return constant("p", n).set_column(1, "b", pa.array((["p", "q"] * n)[:n]))
+
+
+@pytest.mark.parametrize(
+    ("original", "synthetic", "reason"),
+    [
+        (constant("p"), constant("p"), "label 'b' has one class in the original table"),
+        (varied(), constant("p"), "label 'b' has one class in the synthetic table"),
+        (varied(), varied(9), "the synthetic table has fewer than 10 records with a label 'b'"),
+        (varied(8), varied(), "the original table has fewer than 10 records with a label 'b'"),
+    ],
+)
+def test_what_cannot_be_learnt_is_not_applicable_with_the_reason(original, synthetic, reason: str) -> None:
+    found = learning(chaffinch.read(original, rare="keep"), synthetic, label="b", models=["nb"], repeats=2)
+    assert isinstance(found, Learning)
+    assert found.value is None
+    assert found.why_not == reason
+    assert found.to_dict()["not_applicable"] == reason
+
+
+def test_a_holdout_of_a_few_records_is_not_applicable() -> None:
+    found = learning(ORIGINAL, GOOD, HOLDOUT.slice(0, 9), label="ill", models=["nb"])
+    assert found.why_not == "the holdout has fewer than 10 records with a label 'ill'"
+
+
+def test_models_that_all_cannot_do_the_task_are_not_applicable() -> None:
+    assert learning(ORIGINAL, GOOD, label="cost", models=["nb"]).why_not == "no model that was named does regression"
+
+
+def test_a_class_that_one_training_side_lost_is_an_answer_not_an_error() -> None:
+    words = ["none" if word == "late" else word for word in GOOD["stage"].to_pylist()]
+    poor = GOOD.set_column(5, "stage", pa.array(words))
+    found = learning(ORIGINAL, poor, HOLDOUT, label="stage", models=("nb", "svc"), seed=1)
+    assert found.value > 0
+    late = found.confusion[1].levels.index("late")
+    assert found.confusion[1].trained_on == "synthetic"
+    assert not any(row[late] for row in found.confusion[1].counts)  # never predicted
+    assert sum(found.confusion[1].counts[late]) > 0  # and yet tested
+
+
+def test_errors() -> None:
+    with pytest.raises(UnknownNameError, match=r"Unknown column 'il'. Did you mean 'ill'"):
+        learning(ORIGINAL, GOOD, label="il")
+    named = chaffinch.read(GOOD.append_column("person", pa.array([f"p{i}" for i in range(300)])))
+    with pytest.raises(InputError, match="'person' cannot be the label: it is identifier"):
+        learning(named, named, label="person")
+    with pytest.raises(InputError, match=r"repeats must be at least 1. Got 0"):
+        learning(ORIGINAL, GOOD, label="ill", repeats=0)
+    with pytest.raises(InputError, match=r"test_share must lie between 0 and 1. Got 1"):
+        learning(ORIGINAL, GOOD, label="ill", test_share=1)
+    with pytest.raises(InputError, match="svm_rows must be at least 10"):
+        learning(ORIGINAL, GOOD, label="ill", svm_rows=3)
+    with pytest.raises(UnknownNameError, match="Unknown model 'tree'"):
+        learning(ORIGINAL, GOOD, label="ill", models=["tree"])

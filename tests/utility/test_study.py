@@ -1,0 +1,135 @@
+"""The whole study: what it names, between which references it stands, and that nothing vanishes."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch import BayesNet, InputError, UnknownNameError
+from chaffinch.utility import MEASURES, study_utility
+from chaffinch.utility.study import REFERENCES
+
+QUICK = [name for name in MEASURES if name != "delta"]
+
+
+@pytest.fixture(scope="module")
+def cmc(data):
+    table = chaffinch.read(data / "cmc.csv")
+    return table, BayesNet(parents=2).fit(table, seed=1).sample(table.n_rows, seed=2)
+
+
+@pytest.fixture(scope="module")
+def study(cmc):
+    return study_utility(
+        *cmc, label="contraceptive_method", formula="num_children ~ wife_age + wife_education", repeats=2, seed=1,
+        svm_rows=300,
+    )  # fmt: skip
+
+
+def test_it_has_every_measure_with_value_direction_references_and_settings(study):
+    told = study.to_dict()
+    single = [
+        "mu",
+        "phi_k",
+        "pearson",
+        "jensen_shannon",
+        "pmse_ratio",
+        "impossible",
+        "delta",
+        "G",
+        "learning",
+        "regression",
+    ]
+    for entry in [*(told[name] for name in single), *(told["tvd"][width] for width in "123")]:
+        assert isinstance(entry["value"], float)
+        assert entry["direction"] in ("lower is better", "higher is better")
+        assert entry["settings"]
+        assert set(entry["references"]) <= set(REFERENCES)
+    assert set(told["tvd"]) == {"1", "2", "3", "settings"}
+    assert {"mean", "worst"} <= set(told["tvd"]["3"])
+    assert set(told["jensen_shannon"]["per_column"]) == {column["name"] for column in study.about["columns"]}
+    assert {row["trained_on"] for row in told["learning"]["rows"]} == {"original", "synthetic", "marginals"}
+    assert {"model", "trained_on", "score", "sd"} <= set(told["learning"]["rows"][0])
+    assert told["delta"]["tstr"]["references"]["marginals"] is not None
+    json.dumps(told, allow_nan=False)
+
+
+def test_a_network_lies_between_independent_columns_and_a_resample(study):
+    for name in ("mu", "phi_k", "tvd.2", "tvd.3", "pmse_ratio"):
+        held = study.references[name]
+        assert held["resample"] < study[name].value < held["marginals"], name
+        assert held["holdout"] is None
+
+
+def test_g_is_the_sum_of_mu_and_delta(study):
+    assert study["G"].value == pytest.approx(study["mu"].value + study["delta"].value)
+
+
+def test_identical_tables_score_perfectly(cmc):
+    found = study_utility(cmc[0], cmc[0], measures=[*QUICK, "delta"], formula="num_children ~ wife_age", repeats=1, seed=1,
+                          svm_rows=200)  # fmt: skip
+    for name, result in found.results.items():
+        if name != "learning":
+            assert result.value == pytest.approx(result.identical, abs=1e-12), name
+
+
+def test_the_same_seed_gives_the_same_study_whatever_the_threads(cmc):
+    one, two = (
+        study_utility(*cmc, label="contraceptive_method", repeats=1, seed=5, svm_rows=200, threads=n).to_dict()
+        for n in (1, 2)
+    )
+    for told in (one, two):
+        del told["run"]
+    assert one == two
+
+
+def test_a_holdout_stands_beside_each_value(data):
+    table, holdout = (chaffinch.read(data / f"adult_{part}.parquet") for part in ("train", "test"))
+    synthetic = BayesNet(parents=1).fit(table, seed=1).sample(4000, seed=2)
+    found = study_utility(table, synthetic, holdout, measures=["phi_k", "tvd", "impossible"], seed=1)
+    assert all(0 < found.references[name]["holdout"] < found[name].value for name in ("mu", "tvd.2", "tvd.3"))
+
+
+def test_what_was_not_asked_for_is_absent_and_what_does_not_apply_says_why(cmc):
+    told = study_utility(*cmc, measures=["jensen_shannon", "learning", "regression"], seed=1).to_dict()
+    assert "learning" not in told
+    assert "regression" not in told
+    assert "jensen_shannon" in told
+    one_class = pa.table({"a": ["x", "y"] * 30, "b": ["p"] * 60})
+    told = study_utility(
+        chaffinch.read(one_class), one_class, label="b", measures=["learning", "phi_k"], seed=1
+    ).to_dict()
+    assert told["learning"]["value"] is None
+    assert "class" in told["learning"]["not_applicable"]
+    assert told["mu"]["value"] is None
+    assert told["mu"]["not_applicable"]
+
+
+def test_two_rows_give_values_or_reasons():
+    two = pa.table({"a": ["x", "y"], "b": [1, 2], "c": ["u", "u"]})
+    found = study_utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
+    for name, result in found.results.items():
+        assert result.value is not None or result.why_not, name
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"measures": ["mu"]}, UnknownNameError, "Unknown measure 'mu'"),
+        ({"measures": []}, InputError, "at least one measure"),
+        ({"repeats": 0}, InputError, "repeats must be at least 1"),
+        ({"label": "nobody"}, UnknownNameError, "Unknown label 'nobody'"),
+        ({"formula": "y ~ x", "measures": ["regression"]}, UnknownNameError, "Unknown column 'y'"),
+    ],
+)
+def test_bad_use_is_refused(cmc, options, error, words):
+    with pytest.raises(error, match=words):
+        study_utility(*cmc, **{"measures": ["jensen_shannon"], **options})
+
+
+def test_different_columns_are_refused(cmc):
+    with pytest.raises(InputError, match="lacks columns of the original: wife_age"):
+        study_utility(cmc[0], cmc[1].to_arrow().drop_columns(["wife_age"]))
