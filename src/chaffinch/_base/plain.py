@@ -1,0 +1,80 @@
+"""Results as plain data and back: frozen dataclasses written to JSON, and JSON of ours checked into the same dataclasses."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, TypeVar, cast
+
+from .errors import InputError
+
+__all__ = ["from_plain", "to_plain"]
+
+T = TypeVar("T")
+
+
+def to_plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: dataclasses and mappings become dicts, sequences lists, numpy numbers Python's own.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Pair:
+    ...     columns: tuple[str, str]
+    ...     value: float | None
+    >>> to_plain({"worst": (Pair(("a", "b"), 0.5),)})
+    {'worst': [{'columns': ['a', 'b'], 'value': 0.5}]}
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: to_plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [to_plain(part) for part in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def from_plain(kind: type[T], data: Any, *, what: str) -> T:
+    """Return plain data as a dataclass, every part checked against its type; InputError with the place where one does not fit.
+
+    Parameters
+    ----------
+    kind
+        A dataclass, whose fields may be dataclasses, tuples, mappings and numbers again.
+    data
+        What JSON held.
+    what
+        What the data are, for messages: "the report".
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Pair:
+    ...     columns: tuple[str, str]
+    ...     value: float | None
+    >>> from_plain(Pair, {"columns": ["a", "b"], "value": 1}, what="the report")
+    Pair(columns=('a', 'b'), value=1.0)
+    >>> from_plain(Pair, {"columns": ["a", "b"]}, what="the report")
+    Traceback (most recent call last):
+    chaffinch._base.errors.InputError: The data of the report are not as they should be at 'value': field required.
+    """
+    from pydantic import ValidationError
+
+    try:
+        parsed: T = _adapter(cast(Hashable, kind)).validate_python(data)
+        return parsed
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        place = ".".join(str(part) for part in fault["loc"]) or "the top"
+        words = fault["msg"].rstrip(".").lower()
+        raise InputError(f"The data of {what} are not as they should be at '{place}': {words}.") from None
+
+
+@cache
+def _adapter(kind: Hashable) -> Any:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)

@@ -1,0 +1,78 @@
+"""What varies is registered: metrics, attackers, kinds of output, synthesisers and file formats, each found by its name.
+
+An entry is any object with a `name`. The package registers its own when the module that holds them is imported; users add theirs with
+`register`, and find them in results, on pages and in `--help` like the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Generic, Protocol, TypeVar
+
+from .errors import InputError, unknown_name
+
+__all__ = ["Named", "Registry"]
+
+
+class Named(Protocol):
+    """Anything that has a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, in options, results and files."""
+
+
+Entry = TypeVar("Entry", bound=Named)
+
+
+class Registry(Generic[Entry]):
+    """Entries by name, in the order in which they were registered.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Metric:
+    ...     name: str
+    >>> metrics = Registry[Metric]("metric")
+    >>> _ = metrics.register(Metric("mu"))
+    >>> "mu" in metrics, metrics.names, metrics["mu"]
+    (True, ('mu',), Metric(name='mu'))
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self._entries: dict[str, Entry] = {}
+
+    def register(self, entry: Entry) -> Entry:
+        """Add an entry and return it; InputError if its name is taken."""
+        if entry.name in self._entries:
+            raise InputError(f"There is a {self.what} '{entry.name}' already. Choose another name.")
+        self._entries[entry.name] = entry
+        return entry
+
+    def remove(self, name: str) -> None:
+        """Take an entry out again; UnknownNameError if there is none of that name."""
+        del self._entries[self[name].name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(self._entries)
+
+    def __getitem__(self, name: str) -> Entry:
+        if name not in self._entries:
+            raise unknown_name(self.what, name, self._entries)
+        return self._entries[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._entries.values())
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __repr__(self) -> str:
+        return f"Registry({self.what}: {', '.join(self._entries)})"
