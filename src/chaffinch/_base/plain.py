@@ -77,4 +77,4 @@ def from_plain(kind: type[T], data: Any, *, what: str) -> T:
 def _adapter(kind: Hashable) -> Any:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(cast(Any, kind))
