@@ -7,30 +7,39 @@ from collections.abc import Collection, Iterable
 
 from .errors import UnknownNameError, listed, plural, suggestion
 
-__all__ = ["HIDDEN", "SHOWN_FROM", "about", "unknown_level", "without_levels"]
+__all__ = ["HIDDEN", "SHOWN_FROM", "THRESHOLD", "about", "masked_count", "unknown_level", "without_levels"]
 
-SHOWN_FROM = 10
-"""Records that must share a value or a cell before it may show."""
+THRESHOLD = 10
+"""Records that must share a value or a cell before it may show, unless a setting says otherwise."""
 
 HIDDEN = "…"
 """What stands in a message for a value that fewer than `SHOWN_FROM` records share, or that is not known to be shared by so many."""
 
 
-def about(count: int | float, *, at_least: int = SHOWN_FROM) -> int | str:
-    """Return a count for showing: 0 as it is, small ones as the word "<10", others rounded to tens.
+def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int = 1) -> int | str:
+    """Return a count for showing: 0 as it is, small ones as the word "<10", others rounded to multiples of the threshold.
 
-    Rounding keeps a hidden count from being found by subtracting the shown ones from their total.
+    Rounding keeps a hidden count from being found by subtracting the shown ones from their total. Where one record may be
+    counted several `times`, so many times the threshold is small.
 
     Examples
     --------
-    >>> about(0), about(3), about(1234)
-    (0, '<10', 1230)
+    >>> masked_count(0), masked_count(3), masked_count(1234), masked_count(27, 20), masked_count(27, times=3)
+    (0, '<10', 1230, 20, '<30')
     """
     if count <= 0:
         return 0
-    if count < at_least:
-        return f"<{at_least}"
-    return int(round(count / 10.0) * 10)
+    if count < threshold * times:
+        return f"<{threshold * times}"
+    return int(round(count / threshold) * threshold)
+
+
+SHOWN_FROM = THRESHOLD
+
+
+def about(count: int | float, *, at_least: int = SHOWN_FROM) -> int | str:
+    """Return a count for showing, small ones as "<at_least": `masked_count` in its former words."""
+    return f"<{at_least}" if 0 < count < at_least else masked_count(count)
 
 
 def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str = "") -> UnknownNameError:

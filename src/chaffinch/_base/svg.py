@@ -1,0 +1,286 @@
+"""Drawing primitives of results and pages: an SVG with a title and a description inside, text that fits, axes, bars, dots with intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from markupsafe import Markup
+
+from .words import fixed, number, shown, width_of
+
+__all__ = ["GREY", "INK", "SERIES", "Axis", "Colour", "Dot", "bars", "blend", "contrast", "cut", "dots", "ink_on", "mark", "picture", "text"]
+
+INK, GREY, RULE = "#1b1b1b", "#595959", "#d5d5d5"
+SIZE = 12.0
+
+SERIES = (
+    ("#0072B2", "circle"), ("#D55E00", "square"), ("#6f6f6f", "diamond"), ("#009E73", "triangle"), ("#9B4580", "cross"),
+    ("#1b1b1b", "bar"),
+)  # fmt: skip
+"""Okabe and Ito's colours (the purple darkened), told apart by all; each has a shape of its own too."""
+
+Colour = tuple[int, int, int]
+
+
+def picture(key: str, width: float, height: float, *, title: str, desc: str, body: Sequence[str]) -> Markup:
+    """Return an SVG of a size in pixels; title and description are what a screen reader says of it."""
+    return Markup(  # noqa: S704  all text in the parts went through escape
+        f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" role="img" aria-labelledby="{key}-title {key}-desc">'
+        f'<title id="{key}-title">{escape(shown(title, 300))}</title>'
+        f'<desc id="{key}-desc">{escape(shown(desc, 3000))}</desc>' + "".join(body) + "</svg>"
+    )
+
+
+def text(
+    x: float, y: float, words: str, *, anchor: str = "start", size: float = SIZE, fill: str = INK, turn: float = 0, bold: bool = False
+) -> str:  # fmt: skip
+    """Return a line of text, its baseline at a point, turned about it by some degrees."""
+    extra = f' text-anchor="{anchor}"' if anchor != "start" else ""
+    extra += f' font-size="{size:g}"' if size != SIZE else ""
+    extra += f' transform="rotate({turn:g} {x:.1f} {y:.1f})"' if turn else ""
+    extra += ' font-weight="600"' if bold else ""
+    return f'<text x="{x:.1f}" y="{y:.1f}" fill="{fill}"{extra}>{escape(words)}</text>'
+
+
+def cut(name: object, room: float, size: float = SIZE) -> str:
+    """Return a name cut so that it fits into some pixels.
+
+    Examples
+    --------
+    >>> cut("a_very_long_column_name_indeed", 80)
+    'a_very…eed'
+    """
+    whole = shown(name, most=80)
+    most = len(whole)
+    while most > 3 and width_of(whole, size) > room:
+        most -= 1
+        whole = shown(name, most=most)
+    return whole
+
+
+def blend(colours: Sequence[Colour], place: float) -> Colour:
+    """Return the colour at a place from 0 to 1 along a row of colours."""
+    at = min(max(place, 0.0), 1.0) * (len(colours) - 1)
+    i = min(int(at), len(colours) - 2)
+    red, green, blue = (round(a + (b - a) * (at - i)) for a, b in zip(colours[i], colours[i + 1], strict=True))
+    return red, green, blue
+
+
+def contrast(one: Colour, other: Colour) -> float:
+    """Return the contrast ratio of two colours, 1 to 21, as the Web Content Accessibility Guidelines define it.
+
+    Examples
+    --------
+    >>> round(contrast((0, 0, 0), (255, 255, 255)))
+    21
+    """
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def _luminance(colour: Colour) -> float:
+    parts = [c / 255 for c in colour]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def ink_on(colour: Colour) -> str:
+    """Return black or white, whichever reads better on a colour: one of them always has a contrast above 4.5."""
+    return "#000" if contrast(colour, (0, 0, 0)) >= contrast(colour, (255, 255, 255)) else "#fff"
+
+
+class Axis:
+    """A line of numbers laid over pixels, with round ticks.
+
+    Examples
+    --------
+    >>> axis = Axis(0.0, 0.43, 100, 300)
+    >>> axis.ticks, axis(0.2)
+    ([0.0, 0.1, 0.2, 0.3, 0.4, 0.5], 180.0)
+    """
+
+    def __init__(self, low: float, high: float, start: float, end: float, *, log: bool = False) -> None:
+        self.log, self.start, self.end = log, start, end
+        if log:
+            self.low, self.high = math.log10(low), math.log10(high)
+            if self.low == self.high:
+                self.low, self.high = self.low - 0.5, self.high + 0.5
+            powers = range(math.ceil(self.low - 1e-9), math.floor(self.high + 1e-9) + 1)
+            self.ticks = [10.0**power for power in powers] if len(powers) > 1 else [low, high]
+            return
+        if low == high:
+            low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
+        step = 10 ** math.floor(math.log10((high - low) / 4))
+        step *= next(m for m in (1, 2, 2.5, 5, 10) if (high - low) / (step * m) <= 5)
+        self.low, self.high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+        self.ticks = [round(self.low + i * step, 12) for i in range(round((self.high - self.low) / step) + 1)]
+
+    def __call__(self, value: float) -> float:
+        """Return where a number stands, in pixels; never beyond the ends."""
+        at = math.log10(value) if self.log else value
+        share = (at - self.low) / (self.high - self.low)
+        return self.start + min(max(share, 0.0), 1.0) * (self.end - self.start)
+
+    def across(self, top: float, bottom: float) -> list[str]:
+        """Return ticks and grid lines of a horizontal axis below a plot."""
+        out = []
+        for tick in self.ticks:
+            x = self(tick)
+            out.append(f'<path d="M{x:.1f} {top:.1f}V{bottom:.1f}" stroke="{RULE}"/>')
+            out.append(text(x, bottom + 16, number(tick), anchor="middle", size=11, fill=GREY))
+        return out
+
+    def up(self, left: float, right: float) -> list[str]:
+        """Return ticks and grid lines of a vertical axis at the left of a plot."""
+        out = []
+        for tick in self.ticks:
+            y = self(tick)
+            out.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}" stroke="{RULE}"/>')
+            out.append(text(left - 6, y + 4, number(tick), anchor="end", size=11, fill=GREY))
+        return out
+
+
+# Plots of a few numbers.
+
+WIDTH = 760.0
+LABELS = 240.0
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A number of one series, with an interval where there is one."""
+
+    series: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def bars(
+    key: str, title: str, desc: str, values: Mapping[str, float | None], *, top: float | None = None, hidden: str = "hidden"
+) -> Markup:  # fmt: skip
+    """Return horizontal bars from zero, one for each name, in the order given; each says its number, or that it is hidden."""
+    pitch, head = 22.0, 12.0
+    labels = [cut(name, LABELS - 10) for name in values]
+    left = max([60.0, *(width_of(label, 12) + 12 for label in labels)])
+    bottom = head + pitch * len(values)
+    known = [value for value in values.values() if value is not None]
+    axis = Axis(0.0, max([top or 0.0, *known]) or 1.0, left, WIDTH - 60)
+    parts = axis.across(head - 4, bottom)
+    for i, ((name, value), label) in enumerate(zip(values.items(), labels, strict=True)):
+        y, end = head + i * pitch, axis(value or 0.0)
+        parts.append(text(left - 6, y + 15, label, anchor="end"))
+        if value is None:
+            words = width_of(hidden, 11) + 6
+            parts.append(
+                f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>'
+            )
+            parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
+            continue
+        parts.append(
+            f'<rect x="{left:.1f}" y="{y + 3:.1f}" width="{max(end - left, 1):.1f}" height="{pitch - 7:.1f}" fill="{SERIES[0][0]}">'
+            f"<title>{escape(shown(name))}: {fixed(value)}</title></rect>"
+        )
+        parts.append(f'<rect x="{end + 3:.1f}" y="{y + 3:.1f}" width="42" height="{pitch - 7:.1f}" fill="#fff"/>')
+        parts.append(text(end + 6, y + 15, fixed(value), size=11))
+    return picture(key, WIDTH, bottom + 26, title=title, desc=desc, body=parts)
+
+
+def dots(
+    key: str, title: str, desc: str, rows: Sequence[tuple[str, Sequence[Dot]]], series: Sequence[str], *,
+    label: str, low: float | None = None, high: float | None = None, line: float | None = None, ends: tuple[str, str] | None = None,
+    lanes: Sequence[int] | None = None, marks: Sequence[int] | None = None,
+) -> Markup:  # fmt: skip
+    """Return rows of dots on one axis: each series has a colour and a shape, a bar shows an interval.
+
+    Parameters
+    ----------
+    label
+        What the axis shows.
+    low, high
+        Ends of the axis, where the data do not choose them.
+    line
+        Where an upright line stands, as zero.
+    ends
+        Words below the two ends of the axis.
+    lanes
+        The line within a row on which each series stands; each has one of its own unless given.
+    marks
+        Places in `SERIES` of what each series looks like; the first ones unless given.
+    """
+    lane = list(range(len(series)) if lanes is None else lanes)
+    pitch = 16.0 + 11.0 * (max(lane, default=0) + 1)
+    labels = [cut(name, LABELS) for name, _ in rows]
+    left = max([60.0, *(width_of(words, 12) + 14 for words in labels)])
+    looks = [SERIES[place % len(SERIES)] for place in marks or range(len(series))]
+    legend, head = _legend(series, looks, left) if len(series) > 1 else ([], 10.0)
+    bottom = head + pitch * len(rows)
+    every = [v for _, found in rows for d in found for v in (d.value, d.low, d.high) if v is not None]
+    every += [] if line is None else [line]
+    axis = Axis(
+        min(every, default=0.0) if low is None else low,
+        max(every, default=1.0) if high is None else high,
+        left,
+        WIDTH - 24,
+    )
+    parts = axis.across(head - 4, bottom)
+    if line is not None:
+        parts.append(f'<path d="M{axis(line):.1f} {head - 4:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1.5"/>')
+    for i, ((name, found), words) in enumerate(zip(rows, labels, strict=True)):
+        y = head + i * pitch
+        if i:
+            parts.append(f'<path d="M0 {y:.1f}H{WIDTH - 24:.0f}" stroke="#eee"/>')
+        parts.append(text(left - 8, y + pitch / 2 + 4, words, anchor="end"))
+        for dot in found:
+            place = series.index(dot.series)
+            parts.append(_dot(dot, axis, y + 13.5 + 11.0 * lane[place], *looks[place], name))
+    parts += legend
+    for words, x, anchor in zip(ends or (), (left, WIDTH - 24), ("start", "end"), strict=False):
+        parts.append(text(x, bottom + 34, words, size=11, fill=GREY, anchor=anchor))
+    parts.append(
+        text((left + WIDTH - 24) / 2, bottom + (50 if ends else 34), label, anchor="middle", size=11, fill=GREY)
+    )
+    return picture(key, WIDTH, bottom + (58 if ends else 42), title=title, desc=desc, body=parts)
+
+
+def _dot(dot: Dot, axis: Axis, y: float, colour: str, shape: str, name: str) -> str:
+    x = axis(dot.value)
+    bar, said = "", ""
+    if dot.low is not None and dot.high is not None:
+        bar = f'<path d="M{axis(dot.low):.1f} {y:.1f}H{axis(dot.high):.1f}" stroke="{colour}" stroke-width="2"/>'
+        said = f" ({number(dot.low)} to {number(dot.high)})"
+    told = f"{shown(name)}, {dot.series}: {number(dot.value)}{said}"
+    return f"<g><title>{escape(told)}</title>{bar}{mark(x, y, colour, shape)}</g>"
+
+
+def mark(x: float, y: float, colour: str, shape: str) -> str:
+    """Return the mark of a series at a point."""
+    paint = f'fill="{colour}" stroke="#fff" stroke-width="1"'
+    if shape == "circle":
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5" {paint}/>'
+    path = {
+        "square": f"M{x - 4.5:.1f} {y - 4.5:.1f}h9v9h-9z",
+        "diamond": f"M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6 -6z",
+        "triangle": f"M{x:.1f} {y - 5.5:.1f}l5.5 10h-11z",
+        "cross": f"M{x - 5:.1f} {y - 2.5:.1f}l2.5 -2.5l2.5 2.5l2.5 -2.5l2.5 2.5l-2.5 2.5l2.5 2.5l-2.5 2.5l-2.5 -2.5l-2.5 2.5l-2.5 -2.5l2.5 -2.5z",
+        "bar": f"M{x - 1.5:.1f} {y - 7:.1f}h3v14h-3z",
+    }[shape]
+    return f'<path d="{path}" {paint}/>'
+
+
+def _legend(series: Sequence[str], looks: Sequence[tuple[str, str]], left: float) -> tuple[list[str], float]:
+    """Return what each series looks like, on as many lines as that takes, and where the plot starts below it."""
+    room = sum(40 + width_of(name, 12) for name in series) - 20
+    left = min(left, max(0.0, WIDTH - room))
+    out, x, y = [], left, 12.0
+    for name, look in zip(series, looks, strict=True):
+        if x > left and x + 20 + width_of(name, 12) > WIDTH:
+            x, y = left, y + 20
+        out.append(mark(x + 5, y, *look))
+        out.append(text(x + 16, y + 4, name))
+        x += 40 + width_of(name, 12)
+    return out, y + 22

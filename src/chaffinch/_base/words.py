@@ -1,0 +1,142 @@
+"""Numbers and names as a page shows them."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import Any
+
+__all__ = ["NONE", "between", "fixed", "is_number", "number", "percent", "shown", "signed", "width_of"]
+
+NONE = "–"
+MOST = 60
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")
+JOINERS = "\u200c\u200d"  # scripts need them, and they turn nothing
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value from a file is a number that can be shown or drawn: no NaN, no infinity, no truth value.
+
+    Examples
+    --------
+    >>> is_number(1), is_number(None), is_number(True), is_number(float("nan"))
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+def number(value: Any) -> str:
+    """Return a number with three significant digits, without an exponent down to a millionth.
+
+    Examples
+    --------
+    >>> number(0.01234), number(-2), number(32561.0), number(0.0000321), number(None), number(float("nan"))
+    ('0.0123', '−2', '32,561', '0.0000321', '–', '–')
+    """
+    if not is_number(value):
+        return NONE if value is None or isinstance(value, float) else str(value)
+    size = abs(value)
+    if size >= 1000:
+        text = f"{size:,.0f}"
+    elif size == 0 or size >= 1e-4:
+        text = f"{size:.3g}"
+    elif size >= 1e-6:
+        text = f"{size:.9f}".rstrip("0")
+    else:
+        text = f"{size:.2g}"
+    return ("−" if value < 0 else "") + text
+
+
+def fixed(value: Any, digits: int = 3) -> str:
+    """Return a number with the same decimals as its neighbours in a column.
+
+    Examples
+    --------
+    >>> fixed(0.5), fixed(-0.0312, 2), fixed(None)
+    ('0.500', '−0.03', '–')
+    """
+    if not is_number(value):
+        return number(value)
+    text = f"{abs(value):.{digits}f}"
+    return ("−" if value < 0 and float(text) else "") + text
+
+
+def signed(value: Any, digits: int = 3) -> str:
+    """Return a number with its sign, also a plus.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-0.25), signed(0.0)
+    ('+0.250', '−0.250', '0.000')
+    """
+    text = fixed(value, digits)
+    return "+" + text if is_number(value) and value > 0 and float(text) else text
+
+
+def percent(value: Any) -> str:
+    """Return a share in per cent, on one line.
+
+    Examples
+    --------
+    >>> [percent(share).replace("\\xa0", " ") for share in (0.0314, 0.5, 0.00004, 0, 1)]
+    ['3.1 %', '50 %', 'less than 0.1 %', '0 %', '100 %']
+    """
+    if not is_number(value):
+        return number(value)
+    if 0 < value < 0.001:
+        return "less than 0.1\xa0%"
+    return f"{100 * value:.1f}".removesuffix(".0") + "\xa0%"
+
+
+def between(interval: Any) -> str:
+    """Return an interval in words.
+
+    Examples
+    --------
+    >>> between([0.01, 0.02]), between(None)
+    ('0.01 to 0.02', '–')
+    """
+    if not isinstance(interval, list | tuple) or len(interval) != 2 or not all(map(is_number, interval)):
+        return NONE
+    return f"{number(interval[0])} to {number(interval[1])}"
+
+
+def shown(name: Any, most: int = MOST) -> str:
+    """Return a name that fits: long ones cut in the middle, control characters made visible, its direction kept to itself.
+
+    Names come from strangers' files. A character that turns the direction of writing would otherwise turn the words around it.
+
+    Examples
+    --------
+    >>> shown("a" * 100, most=7)
+    'aaaa…aa'
+    >>> shown("line\\nbreak")
+    'line�break'
+    """
+    return NONE if name is None else _shown(str(name), most)
+
+
+@lru_cache(maxsize=20_000)
+def _shown(text: str, most: int) -> str:
+    if len(text) > most:
+        tail = (most - 1) // 3
+        text = text[: most - 1 - tail] + "…" + text[len(text) - tail :]
+    text = "".join("�" if unicodedata.category(c) in HIDDEN and c not in JOINERS else c for c in text)
+    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
+        return f"\u2068{text}\u2069"
+    return text
+
+
+@lru_cache(maxsize=20_000)
+def width_of(text: str, size: float) -> float:
+    """Return about how wide a text is in a sans-serif of a size: wide characters count double, marks not at all."""
+    narrow = "iljtfrI.,:;|!'()[] "
+    total = 0.0
+    for c in text:
+        if unicodedata.combining(c) or c in "\u2068\u2069":
+            continue
+        wide = unicodedata.east_asian_width(c) in ("W", "F")
+        total += (
+            1.05 if wide else 0.39 if c in narrow else 0.98 if c in "mwMW@%<>=+~#&" else 0.74 if c.isupper() else 0.63
+        )
+    return total * size
