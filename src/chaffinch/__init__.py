@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
-    from .utility import UtilityStudy, study_utility
+    from .utility.result import UtilityResult
+    from .utility.study import utility
 
 __version__ = "0.1.0"
 
@@ -57,7 +58,7 @@ _HOMES = {
     "risk.auditing": ("Audit", "audit_claim"),
     "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "risk.singling_out": ("SinglingOut", "study_singling_out"),
-    "utility": ("UtilityStudy", "study_utility"),
+    "utility": ("UtilityResult",),
     "outputs.check": ("Checked", "check"),
     "outputs.evolve": ("Evolved", "evolve"),
     "outputs.recipes": ("Recipes", "read_recipes"),
@@ -67,6 +68,9 @@ _HOMES = {
     "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
+
+_CALLABLE = ("utility",)
+"""Packages that are functions too."""
 
 __all__ = [
     "Audit",
@@ -106,7 +110,7 @@ __all__ = [
     "Table",
     "TooLargeError",
     "UnknownNameError",
-    "UtilityStudy",
+    "UtilityResult",
     "__version__",
     "audit_claim",
     "check",
@@ -123,7 +127,7 @@ __all__ = [
     "study_membership",
     "study_risk",
     "study_singling_out",
-    "study_utility",
+    "utility",
     "write_schema",
 ]
 
@@ -131,6 +135,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "load":
         return import_module(".synth", __name__).load_model
+    if name in _CALLABLE:
+        return import_module(f".{name}", __name__)
     for home, names in _HOMES.items():
         if name in names:
             return getattr(import_module(f".{home}", __name__), name)

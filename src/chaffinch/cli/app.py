@@ -21,6 +21,7 @@ from .compare import compare
 from .describe import describe
 from .evolve import evolve
 from .fit import fit
+from .help import RegistryCommand
 from .inspect import inspect
 from .ledger import ledger
 from .plan import plan
@@ -57,7 +58,7 @@ for command in (
     evolve,
     check,
 ):
-    app.command()(command)
+    app.command(cls=RegistryCommand)(command)
 app.add_typer(tree)
 app.add_typer(attack)
 

@@ -1,9 +1,11 @@
-"""Options that say what to measure, and how commands show what was found."""
+"""Options that say what to measure, and how commands show the verdict."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +17,7 @@ from .options import console, number
 if TYPE_CHECKING:
     from .._base.progress import Progress
     from ..table import Schema, Table
-    from ..utility.study import UtilityStudy
+    from ..utility import UtilityResult, UtilitySettings, VerdictRow
 
 __all__ = [
     "Formula",
@@ -29,6 +31,7 @@ __all__ = [
     "measured",
     "run_facts",
     "show_verdict",
+    "utility_settings",
 ]
 
 Holdout = Annotated[
@@ -38,87 +41,51 @@ Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tab
 Repeats = Annotated[int, typer.Option(help="Splits for learners; more take longer and give tighter figures.")]
 Measures = Annotated[
     str | None,
-    typer.Option(
-        help="Some of phi_k, pearson, jensen_shannon, tvd, impossible, pmse, regression, learning, delta, as A,B; or all "
-        "but some, as -A,-B."
-    ),
+    typer.Option(help="Some of {metrics}, as A,B; or all but some, as -A,-B."),
 ]
-Models = Annotated[
-    str | None, typer.Option(help="Learners of the learning table: some of nb, svc, knn, rf, lr, as A,B.")
-]
+Models = Annotated[str | None, typer.Option(help="Learners of the learning table: some of {models}, as A,B.")]
 SvmRows = Annotated[int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")]
 
 
-def measured(
-    original: Table,
-    synthetic: Path,
-    *,
-    names: tuple[str, str],
-    holdout: Path | None,
-    label: str | None,
-    formula: str | None,
-    repeats: int,
-    measures: str | None,
-    models: str | None,
-    svm_rows: int,
-    seed: int | None,
-    threads: int | None,
-    progress: Progress,
-) -> dict[str, Any]:
-    """Return the utility study of a synthetic file as plain data, with the names of the files and what ran it."""
-    from ..utility.study import study_utility
+def utility_settings(
+    *, label: str | None, formula: str | None, repeats: int, measures: str | None, models: str | None, svm_rows: int
+) -> UtilitySettings:
+    """Return what to measure, from the words of the command line."""
+    from ..utility import UtilitySettings
     from .journey import names_of
 
-    study: UtilityStudy = study_utility(
-        original,
-        synthetic,
-        holdout,
-        label=label,
-        formula=formula,
-        measures=asked_measures(measures),
-        models=names_of(models) or None,
-        repeats=repeats,
+    return UtilitySettings(
+        label=label, formula=formula, measures=asked_measures(measures), models=names_of(models) or None, repeats=repeats,
         svm_rows=svm_rows or None,
-        seed=seed,
-        threads=threads,
-        progress=progress,
-    )
-    data = study.to_dict()
-    data["about"]["original"]["name"], data["about"]["synthetic"]["name"] = names
-    if holdout is not None:
-        data["about"]["holdout"]["name"] = holdout.name
-    data["run"].update(run_facts())
-    return data
+    )  # fmt: skip
 
 
-def check_measuring(
-    schema: Schema,
-    *,
-    holdout: Path | None,
-    label: str | None,
-    formula: str | None,
-    repeats: int,
-    measures: str | None,
-    models: str | None,
-    svm_rows: int,
-) -> None:
+def measured(
+    original: Table, synthetic: Path, settings: UtilitySettings, *, names: tuple[str, str], holdout: Path | None,
+    seed: int | None, threads: int | None, progress: Progress,
+) -> UtilityResult:  # fmt: skip
+    """Return the utility of a synthetic file, with the names of the files and what ran it."""
+    from ..utility import measure_utility
+
+    result = measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+    named = result.named(original=names[0], synthetic=names[1], holdout=holdout.name if holdout else None)
+    return replace(named, run=replace(named.run, **run_facts()))
+
+
+def check_measuring(schema: Schema, settings: UtilitySettings, holdout: Path | None) -> None:
     """Raise, before any work is done, if tables of a schema could not be measured so. Of the holdout the header is read."""
     from .._base.errors import InputError, unknown_name
     from ..stats.learners import chosen_models
     from ..table.formula import formula_of
     from ..table.sources import open_source
-    from .journey import names_of
 
-    asked_measures(measures)
-    chosen_models(names_of(models) or None, task="classification")
-    if repeats < 1:
-        raise InputError(f"repeats must be at least 1. Got {repeats}.")
-    if svm_rows and svm_rows < 10:
-        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
-    if label is not None and label not in schema.names:
-        raise unknown_name("label", label, schema.names)
-    if formula is not None:
-        formula_of(formula, schema)
+    chosen_models(settings.models, task="classification")
+    if settings.svm_rows is not None and settings.svm_rows < 10:
+        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {settings.svm_rows}.")
+    if settings.label is not None and settings.label not in schema.names:
+        raise unknown_name("label", settings.label, schema.names)
+    if settings.formula is not None:
+        formula_of(settings.formula, schema)
     if holdout is not None:
         columns = open_source(holdout).schema.names
         for name in schema.names:
@@ -128,8 +95,8 @@ def check_measuring(
 
 def asked_measures(words: str | None) -> tuple[str, ...] | None:
     """Return the measures that were asked for; names with a minus are left out of all."""
-    from .._base.errors import InputError, unknown_name
-    from ..utility.study import MEASURES
+    from .._base.errors import InputError
+    from ..utility.metric import asked_metrics, choices
     from .journey import names_of
 
     asked = names_of(words)
@@ -138,10 +105,8 @@ def asked_measures(words: str | None) -> tuple[str, ...] | None:
     left_out = [name[1:] for name in asked if name.startswith("-")]
     if left_out and len(left_out) < len(asked):
         raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
-    for name in left_out or asked:
-        if name not in MEASURES:
-            raise unknown_name("measure", name, MEASURES)
-    return tuple(name for name in MEASURES if name not in left_out) if left_out else asked
+    asked_metrics(left_out or asked)
+    return tuple(name for name in choices() if name not in left_out) if left_out else asked
 
 
 def run_facts() -> dict[str, Any]:
@@ -170,7 +135,7 @@ def _without_folder(word: str) -> str:
     return option + equals + Path(value).name if "/" in value or "\\" in value else word
 
 
-def show_verdict(rows: list[dict[str, Any]]) -> None:
+def show_verdict(rows: Sequence[VerdictRow]) -> None:
     """Print the verdict table."""
     from rich.table import Table as RichTable
 
@@ -178,18 +143,10 @@ def show_verdict(rows: list[dict[str, Any]]) -> None:
     head = ("measure", "value", "95 % interval", "independent columns", "resampled", "holdout", "identical", "verdict")
     table = RichTable(*head, box=None, pad_edge=False)
     for row in rows:
-        between = row.get("interval")
-        table.add_row(
-            row["measure"],
-            number(row.get("value")),
-            f"{number(between[0])} to {number(between[1])}" if between else "",
-            number(row.get("marginals")),
-            number(row.get("resample")),
-            number(row.get("holdout")),
-            number(row.get("identical")),
-            row["word"],
-        )
+        between = f"{number(row.interval[0])} to {number(row.interval[1])}" if row.interval else ""
+        references = (row.marginals, row.resample, row.holdout, row.identical)
+        table.add_row(row.measure, number(row.value), between, *map(number, references), row.word)
     screen.print(table)
     for row in rows:
-        if row.get("sentence"):
-            screen.print(f"- {row['sentence']}", markup=False)
+        if row.sentence:
+            screen.print(f"- {row.sentence}", markup=False)

@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, check_measuring, measured, show_verdict
+from .measuring import (
+    Formula,
+    Holdout,
+    Measures,
+    Models,
+    Repeats,
+    SvmRows,
+    check_measuring,
+    measured,
+    show_verdict,
+    utility_settings,
+)
 from .options import (
     Decimal,
     Delimiter,
@@ -101,15 +112,15 @@ def release(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
             convention=tcap_convention, numeric="bins", missing="level", repeats=1000, svm_rows=svm_rows,
         )  # fmt: skip
+    settings = utility_settings(
+        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
+    )
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(input, beside, ledger)  # the folder itself is yet to be made
 
     def check_and_spend(declared: Schema) -> None:
         declared.with_roles(label=choice.label, keys=known, sensitive=wanted)  # raises for columns that do not exist
-        check_measuring(
-            declared, holdout=holdout, label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models,
-            svm_rows=svm_rows,
-        )  # fmt: skip
+        check_measuring(declared, settings, holdout)
         if plan is not None:
             plan.check(declared)
         spend(ledger, choice, declared, seed, output.name)
@@ -132,9 +143,7 @@ def release(
         if not quiet:
             say_measuring(table, measures, repeats, svm_rows)
         study = measured(
-            table, outputs[0], names=(input.name, outputs[0].name), holdout=holdout, label=choice.label, formula=formula,
-            repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, seed=seed, threads=threads,
-            progress=progress,
+            table, outputs[0], settings, names=(input.name, outputs[0].name), holdout=holdout, seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
         risk, bound = None, None
         if plan is not None:
@@ -143,14 +152,14 @@ def release(
                 limit=max_excess,
             )  # fmt: skip
         account = journey.account(fitted, table)
-        report = report_of(study, title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
+        report = report_of(study.to_dict(), title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
         write_json(folder / "report.json", report)
         write_page(folder / "report.html", render(report, network_svg=network_svg(fitted)))
         names = sorted(path.name for path in folder.iterdir())
     if json is not None:
         write_json(json, report)
     if not quiet:
-        show_verdict([row for row in report["verdict"] if row.get("section") == "utility"])
+        show_verdict(study.verdict)
         if risk is not None:
             show_attacks(risk.get("cross_fit") or risk)
         for name in names:

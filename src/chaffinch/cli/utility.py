@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict
+from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict, utility_settings
 from .options import (
     Decimal,
     Delimiter,
@@ -66,17 +66,18 @@ def utility(
         table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
         if not quiet:
             say_measuring(table, measures, repeats, svm_rows)
-        study = measured(
-            table, synthetic, names=(original.name, synthetic.name), holdout=holdout, label=label, formula=formula,
-            repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, seed=seed, threads=threads,
+        settings = utility_settings(
+            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
+        )
+        result = measured(
+            table, synthetic, settings, names=(original.name, synthetic.name), holdout=holdout, seed=seed, threads=threads,
             progress=progress,
         )  # fmt: skip
-    from ..report.page import render, report_of
-
-    report = report_of(study, title=f"What {synthetic.name} is worth")
     if json is not None:
-        write_json(json, {**study, "verdict": report["verdict"]})
+        write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
     if html is not None:
-        write_page(html, render(report))
+        from ..report.page import render, report_of
+
+        write_page(html, render(report_of(result.to_dict(), title=f"What {synthetic.name} is worth")))
     if not quiet:
-        show_verdict(report["verdict"])
+        show_verdict(result.verdict)

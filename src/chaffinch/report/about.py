@@ -9,7 +9,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from .measures import measures_of
+from ..utility.result import UtilityResult
+from ..utility.verdict import metrics_of
 from .promise import promise_of
 from .sections import Block, Details, Figure, Listing, Paragraph, Section, Table
 from .words import is_number, number, percent, shown
@@ -105,14 +106,14 @@ def _made(account: Data, network: Data) -> Iterator[tuple[str, str]]:
 # After the figures.
 
 
-def closing_sections(report: Data) -> Iterator[Section]:
+def closing_sections(report: Data, result: UtilityResult | None) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
-    about, utility = report.get("about") or {}, report.get("utility") or {}
+    about = report.get("about") or {}
     if "utility" in report or "risk" not in report:
         yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
         yield Section("data", "Columns and notes", tuple(_columns(about)) or (Paragraph("No columns were listed."),))
-    if any(True for _ in measures_of(utility)):
-        yield Section("measures", "How each measure is defined", (_definitions(utility), _settings(utility)))
+    if result is not None and result.results:
+        yield Section("measures", "How each measure is defined", (_definitions(result), _settings(result)))
     again = _command(report)
     if again:
         yield Section("again", "Run it again", (Paragraph(again, "code"),))
@@ -160,23 +161,20 @@ def _columns(about: Data) -> Iterator[Block]:
         yield Listing((*(shown(note, 240) for note in notes[:MOST_NOTES]), *rest))
 
 
-def _definitions(utility: Data) -> Table:
-    rows = tuple((m.name, m.definition, m.reference) for m, _ in measures_of(utility))
+def _definitions(result: UtilityResult) -> Table:
+    rows = tuple((metric.title, metric.definition, metric.source) for metric in metrics_of(result.results))
     return Table(
         "Definitions and where they come from", ("Measure", "Definition", "Reference"), rows, wide=frozenset({1, 2})
     )
 
 
-def _settings(utility: Data) -> Details:
+def _settings(result: UtilityResult) -> Details:
     rows = []
-    for measure, data in measures_of(utility):
-        own = {
-            key: data[key]
-            for key in ("norm", "alpha", "beta", "formula", "family", "score")
-            if data.get(key) is not None
-        }
-        for key, value in {**own, **(data.get("settings") or {})}.items():
-            rows.append((measure.name, shown(key), _plain(value)))
+    for metric in metrics_of(result.results):
+        one = result[metric.name]
+        decisive = () if one.value is None else (key for key in one.decisive if key not in ("label", "task"))
+        for key, value in {**{key: getattr(one, key) for key in decisive}, **one.settings}.items():
+            rows.append((metric.title, shown(key), _plain(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
     table = Table("Settings of every measure", ("Measure", "Setting", "Value"), tuple(rows), wide=frozenset({2}))

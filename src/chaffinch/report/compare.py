@@ -8,9 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
+from ..stats.result import Result
+from ..utility.association import Association
+from ..utility.jensen_shannon import JensenShannon
+from ..utility.metric import METRICS, Metric
+from ..utility.result import UtilityResult
+from ..utility.verdict import metrics_of
 from .comparison import Comparison
 from .heatmap import Matrices
-from .measures import Measure, measures_of
 from .risk import risk_about
 from .risk_words import attack_words
 from .two_promises import promise_notes, promise_rows
@@ -27,7 +32,6 @@ DECISIVE = frozenset(
      "base")
 )  # fmt: skip
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
-OWN = ("norm", "alpha", "beta", "formula", "family", "label", "task", "score")
 
 
 def compare(a: Data, b: Data) -> Comparison:
@@ -42,14 +46,15 @@ def compare(a: Data, b: Data) -> Comparison:
         If one of the two is something else, or their columns differ.
     """
     first, second = _study(a, "A"), _study(b, "B")
+    one, other = first["utility"], second["utility"]
     made = a.get("synthesis"), b.get("synthesis")
     _check_columns(first, second)
-    settings = tuple(_settings(first, second))
+    settings = tuple(_settings(one, other))
     levels = _other_levels(first, second)
     apart = {row["id"] for row in settings if row["matters"]}
-    rows = tuple(_measures(first, second, apart, bool(levels)))
+    rows = tuple(_measures(one, other, apart, bool(levels)))
     return Comparison(
-        (_name(first, a), _name(second, b)), rows, _columns(first, second), _pairs(first, second), settings,
+        (_name(first, a), _name(second, b)), rows, _columns(one, other), _pairs(one, other), settings,
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
         promise_rows(*made), tuple(promise_notes(*made)),
     )  # fmt: skip
@@ -71,10 +76,12 @@ def _study(data: Any, which: str) -> dict[str, Any]:
             f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version 1. Measure again, or update."
         )
     if data["format"] == "chaffinch-utility":
-        return dict(data)
+        return {"about": data.get("about") or {}, "utility": UtilityResult.from_dict(data)}
+    frame = {"format": "chaffinch-utility", "version": 1}
     if data["format"] == "chaffinch-risk":
-        return {"about": risk_about(data), "risk": data}
-    return {**(data.get("utility") or {}), "about": data.get("about") or {}, "risk": data.get("risk") or {}}
+        return {"about": risk_about(data), "risk": data, "utility": UtilityResult.from_dict(frame)}
+    result = UtilityResult.from_dict({**(data.get("utility") or {}), **frame})
+    return {"about": data.get("about") or {}, "risk": data.get("risk") or {}, "utility": result}
 
 
 def _of_columns(study: Data) -> dict[str, Data]:
@@ -130,44 +137,40 @@ def _told(table: Data) -> str:
 # Measures.
 
 
-def _measures(first: Data, second: Data, apart: set[str], other_levels: bool) -> Iterator[dict[str, Any]]:
-    one = {m.id: (m, data) for m, data in measures_of(first)}
-    other = {m.id: (m, data) for m, data in measures_of(second)}
-    for name in dict.fromkeys([*one, *other]):
-        measure = (one.get(name) or other[name])[0]
-        row = _row(measure, *(found[name][1] if name in found else None for found in (one, other)))
-        why = row["why"] or ("other levels" if other_levels else "other settings" if name in apart else "")
+def _measures(
+    one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool
+) -> Iterator[dict[str, Any]]:
+    names = [metric.name for result in (one, other) for metric in metrics_of(result.results)]
+    for metric in (METRICS[name] for name in dict.fromkeys(names)):
+        row = _row(metric, one.results.get(metric.name), other.results.get(metric.name))
+        why = row["why"] or ("other levels" if other_levels else "other settings" if metric.id in apart else "")
         yield {**row, "better": None, "why": why} if why else row
 
 
-def _row(measure: Measure, a: Data | None, b: Data | None) -> dict[str, Any]:
-    values = [data.get("value") if data is not None and is_number(data.get("value")) else None for data in (a, b)]
-    intervals = [_interval(data) for data in (a, b)]
-    direction = str(next(data for data in (a, b) if data is not None).get("direction") or "lower is better")
+def _row(metric: Metric, a: Result | None, b: Result | None) -> dict[str, Any]:
+    values = [None if result is None else result.value for result in (a, b)]
+    intervals = [list(result.interval) if result is not None and result.interval else None for result in (a, b)]
     missing = [
-        f"not measured in {side}"
-        if data is None
-        else f"not applicable in {side}: {shown(data.get('not_applicable', 'no value'), 200)}"
-        for side, data, value in zip("AB", (a, b), values, strict=True)
+        f"not measured in {side}" if result is None else f"not applicable in {side}: {shown(result.reason, 200)}"
+        for side, result, value in zip("AB", (a, b), values, strict=True)
         if value is None
     ]
-    known = not missing
     return {
-        "id": measure.id,
-        "measure": measure.name,
-        "direction": direction,
+        "id": metric.id,
+        "measure": metric.title,
+        "direction": metric.kind.direction,
         "A": values[0],
         "B": values[1],
         "interval_A": intervals[0],
         "interval_B": intervals[1],
         "difference": _less(values[1], values[0]),
-        "better": _better(values, intervals, direction) if known else None,
+        "better": None if missing else _better(values, intervals, metric.kind.direction),
         "why": "; ".join(missing),
     }
 
 
-def _interval(data: Data | None) -> list[float] | None:
-    found = (data or {}).get("interval")
+def _interval(data: Data) -> list[float] | None:
+    found = data.get("interval")
     return list(found) if found and len(found) == 2 and all(map(is_number, found)) else None
 
 
@@ -188,22 +191,23 @@ def _better(values: Sequence[Any], intervals: Sequence[Any], direction: str) -> 
 # Settings.
 
 
-def _settings(first: Data, second: Data) -> Iterator[dict[str, Any]]:
-    other = {m.id: data for m, data in measures_of(second)}
-    for measure, data in measures_of(first):
-        if is_number(data.get("value")) and is_number(other.get(measure.id, {}).get("value")):
-            one, two = _flat(data), _flat(other[measure.id])
-            for key in dict.fromkeys([*one, *two]):
-                if one.get(key) != two.get(key):
-                    matters = key.split(".")[0] in DECISIVE
-                    head = {"id": measure.id, "measure": measure.name, "setting": key}
-                    yield {**head, "A": one.get(key), "B": two.get(key), "matters": matters}
+def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[dict[str, Any]]:
+    for metric in metrics_of(one.results):
+        a, b = one[metric.name], other.results.get(metric.name)
+        if a.value is None or b is None or b.value is None:
+            continue
+        mine, theirs = _flat(a), _flat(b)
+        for key in dict.fromkeys([*mine, *theirs]):
+            if mine.get(key) != theirs.get(key):
+                matters = key.split(".")[0] in DECISIVE
+                head = {"id": metric.id, "measure": metric.title, "setting": key}
+                yield {**head, "A": mine.get(key), "B": theirs.get(key), "matters": matters}
 
 
-def _flat(data: Data) -> dict[str, Any]:
-    """Return the settings of a measure with dotted keys."""
-    out = {key: data[key] for key in OWN if key in data}
-    waiting = list((data.get("settings") or {}).items())
+def _flat(result: Result) -> dict[str, Any]:
+    """Return the settings of a result with dotted keys."""
+    out = {key: getattr(result, key) for key in result.decisive}
+    waiting = list(result.settings.items())
     while waiting:
         key, value = waiting.pop(0)
         if isinstance(value, Mapping):
@@ -216,19 +220,26 @@ def _flat(data: Data) -> dict[str, Any]:
 # Columns and pairs.
 
 
-def _columns(first: Data, second: Data) -> tuple[dict[str, Any], ...]:
-    one, other = ((study.get("jensen_shannon") or {}).get("per_column") or {} for study in (first, second))
-    rows = [
-        {"column": str(name), "A": value, "B": other[name], "change": other[name] - value}
-        for name, value in one.items()
-        if is_number(value) and is_number(other.get(name)) and other[name] != value
+def _columns(one: UtilityResult, other: UtilityResult) -> tuple[dict[str, Any], ...]:
+    mine, theirs = (
+        distances.per_column if isinstance(distances := result.results.get("jensen_shannon"), JensenShannon) else {}
+        for result in (one, other)
+    )
+    rows: list[dict[str, Any]] = [
+        {"column": name, "A": value, "B": theirs[name], "change": theirs[name] - value}
+        for name, value in mine.items()
+        if name in theirs and theirs[name] != value
     ]
     return tuple(sorted(rows, key=lambda row: -abs(row["change"]))[:MOST])
 
 
-def _pairs(first: Data, second: Data) -> tuple[dict[str, Any], ...]:
+def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[dict[str, Any], ...]:
     """Return pairs whose phi_k is nearer to the original's in one table than in the other."""
-    one, other = (Matrices(study.get("phi_k") or {}, most=1_000_000) for study in (first, second))
+    relations = [result.results.get("phi_k") for result in (first, second)]
+    known = [Matrices(phi, most=1_000_000) for phi in relations if isinstance(phi, Association)]
+    if len(known) < 2:
+        return ()
+    one, other = known
     place = {name: i for i, name in enumerate(other.names)}
     shared = [name for name in one.names if name in place]
     mine = [i for i, name in enumerate(one.names) if name in place]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from .figures import GREY, Colour, blend, cut, ink_on, picture, text
-from .words import fixed, is_number, number, shown, signed, width_of
+from .._base.svg import GREY, Colour, blend, cut, ink_on, picture, text
+from .._base.words import fixed, number, shown, signed, width_of
+from ..utility.association import Association
 
 __all__ = ["MOST_COLUMNS", "NUMBERED", "Matrices", "heat_maps"]
 
@@ -29,21 +29,13 @@ Floats = NDArray[np.float64]
 
 
 class Matrices:
-    """Two matrices of relations between columns, as floats with NaN where there is none, cut to the columns that differ most.
+    """Two matrices of relations between columns, as floats with NaN where there is none, cut to the columns that differ most."""
 
-    Parameters
-    ----------
-    data
-        Plain data with `columns`, `original` and `synthetic`.
-    """
-
-    def __init__(self, data: Mapping[str, Any], most: int = MOST_COLUMNS) -> None:
-        names = [str(name) for name in data.get("columns") or ()]
-        original, synthetic = (_floats(data.get(side), len(names)) for side in ("original", "synthetic"))
-        self.of = len(names)
-        keep = _most_different(synthetic - original, most)
-        self.names = [names[i] for i in keep]
-        self.original, self.synthetic = original[np.ix_(keep, keep)], synthetic[np.ix_(keep, keep)]
+    def __init__(self, relations: Association, most: int = MOST_COLUMNS) -> None:
+        self.of = len(relations.names)
+        some = _most_different(relations.synthetic - relations.original, most)
+        self.names = [relations.names[i] for i in some]
+        self.original, self.synthetic = (side[np.ix_(some, some)] for side in (relations.original, relations.synthetic))
         self.difference = self.synthetic - self.original
 
     def pairs(self) -> list[tuple[str, str, float, float, float]]:
@@ -54,18 +46,6 @@ class Matrices:
                 at = (i, j)
                 rows.append((self.names[j], one, self.original[at], self.synthetic[at], self.difference[at]))
         return sorted(rows, key=lambda row: -abs(row[4]) if row[4] == row[4] else 1.0)
-
-
-def _floats(rows: Any, size: int) -> Floats:
-    """Return a matrix of a size; what is missing or no number is NaN."""
-    out = np.full((size, size), np.nan)
-    for i, row in enumerate((rows or ())[:size]):
-        try:
-            out[i, : len(row)] = np.array(row[:size], dtype=float)  # None becomes NaN
-        except (TypeError, ValueError):
-            out[i, : len(row)] = [float(v) if is_number(v) else np.nan for v in row[:size]]
-    out[~np.isfinite(out)] = np.nan
-    return out
 
 
 def _most_different(difference: Floats, most: int) -> list[int]:
@@ -130,19 +110,19 @@ def _map(
     bottom = top + size * side
     parts += _scale(margin, bottom + 14, ramp, low, high)
     return picture(
-        key, max(margin + size * side + right, margin + 330), bottom + 46, title=title, desc=_told(names, values), body=parts
+        key, max(margin + size * side + right, margin + 330), bottom + 46, title=title, desc=_described(names, values), body=parts
     )  # fmt: skip
 
 
-def _told(names: Sequence[str], values: Floats) -> str:
+def _described(names: Sequence[str], values: Floats) -> str:
     """Say what a map shows, for those who cannot see it."""
     below = np.tril(np.nan_to_num(np.abs(values), nan=-1.0) + 2.0, -1)
     if not below.any() or below.max() < 2.0:
         return f"{len(names)} columns; no value is defined."
     i, j = divmod(int(below.argmax()), len(names))
-    found = values[np.tril_indices(len(names), -1)]
+    pairs = values[np.tril_indices(len(names), -1)]
     return (
-        f"{len(names)} by {len(names)} columns, mean absolute value {number(float(np.nanmean(np.abs(found))))}; "
+        f"{len(names)} by {len(names)} columns, mean absolute value {number(float(np.nanmean(np.abs(pairs))))}; "
         f"largest for {shown(names[j], 40)} and {shown(names[i], 40)}: {signed(float(values[i, j]))}. The numbers are in the table below."
     )
 
@@ -189,15 +169,15 @@ def _named_cells(
         value = float(values[i, j])
         known = value == value
         fill = _hex(_shade(value, ramp, low, high)) if known else UNKNOWN
-        said = (
+        words = (
             f"{fixed(beside[0][i, j], 2)}, now {fixed(beside[1][i, j], 2)} ({signed(value, 2)})"
             if known
             else "not defined"
         )
         start = f'<path d="M{left + j * side:.1f} {top + i * side:.1f}{box}" fill="{fill}"'
         # Of many columns one half says it for both: the page stays small whatever the names.
-        told = len(names) <= NUMBERED or j < i
-        out.append(f"{start}><title>{short[i]}, {short[j]}: {said}</title></path>" if told else f"{start}/>")
+        named = len(names) <= NUMBERED or j < i
+        out.append(f"{start}><title>{short[i]}, {short[j]}: {words}</title></path>" if named else f"{start}/>")
     return [*out, _frame(left, top, side * len(values))]
 
 

@@ -16,12 +16,13 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.html import KEEP_INSIDE
+from ..utility.result import UtilityResult
+from ..utility.verdict import VerdictRow
 from .about import closing_sections, header, synthesis_section
 from .promise import promise_of, promise_row, promise_section
 from .risk import risk_about, risk_facts, risk_sections, risk_verdict, risk_verdict_section
 from .sections import Paragraph, Section
 from .utility import utility_sections, verdict_section
-from .verdict import verdict
 from .words import shown
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def report_of(
         _check(study, "chaffinch-utility", "Give the JSON of chaffinch utility.")
         apart = ("format", "version", "about", "run", "verdict")
         parts["utility"] = {key: value for key, value in study.items() if key not in apart}
-        rows += verdict(study)
+        rows += [row.to_dict() for row in UtilityResult.from_dict(study).verdict]
         runs.append(study.get("run") or {})
     if risk is not None:
         _check(risk, "chaffinch-risk", "Give the JSON of chaffinch risk.")
@@ -141,22 +142,31 @@ def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
     risk = report.get("risk") or {}
     told = [row for row in rows if row.get("section") == "risk"]
     others = [row for row in rows if row.get("section") != "risk"]
-    verdicts = [verdict_section(others)] if others else []
+    verdicts = [verdict_section([VerdictRow.from_dict(row) for row in others])] if others else []
     verdicts += [risk_verdict_section(told)] if told else []
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise)
     sections: list[Section] = [*([promised] if promised else []), *verdicts]
-    sections += utility_sections(report.get("utility") or {})
+    result = _utility(report)
+    sections += utility_sections(result) if result is not None else ()
     sections += risk_sections(risk)
     made = synthesis_section(report.get("synthesis"), picture)
     sections += [made] if made else []
-    sections += closing_sections(report)
+    sections += closing_sections(report, result)
     return page(
         str(report.get("title") or "Report"), sections, facts=(*header(report), *risk_facts(risk)),
         alarm=promise.alarm if promise else "",
     )  # fmt: skip
+
+
+def _utility(report: Mapping[str, Any]) -> UtilityResult | None:
+    """Return the result of utility in a report, if there is one."""
+    if "utility" not in report:
+        return None
+    frame = {"format": "chaffinch-utility", "version": 1, "about": report.get("about"), "run": report.get("run")}
+    return UtilityResult.from_dict({**(report["utility"] or {}), **frame})
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["CannotFitError", "Fit", "independent_columns", "logit", "ols"]
+__all__ = ["CannotFitError", "RegressionFit", "independent_columns", "logit", "ols"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -32,7 +32,7 @@ class CannotFitError(InputError):
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class RegressionFit:
     """A fitted regression: one entry for each column of the design, NaN where the data do not determine it.
 
     Parameters
@@ -55,7 +55,7 @@ class Fit:
     unbounded: Mask
     df: int
 
-    def among(self, columns: Mask) -> Fit:
+    def among(self, columns: Mask) -> RegressionFit:
         """Return the fit with a place for every column of a wider design; those that were not fitted are aliased."""
 
         def spread(values: NDArray[Any], empty: float | bool) -> NDArray[Any]:
@@ -64,7 +64,7 @@ class Fit:
             return out
 
         values, errors, low, high = (spread(part, np.nan) for part in (self.values, self.errors, self.low, self.high))
-        return Fit(values, errors, low, high, spread(self.aliased, True), spread(self.unbounded, False), self.df)
+        return RegressionFit(values, errors, low, high, spread(self.aliased, True), spread(self.unbounded, False), self.df)
 
 
 class _Basis(NamedTuple):
@@ -87,7 +87,7 @@ def independent_columns(x: Floats) -> Mask:
     return _independent(_triangle(x / scale))[0]
 
 
-def ols(x: Floats, y: Floats, *, level: float = 0.95) -> Fit:
+def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
     """Return the least-squares fit of numbers, with intervals from Student's t.
 
     Raises
@@ -119,7 +119,7 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> Fit:
     return _fit(x.shape[1], basis, values, errors, float(stdtrit(df, 0.5 + level / 2)), ~basis.determined, nothing, df)
 
 
-def logit(x: Floats, y: Mask, *, level: float = 0.95) -> Fit:
+def logit(x: Floats, y: Mask, *, level: float = 0.95) -> RegressionFit:
     """Return the logistic regression of a yes-or-no response, with intervals from the normal distribution.
 
     Where a direction exists in which the likelihood only rises (quasi-separation: a level whose records all answer
@@ -164,13 +164,13 @@ def logit(x: Floats, y: Mask, *, level: float = 0.95) -> Fit:
 
 def _fit(
     n: int, basis: _Basis, values: Floats, errors: Floats, width: float, aliased: Mask, unbounded: Mask, df: int
-) -> Fit:
+) -> RegressionFit:
     """Return a fit with NaN for columns that were left out or that the data do not determine."""
     spread = np.full((2, n), np.nan)
     spread[:, basis.kept] = values, errors
     spread[:, ~basis.determined] = np.nan
     centre, error = spread
-    return Fit(centre, error, centre - width * error, centre + width * error, aliased, unbounded, df)
+    return RegressionFit(centre, error, centre - width * error, centre + width * error, aliased, unbounded, df)
 
 
 # Columns and their spans.

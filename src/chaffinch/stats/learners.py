@@ -20,7 +20,7 @@ __all__ = [
     "CLASSIFIERS",
     "REGRESSORS",
     "Answer",
-    "Fit",
+    "LearnerFit",
     "Models",
     "Task",
     "chosen_models",
@@ -146,7 +146,7 @@ class Answer:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LearnerFit:
     """The answers of one fitted model to each test set, the classes it knows, and whether its iterations converged."""
 
     answers: tuple[Answer, ...]
@@ -171,7 +171,7 @@ def fit(
     task: Task = "classification",
     seed: int = 0,
     chances: bool = False,
-) -> Fit:
+) -> LearnerFit:
     """Return what a fresh copy of a model, fitted to training records, says of test sets.
 
     `seed` fills every random state that the model leaves open. Where the training records have one class, every answer is
@@ -183,13 +183,13 @@ def fit(
     model.set_params(**dict.fromkeys(_open_states(model), seed), **_search(model, train))
     if task == "regression":
         model.fit(train, labels)
-        return Fit(tuple(Answer(model.predict(test)) for test in tests), np.empty(0), _converged(model))
+        return LearnerFit(tuple(Answer(model.predict(test)) for test in tests), np.empty(0), _converged(model))
     classes, wanted = np.unique(labels, return_inverse=True)  # 0 to k - 1: some learners take no others
     if len(classes) == 1:
-        return Fit(tuple(Answer(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
+        return LearnerFit(tuple(Answer(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
     model.fit(train, wanted)
     found = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
-    return Fit(tuple(Answer(classes[predicted], held) for predicted, held in found), classes, _converged(model))
+    return LearnerFit(tuple(Answer(classes[predicted], held) for predicted, held in found), classes, _converged(model))
 
 
 def _search(model: Any, train: Matrix) -> dict[str, str]:
@@ -240,7 +240,7 @@ def work(
     """Return `[function(item) for item in items]`, worked by threads that fit models.
 
     Libraries below take one thread each, so that neither the number of threads nor of cores changes a result (ties
-    between neighbours are broken in the order in which they are met). Models that do not converge say so in their `Fit`
+    between neighbours are broken in the order in which they are met). Models that do not converge say so in their `LearnerFit`
     and not on the screen. Progress runs over `span`.
     """
     from sklearn.exceptions import ConvergenceWarning

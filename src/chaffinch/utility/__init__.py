@@ -1,30 +1,36 @@
-"""What a synthetic table is worth: each measure a function of (original, synthetic) that returns a frozen result."""
+"""What a synthetic table is worth: each metric a file that measures it, says it and registers it in `METRICS`.
 
-from .association import mu, mu_from, pearson, phi_k
-from .composite import composite, sweep
-from .delta import delta
-from .distances import jensen_shannon, marginal_distance
+The package is a function too: `chaffinch.utility(original, synthetic)` measures every metric in one go.
+"""
+
+from .._base.callable import make_callable
+from .metric import METRICS, Metric, References, UtilityRun, choices
+
+# isort: off
+# The order of registration: metrics run in it, and one that is derived comes after those it is made of.
+from .phi_k import phi_k
+from .mu import mu, mu_from
+from .pearson import pearson
+from .jensen_shannon import jensen_shannon
+from .tvd import marginal_distance
 from .impossible import impossible_pairs
-from .learning import learning
-from .propensity import pmse
+from .pmse import pmse
 from .regression import regression
-from .study import MEASURES, UtilityStudy, study_utility
+from .learning import learning
+from .delta import delta
+from .composite import composite
+
+# isort: on
+from .result import UtilityResult
+from .settings import UtilitySettings
+from .study import measure_utility, utility
+from .sweep import sweep
+from .verdict import VerdictRow
 
 __all__ = [
-    "MEASURES",
-    "UtilityStudy",
-    "composite",
-    "delta",
-    "impossible_pairs",
-    "jensen_shannon",
-    "learning",
-    "marginal_distance",
-    "mu",
-    "mu_from",
-    "pearson",
-    "phi_k",
-    "pmse",
-    "regression",
-    "study_utility",
-    "sweep",
-]
+    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "choices", "composite",
+    "delta", "impossible_pairs", "jensen_shannon", "learning", "marginal_distance", "measure_utility", "mu", "mu_from", "pearson",
+    "phi_k", "pmse", "regression", "sweep",
+]  # fmt: skip
+
+make_callable(__name__, utility)

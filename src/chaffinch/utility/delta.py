@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,23 +11,53 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .._base.html import html_table
+from .._base.masking import THRESHOLD
+from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.intervals import jackknife
-from ..stats.learners import Fit, Models, chosen_models, fit, work
+from ..stats.learners import LearnerFit, Models, chosen_models, fit, work
 from ..stats.result import Direction, Result
 from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
 from ..table.alike import alike
 from ..table.table import Table
 from .labels import Label, label_column
+from .metric import METRICS, Metric, UtilityRun
 
-__all__ = ["SCORES", "Delta", "DeltaRow", "Tstr", "delta"]
+__all__ = ["SCORES", "Delta", "DeltaRow", "DeltaSettings", "SkippedLabel", "Tstr", "delta"]
 
 SCORES = ("error", "balanced_error", "auc")
 """Misclassification; its mean over classes; the area under the curve of each class against the rest, mean over classes."""
 _CAP, _SPLIT, _STATE = range(3)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaSettings:
+    """Which labels are predicted, by which models, how often and how it is scored; see `delta`."""
+
+    labels: Sequence[str] | None = None
+    models: Models = ("svc",)
+    scores: Sequence[str] = ("error",)
+    repeats: int = 10
+    test_share: float = 0.2
+    rows: int | None = 5000
+    encoding: Encoding = "codes"
+    threshold: int = THRESHOLD
+
+    def __post_init__(self) -> None:
+        if self.repeats < 1:
+            raise InputError(f"repeats must be at least 1. Got {self.repeats}.")
+        if not 0 < self.test_share < 1:
+            raise InputError(f"test_share must lie between 0 and 1. Got {self.test_share}.")
+        if self.rows is not None and self.rows < 10:
+            raise InputError(f"rows must be at least 10, or None for all. Got {self.rows}.")
+        if not self.scores:
+            raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
+        for score in self.scores:
+            if score not in SCORES:
+                raise unknown_name("score", score, SCORES)
 
 
 @dataclass(frozen=True)
@@ -44,6 +74,14 @@ class DeltaRow:
     original: float
     synthetic: float
     synthetic_on_original: float
+
+
+@dataclass(frozen=True)
+class SkippedLabel:
+    """A column that was left out, and why."""
+
+    label: str
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -67,19 +105,25 @@ class Delta(Result):
     direction: ClassVar[Direction] = "lower is better"
     identical: ClassVar[float] = 0.0
 
-    tstr: Tstr
+    tstr: Tstr = field(default_factory=lambda: Tstr(value=None, reason="it was not measured"))
     rows: tuple[DeltaRow, ...] = ()
-    skipped: tuple[tuple[str, str], ...] = ()
+    skipped: tuple[SkippedLabel, ...] = ()
     notes: tuple[str, ...] = ()
 
     def details(self) -> dict[str, Any]:
         """Return the twin, the score of each label, and the labels that were left out."""
         return {
             "tstr": self.tstr.to_dict(),
-            "rows": [vars(row).copy() for row in self.rows],
-            "skipped": [{"label": label, "why": why} for label, why in self.skipped],
+            "rows": to_plain(self.rows),
+            "skipped": to_plain(self.skipped),
             "notes": list(self.notes),
         }
+
+    @classmethod
+    def _fields_of(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        known = super()._fields_of(data)
+        twin = known.pop("tstr", None)
+        return {**known, "tstr": Tstr.from_dict(twin)} if isinstance(twin, Mapping) else known
 
     def _repr_html_(self) -> str:
         head = ["label", "model", "score", "original", "synthetic", "synthetic on original"]
@@ -101,6 +145,7 @@ def delta(
     test_share: float = 0.2,
     rows: int | None = 5000,
     encoding: Encoding = "codes",
+    threshold: int = THRESHOLD,
     seed: Seed = None,
     progress: Progress = silent,
     threads: int | None = None,
@@ -125,21 +170,22 @@ def delta(
     rows
         Most records of each table in a repeat, drawn anew by class; None for all, which is slow for support vectors.
     """
-    scores = (scores,) if isinstance(scores, str) else tuple(scores)
-    labels = (labels,) if isinstance(labels, str) else labels
-    _check(repeats, test_share, rows, scores)
-    for name in labels or ():
+    asked = DeltaSettings(
+        labels=(labels,) if isinstance(labels, str) else labels, scores=(scores,) if isinstance(scores, str) else tuple(scores),
+        models=models, repeats=repeats, test_share=test_share, rows=rows, encoding=encoding, threshold=threshold,
+    )  # fmt: skip
+    for name in asked.labels or ():
         label_column(original, name)
     tables = alike(original, synthetic)
     estimators, left_out = chosen_models(models, task="classification")
-    chosen = _labels(tables[0], labels)
-    skipped = {label.name: why for label in chosen if (why := _why_not(label, tables))}
+    chosen = _labels(tables[0], asked.labels)
+    skipped = {label.name: why for label in chosen if (why := _reason(label, tables, threshold))}
     used = [label for label in chosen if label.name not in skipped]
     settings = {
         "labels": [label.name for label in used],
         "models": list(estimators),
         "left_out": left_out,
-        "scores": list(scores),
+        "scores": list(asked.scores),
         "repeats": repeats,
         "test_share": test_share,
         "rows": rows,
@@ -148,39 +194,27 @@ def delta(
         "interval": "jackknife over repeats: random splits and subsamples, not other records or another synthesis",
         "seed": seed if isinstance(seed, int) else None,
     }
-    if why_not := _nothing(tables[0], chosen, skipped, estimators):
-        twin = Tstr(value=None, why_not=why_not, settings=settings)
-        return Delta(value=None, why_not=why_not, tstr=twin, skipped=tuple(skipped.items()), settings=settings)
+    left = tuple(SkippedLabel(label, why) for label, why in skipped.items())
+    if reason := _nothing(tables[0], chosen, skipped, estimators):
+        twin = Tstr(value=None, reason=reason, settings=settings)
+        return Delta(value=None, reason=reason, tstr=twin, skipped=left, settings=settings)
     encoder = Encoder.of(tables, encoding=encoding)
     matrices = [encoder.matrix(table) for table in tables]
-    run = _Run(tables, encoder, matrices, estimators, scores, test_share, rows, seed_sequence(seed))
+    run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
     items = [(label, name, repeat) for repeat in range(repeats) for label in used for name in estimators]
     done = work(run.trial, items, threads=threads, progress=progress, doing="learning each column in turn")
-    found = np.array([trial.scores for trial in done]).reshape(repeats, len(used) * len(estimators), 3, len(scores))
-    own, twin_value = (_distance(found, which) for which in (1, 2))
+    measured = np.array([trial.scores for trial in done])
+    measured = measured.reshape(repeats, len(used) * len(estimators), 3, len(asked.scores))
+    own, twin_value = (_distance(measured, which) for which in (1, 2))
     return Delta(
         value=own[0],
         interval=own[1],
         tstr=Tstr(value=twin_value[0], interval=twin_value[1], settings=settings),
-        rows=_rows(items, found.mean(axis=0), scores),
-        skipped=tuple(skipped.items()),
+        rows=_rows(items, measured.mean(axis=0), asked.scores),
+        skipped=left,
         notes=tuple(_notes(tables, rows, items, [trial.converged for trial in done])),
         settings=settings,
     )
-
-
-def _check(repeats: int, test_share: float, rows: int | None, scores: Sequence[str]) -> None:
-    if repeats < 1:
-        raise InputError(f"repeats must be at least 1. Got {repeats}.")
-    if not 0 < test_share < 1:
-        raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
-    if rows is not None and rows < 10:
-        raise InputError(f"rows must be at least 10, or None for all. Got {rows}.")
-    if not scores:
-        raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
-    for score in scores:
-        if score not in SCORES:
-            raise unknown_name("score", score, SCORES)
 
 
 def _labels(table: Table, names: Sequence[str] | None) -> list[Label]:
@@ -189,12 +223,12 @@ def _labels(table: Table, names: Sequence[str] | None) -> list[Label]:
     return [Label.of(table, name, "classification") for name in dict.fromkeys(names)]
 
 
-def _why_not(label: Label, tables: Sequence[Table]) -> str:
+def _reason(label: Label, tables: Sequence[Table], threshold: int) -> str:
     for table, which in zip(tables, ("original", "synthetic"), strict=True):
-        if why := label.why_not(table, which):
+        if why := label.reason(table, which, threshold):
             return why
-        held = label.values(table)[label.present(table)]
-        if len(np.unique(held)) == len(held):
+        classes = label.values(table)[label.present(table)]
+        if len(np.unique(classes)) == len(classes):
             return f"every class of label '{label.name}' has one record in the {which} table"
     return ""
 
@@ -219,16 +253,14 @@ class _Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class _Run:
+class _DeltaRun:
     """Both tables as features of all columns, encoded once, and one trial at a time."""
 
     tables: Sequence[Table]
     encoder: Encoder
     matrices: Sequence[Matrix]
     models: Mapping[str, Any]
-    scores: Sequence[str]
-    test_share: float
-    most: int | None
+    settings: DeltaSettings
     root: np.random.SeedSequence
 
     def trial(self, item: tuple[Label, str, int]) -> _Trial:
@@ -239,49 +271,49 @@ class _Run:
             self._parts(label, which, stream) for which in (0, 1)
         )
         model, seed = self.models[name], int(child(stream, _STATE).generate_state(1)[0])
-        ranked = "auc" in self.scores
-        scaled = self.encoder.scaled[self._kept(label)]
+        ranked = "auc" in self.settings.scores
+        scaled = self.encoder.scaled[self._features(label)]
         first = standardised(train_o, test_o, scaled=scaled)
         real = fit(model, first[0], truth_o, first[1:], seed=seed, chances=ranked)
         second = standardised(train_s, test_s, test_o, scaled=scaled)
-        made = fit(model, second[0], truth_s, second[1:], seed=seed, chances=ranked)
-        found = [self._scores(real, 0, wanted_o), self._scores(made, 0, wanted_s), self._scores(made, 1, wanted_o)]
-        return _Trial(np.array(found), real.converged and made.converged)
+        learnt = fit(model, second[0], truth_s, second[1:], seed=seed, chances=ranked)
+        scores = [self._scores(real, 0, wanted_o), self._scores(learnt, 0, wanted_s), self._scores(learnt, 1, wanted_o)]
+        return _Trial(np.array(scores), real.converged and learnt.converged)
 
     def _parts(
         self, label: Label, which: int, stream: np.random.SeedSequence
     ) -> tuple[Matrix, NDArray[Any], Matrix, NDArray[Any]]:
         """Return features and labels that train, and features and labels that test."""
-        table, kept = self.tables[which], self._kept(label)
+        table, features = self.tables[which], self._features(label)
         rows = np.flatnonzero(label.present(table))
         labels = label.values(table)[rows]
-        capped = subsample(labels, len(rows), self.most, np.random.default_rng(child(stream, _CAP)))
+        capped = subsample(labels, len(rows), self.settings.rows, np.random.default_rng(child(stream, _CAP)))
         rows, labels = rows[capped], labels[capped]
-        train, test = split(labels, len(rows), self.test_share, np.random.default_rng(child(stream, _SPLIT)))
+        train, test = split(labels, len(rows), self.settings.test_share, np.random.default_rng(child(stream, _SPLIT)))
         matrix = self.matrices[which]
-        return matrix[rows[train]][:, kept], labels[train], matrix[rows[test]][:, kept], labels[test]
+        return matrix[rows[train]][:, features], labels[train], matrix[rows[test]][:, features], labels[test]
 
-    def _kept(self, label: Label) -> NDArray[np.bool_]:
+    def _features(self, label: Label) -> NDArray[np.bool_]:
         return np.array([owner != label.name for owner in self.encoder.owners], dtype=bool)
 
-    def _scores(self, done: Fit, test: int, truth: NDArray[Any]) -> list[float]:
-        return [_score(name, done, test, truth) for name in self.scores]
+    def _scores(self, done: LearnerFit, test: int, truth: NDArray[Any]) -> list[float]:
+        return [_score(name, done, test, truth) for name in self.settings.scores]
 
 
-def _score(name: str, done: Fit, test: int, truth: NDArray[Any]) -> float:
+def _score(name: str, done: LearnerFit, test: int, truth: NDArray[Any]) -> float:
     right = done.answers[test].predicted == truth
     if name == "error":
         return float(1 - right.mean())
     if name == "balanced_error":
         return float(1 - np.mean([right[truth == level].mean() for level in np.unique(truth)]))
     areas = [auc(done.chance(test, level), truth == level) for level in np.unique(truth)]
-    held = [area for area in areas if area is not None]
-    return float(np.mean(held)) if held else 0.5
+    known = [area for area in areas if area is not None]
+    return float(np.mean(known)) if known else 0.5
 
 
-def _distance(found: NDArray[np.float64], which: int) -> tuple[float, tuple[float, float] | None]:
+def _distance(scores: NDArray[np.float64], which: int) -> tuple[float, tuple[float, float] | None]:
     """Return the mean absolute difference of mean scores from those of the original, and its interval over repeats."""
-    gaps = found[:, :, which, :] - found[:, :, 0, :]
+    gaps = scores[:, :, which, :] - scores[:, :, 0, :]
     value = float(np.abs(gaps.mean(axis=0)).mean())
     if len(gaps) < 2:
         return value, None
@@ -307,3 +339,65 @@ def _notes(
         notes.append(f"At most {rows:,} records of each table train and test in a repeat, drawn by class.")
     late = {(label.name, name) for (label, name, _), done in zip(items, converged, strict=True) if not done}
     return notes + [f"Model {name} did not converge in some fits of label '{label}'." for label, name in sorted(late)]
+
+
+def _measure(run: UtilityRun, side: str) -> Delta:
+    asked = run.settings
+    return delta(
+        run.original, run.tables[side], repeats=asked.repeats if side == "synthetic" else 1, rows=asked.svm_rows,
+        encoding=asked.encoding, threshold=asked.threshold, seed=run.seed, progress=run.progress, threads=run.threads,
+    )  # fmt: skip
+
+
+def _twin(run: UtilityRun, side: str) -> Tstr | None:
+    result = run.results["delta"][side]
+    return result.tstr if isinstance(result, Delta) and result.value is not None else None
+
+
+METRICS.register(
+    Metric(
+        name="delta",
+        kind=Delta,
+        measure=_measure,
+        doing="learning each column in turn",
+        number=10,
+        group="uses",
+        title="Learning any column (delta)",
+        question="Are columns as easy to predict within the synthetic table as within the original?",
+        definition="Mean absolute difference of error rates, each model trained and tested on its own table, over labels and models. A "
+        "degenerate table can score well: read TSTR beside it.",
+        source="Galloni, Lendák and Horváth 2020, equation 3",
+        phrases=(
+            "Columns are about as easy to predict as in the original",
+            "Columns are not quite as easy or hard to predict as in the original",
+            "Columns are clearly easier or harder to predict than in the original",
+            "How easy columns are to predict is lost",
+        ),
+        detail="error rates within each table differ by {value} on average",
+        limits=(0.02, 0.05, 0.1),
+    )
+)
+METRICS.register(
+    Metric(
+        name="delta.tstr",
+        kind=Tstr,
+        measure=_twin,
+        derived_from=("delta",),
+        id="tstr",
+        group="uses",
+        place=-1,
+        title="Learning any column (TSTR)",
+        question="Whichever column one predicts: do models trained on synthetic rows work on real ones?",
+        definition="Train on synthetic, test on real: how far the error rate on original records is from that of models trained on the "
+        "original, averaged over labels and models.",
+        source="Esteban, Hyland and Rätsch 2017, arXiv 1706.02633",
+        phrases=(
+            "Whichever column is predicted, synthetic rows teach almost as well as original ones",
+            "Whichever column is predicted, synthetic rows teach somewhat worse than original ones",
+            "Whichever column is predicted, synthetic rows teach much worse than original ones",
+            "Whichever column is predicted, synthetic rows teach little",
+        ),
+        detail="tested on original records, error rates are off by {value} on average",
+        limits=(0.02, 0.05, 0.1),
+    )
+)

@@ -9,15 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.masking import SHOWN_FROM, about
+from .._base.masking import THRESHOLD, masked_count
+from .._base.plain import to_plain
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
 from ..table.table import Table
-from .distances import Clique, in_batches
+from .marginals import Clique, in_batches
+from .metric import METRICS, Metric
 
-__all__ = ["ImpossiblePairs", "impossible_pairs"]
+__all__ = ["ImpossiblePair", "ImpossiblePairs", "impossible_pairs"]
 
 SHOWN = 20
 """Column pairs that a result lists, the most rows first."""
@@ -26,12 +28,20 @@ MARKED_CELLS = 1 << 23
 """Cells up to which rows are looked up in an array that marks cells, 8 MiB; above, in the sorted list of cells."""
 
 
+@dataclass(frozen=True)
+class ImpossiblePair:
+    """Two columns, and the share of synthetic rows with values of them that no original record has together."""
+
+    columns: Clique
+    share: float
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
 class ImpossiblePairs(Result):
     """The share of synthetic rows with a pair of values that no original record has: 0 none, 1 every row.
 
     `pairs` of `of` column pairs have such cells, `cells` is how many there are, small numbers and units hidden;
-    `worst` are the column pairs with the largest shares of rows, those of fewer than ten rows left out.
+    `worst` are the column pairs with the largest shares of rows, those of fewer rows than the threshold left out.
     """
 
     name: ClassVar[str] = "impossible"
@@ -41,15 +51,14 @@ class ImpossiblePairs(Result):
     pairs: int = 0
     of: int = 0
     cells: int | str = 0
-    worst: tuple[tuple[Clique, float], ...] = ()
+    worst: tuple[ImpossiblePair, ...] = ()
 
     def details(self) -> dict[str, Any]:
         """Return how many column pairs and cells are concerned, and the worst column pairs."""
-        worst = [{"columns": list(names), "share": share} for names, share in self.worst]
-        return {"pairs": self.pairs, "of": self.of, "cells": self.cells, "worst": worst}
+        return {"pairs": self.pairs, "of": self.of, "cells": self.cells, "worst": to_plain(self.worst)}
 
 
-def impossible_pairs(original: Table, synthetic: Any) -> ImpossiblePairs:
+def impossible_pairs(original: Table, synthetic: Any, *, threshold: int = THRESHOLD) -> ImpossiblePairs:
     """Return the share of synthetic rows that hold two values which no original record holds together: 0 for a copy.
 
     Bins of numeric columns count as values, and so do `(other)` and the missing levels; a value that the original never
@@ -70,27 +79,27 @@ def impossible_pairs(original: Table, synthetic: Any) -> ImpossiblePairs:
     }
     every = list(combinations(pair.names, 2))
     if not every:
-        return ImpossiblePairs(value=None, why_not="a pair needs two columns and there is one", settings=settings)
+        return ImpossiblePairs(value=None, reason="a pair needs two columns and there is one", settings=settings)
     n_rows = pair.synthetic.n_rows
     hit = np.zeros(n_rows, dtype=bool)
     rows: dict[Clique, int] = {}
     cells = 0
     for batch in in_batches(pair, every):
         for names, ours, theirs in zip(batch, *pair.marginals(batch), strict=True):
-            held, counts = _only_in_second(ours, theirs)
-            if not len(held):
+            new, counts = _only_in_second(ours, theirs)
+            if not len(new):
                 continue
-            cells += len(held)
+            cells += len(new)
             rows[names] = int(counts.sum())
-            hit |= _rows_in(pair.synthetic, names, ours.sizes, held)
-    worst = sorted(((names, n) for names, n in rows.items() if n >= SHOWN_FROM), key=lambda item: -item[1])
+            hit |= _rows_in(pair.synthetic, names, ours.sizes, new)
+    worst = sorted(((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1])
     return ImpossiblePairs(
         value=float(hit.mean()),
         interval=wilson(int(hit.sum()), n_rows),
         pairs=len(rows),
         of=len(every),
-        cells=about(cells),
-        worst=tuple((names, n / n_rows) for names, n in worst[:SHOWN]),
+        cells=masked_count(cells, threshold),
+        worst=tuple(ImpossiblePair(names, n / n_rows) for names, n in worst[:SHOWN]),
         settings=settings,
     )
 
@@ -107,12 +116,34 @@ def _only_in_second(ours: Marginal, theirs: Marginal) -> tuple[NDArray[np.int64]
     return second[new], theirs.nonzero()[1][new]
 
 
-def _rows_in(table: Table, names: Clique, sizes: tuple[int, ...], held: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _rows_in(table: Table, names: Clique, sizes: tuple[int, ...], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rows lie in one of the cells."""
     key = table.code(names[0]).astype(np.int64) * sizes[1] + table.code(names[1])
     if sizes[0] * sizes[1] > MARKED_CELLS:
-        found: NDArray[np.bool_] = np.isin(key, held)
-        return found
+        return np.asarray(np.isin(key, cells))
     marked = np.zeros(sizes[0] * sizes[1], dtype=bool)
-    marked[held] = True
+    marked[cells] = True
     return marked[key]
+
+
+METRICS.register(
+    Metric(
+        name="impossible",
+        kind=ImpossiblePairs,
+        measure=lambda run, side: impossible_pairs(run.original, run.tables[side], threshold=run.settings.threshold),
+        doing="looking for impossible pairs",
+        group="relations",
+        title="Impossible pairs",
+        question="Do synthetic rows combine values that never occur together?",
+        definition="Share of synthetic rows with at least one pair of values that no original record has. Some such pairs are merely rare.",
+        source="Counted on the pairs of columns of both tables",
+        phrases=(
+            "Synthetic rows seldom combine what never occurs together",
+            "Some synthetic rows combine what never occurs together",
+            "Many synthetic rows combine what never occurs together",
+            "Synthetic rows combine freely what never occurs together",
+        ),
+        detail="{percent} of them hold a pair of values that no original record has",
+        limits=(0.02, 0.1, 0.3),
+    )
+)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.masking import SHOWN_FROM
+from .._base.masking import THRESHOLD
 from ..stats.features import numbers_of
 from ..stats.learners import Task
 from ..table.encode import level_labels
@@ -20,7 +20,7 @@ from ..table.table import Table
 __all__ = ["FEWEST", "RARE_LEVEL", "Label", "label_column", "shown_levels"]
 
 FEWEST = 10
-"""Records with a label that a table needs before anything is learnt from it."""
+"""Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
 MOST_CLASSES = 10
 """Numeric labels with more distinct values than this are numbers to predict, not classes."""
 RARE_LEVEL = "(rare level)"
@@ -78,11 +78,11 @@ class Label:
         present = self.present(table)
         return table if present.all() else table.take(np.flatnonzero(present))
 
-    def why_not(self, table: Table, which: str) -> str:
+    def reason(self, table: Table, which: str, threshold: int = THRESHOLD) -> str:
         """Return why nothing can be learnt from a table that `which` names, or nothing."""
-        values = self.values(table)[self.present(table)]
-        if len(values) < FEWEST:
-            return f"the {which} table has fewer than {FEWEST} records with a label '{self.name}'"
+        values, fewest = self.values(table)[self.present(table)], max(FEWEST, threshold)
+        if len(values) < fewest:
+            return f"the {which} table has fewer than {fewest} records with a label '{self.name}'"
         if len(np.unique(values)) > 1:
             return ""
         only = "class" if self.task == "classification" else "value"
@@ -103,8 +103,8 @@ def label_column(table: Table, name: str | None) -> Column:
     return column
 
 
-def shown_levels(label: Label, original: Table, codes: Sequence[int]) -> tuple[str, ...]:
-    """Return the names of classes for showing; those that fewer than ten original records have share a name."""
+def shown_levels(label: Label, original: Table, codes: Sequence[int], threshold: int = THRESHOLD) -> tuple[str, ...]:
+    """Return the names of classes for showing; those that fewer original records have than the threshold share a name."""
     counts = np.bincount(original.code(label.name), minlength=label.column.size)
     names = level_labels(label.column)
-    return tuple(names[code] if counts[code] >= SHOWN_FROM else RARE_LEVEL for code in codes)
+    return tuple(names[code] if counts[code] >= threshold else RARE_LEVEL for code in codes)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._base.errors import InputError
 from .._base.html import html_table
-from .._base.masking import SHOWN_FROM, about
+from .._base.masking import THRESHOLD, masked_count
+from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.features import Encoding
@@ -20,7 +20,8 @@ from ..stats.result import Direction, Result
 from ..table.alike import alike
 from ..table.table import Table
 from .labels import FEWEST, Label, label_column, shown_levels
-from .trials import Found, Outcome, Trials
+from .metric import METRICS, Metric, References, UtilityRun
+from .trials import FitScores, LearningSettings, Scored, Trials
 
 __all__ = ["Confusion", "Learning", "LearningRow", "learning"]
 
@@ -35,7 +36,7 @@ class LearningRow:
     model: str
     trained_on: str
     score: float
-    sd: float | None
+    sd: float | None = None
     precision: float | None = None
     recall: float | None = None
     f2: float | None = None
@@ -45,19 +46,20 @@ class LearningRow:
 
 @dataclass(frozen=True, repr=False)
 class Confusion:
-    """Exact counts of test records by true level (rows) and predicted level, summed over fits: confidential."""
+    """Counts of test records by true level (rows) and predicted level, summed over fits, small ones masked.
+
+    One record may be tested in every fit, so small is fewer than the threshold in each.
+    """
 
     model: str
     trained_on: str
     levels: tuple[str, ...]
-    counts: tuple[tuple[int, ...], ...]
-    fits: int
+    counts: tuple[tuple[int | str, ...], ...]
+    fits: int = 1
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the counts for showing. One record may be tested in every fit, so small is fewer than ten in each."""
-        small = SHOWN_FROM * self.fits
-        cells = [[about(count, at_least=small) for count in row] for row in self.counts]
-        return {"model": self.model, "trained_on": self.trained_on, "levels": list(self.levels), "counts": cells}
+        """Return the matrix as plain data."""
+        return {name: to_plain(getattr(self, name)) for name in ("model", "trained_on", "levels", "counts")}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,19 +73,20 @@ class Learning(Result):
     name: ClassVar[str] = "loss in learning"
     direction: ClassVar[Direction] = "lower is better"
     identical: ClassVar[float] = 0.0
+    decisive: ClassVar[tuple[str, ...]] = ("label", "task", "score")
 
-    label: str
-    task: str
-    score: str
+    label: str = ""
+    task: str = ""
+    score: str = ""
     rows: tuple[LearningRow, ...] = ()
     confusion: tuple[Confusion, ...] = ()
     marginals: float | None = None
     notes: tuple[str, ...] = ()
 
     def details(self) -> dict[str, Any]:
-        """Return the rows, and the confusion matrices with small counts masked."""
-        kept = ("rmse",) if self.task == "regression" else ("precision", "recall", "f2", "auc")
-        fields = ("model", "trained_on", "score", "sd", *kept)
+        """Return the rows, and the confusion matrices of few levels."""
+        rates = ("rmse",) if self.task == "regression" else ("precision", "recall", "f2", "auc")
+        fields = ("model", "trained_on", "score", "sd", *rates)
         shown = [matrix for matrix in self.confusion if len(matrix.levels) <= MOST_LEVELS]
         return {
             "label": self.label,
@@ -95,12 +98,31 @@ class Learning(Result):
             "notes": list(self.notes),
         }
 
+    @classmethod
+    def _fields_of(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        beside = data.get("references")
+        marginals = beside.get("marginals") if isinstance(beside, Mapping) else None
+        return {**super()._fields_of(data), "marginals": marginals}
+
+    @property
+    def references(self) -> References:
+        """What models lose that learn from independent columns: their rows stand in the learning table itself."""
+        if self.marginals is not None:
+            return References(marginals=self.marginals)
+        score = {(row.model, row.trained_on): row.score for row in self.rows}
+        gaps = [
+            score[model, "original"] - value
+            for (model, side), value in score.items()
+            if side == "marginals" and (model, "original") in score
+        ]
+        return References(marginals=sum(gaps) / len(gaps) if gaps else None)
+
     def _repr_html_(self) -> str:
-        told = self.details()["rows"]
-        if not told:
+        rows = self.details()["rows"]
+        if not rows:
             return super()._repr_html_()
-        cells = [["" if v is None else f"{v:.4g}" if isinstance(v, float) else v for v in row.values()] for row in told]
-        return super()._repr_html_() + html_table(list(told[0]), cells, caption=f"Learning '{self.label}'")
+        cells = [["" if v is None else f"{v:.4g}" if isinstance(v, float) else v for v in row.values()] for row in rows]
+        return super()._repr_html_() + html_table(list(rows[0]), cells, caption=f"Learning '{self.label}'")
 
 
 def learning(
@@ -116,6 +138,7 @@ def learning(
     test_share: float = 0.2,
     marginals: bool = True,
     svm_rows: int | None = 5000,
+    threshold: int = THRESHOLD,
     seed: Seed = None,
     progress: Progress = silent,
     threads: int | None = None,
@@ -146,17 +169,19 @@ def learning(
     Precision, recall, F2 and AUC are of the rarer class of a label with two classes, else (AUC apart) means over the
     classes of the test records.
     """
-    _check(repeats, test_share, svm_rows)
-    named = label_column(original, label).name
+    settings = LearningSettings(
+        label=label, task=task, models=models, encoding=encoding, repeats=repeats, test_share=test_share, marginals=marginals,
+        svm_rows=svm_rows, threshold=threshold,
+    )  # fmt: skip
+    name = label_column(original, label).name
     whole = alike(original, synthetic, *([] if holdout is None else [holdout]))
-    target = Label.of(whole[0], named, task)
+    target = Label.of(whole[0], name, task)
     estimators, left_out = chosen_models(models, task=target.task)
     trials = Trials(
-        label=target, tables=[target.labelled(table) for table in whole], models=estimators, encoding=encoding,
-        repeats=repeats, test_share=test_share, marginals=marginals, svm_rows=svm_rows, root=seed_sequence(seed),
-        threads=threads, progress=progress,
+        label=target, tables=[target.labelled(table) for table in whole], models=estimators, settings=settings,
+        root=seed_sequence(seed), threads=threads, progress=progress,
     )  # fmt: skip
-    settings = {
+    chosen = {
         "models": list(estimators),
         "left_out": left_out,
         "encoding": encoding,
@@ -168,106 +193,137 @@ def learning(
         "seed": seed if isinstance(seed, int) else None,
     }
     score = "accuracy" if trials.classes else "r2"
-    same: dict[str, Any] = {"label": target.name, "task": target.task, "score": score, "settings": settings}
-    if why_not := _why_not(trials):
-        return Learning(value=None, why_not=why_not, **same)
-    found = trials.run()
-    lost = _differences(found, list(estimators), "synthetic")
+    same: dict[str, Any] = {"label": target.name, "task": target.task, "score": score, "settings": chosen}
+    if reason := _reason(trials):
+        return Learning(value=None, reason=reason, **same)
+    scored = trials.run()
+    lost = _differences(scored, list(estimators), "synthetic")
     return Learning(
         value=float(np.mean(lost)),
         interval=mean_interval(lost),
-        rows=tuple(_row(key, outcomes) for key, outcomes in found.items()),
-        confusion=_confusions(trials, found) if trials.classes else (),
-        marginals=float(np.mean(_differences(found, list(estimators), "marginals"))) if marginals else None,
-        notes=tuple(_notes(trials, found, whole)),
+        rows=tuple(_row(key, fits) for key, fits in scored.items()),
+        confusion=_confusions(trials, scored) if trials.classes else (),
+        marginals=float(np.mean(_differences(scored, list(estimators), "marginals"))) if marginals else None,
+        notes=tuple(_notes(trials, scored, whole)),
         **same,
     )
 
 
-def _check(repeats: int, test_share: float, svm_rows: int | None) -> None:
-    if repeats < 1:
-        raise InputError(f"repeats must be at least 1. Got {repeats}.")
-    if not 0 < test_share < 1:
-        raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
-    if svm_rows is not None and svm_rows < 10:
-        raise InputError(f"svm_rows must be at least 10, or None for all. Got {svm_rows}.")
-
-
-def _why_not(trials: Trials) -> str:
+def _reason(trials: Trials) -> str:
     """Return why nothing can be learnt, or nothing."""
-    label, tables = trials.label, trials.tables
+    label, tables, threshold = trials.label, trials.tables, trials.settings.threshold
     if not trials.models:
         return f"no model that was named does {label.task}"
     if len(tables[0].schema.names) < 2:
         return "there is no column beside the label to learn from"
     for table, which in zip(tables, ("original", "synthetic"), strict=False):
-        if why := label.why_not(table, which):
-            return why
-    if trials.held_out and tables[2].n_rows < FEWEST:
-        return f"the holdout has fewer than {FEWEST} records with a label '{label.name}'"
+        if reason := label.reason(table, which, threshold):
+            return reason
+    if trials.held_out and tables[2].n_rows < max(FEWEST, threshold):
+        return f"the holdout has fewer than {max(FEWEST, threshold)} records with a label '{label.name}'"
     labels = label.values(tables[0])
     if trials.classes and not trials.held_out and len(np.unique(labels)) == len(labels):
         return f"every class of label '{label.name}' has one record, so none can both train and test"
     return ""
 
 
-def _differences(found: Found, models: Sequence[str], on: str) -> list[float]:
+def _differences(scored: Scored, models: Sequence[str], on: str) -> list[float]:
     """Return for each repeat the mean over models of score(original) - score(on); a model fitted once stays the same."""
-    most = max(len(outcomes) for outcomes in found.values())
-    scores = {key: np.resize([outcome.score for outcome in outcomes], most) for key, outcomes in found.items()}
+    most = max(len(fits) for fits in scored.values())
+    scores = {key: np.resize([fit.score for fit in fits], most) for key, fits in scored.items()}
     gaps = [scores[name, "original"] - scores[name, on] for name in models]
     return [float(gap) for gap in np.mean(gaps, axis=0)]
 
 
-def _confusions(trials: Trials, found: Found) -> tuple[Confusion, ...]:
-    sums = {
-        key: np.sum([o.counts for o in outcomes if o.counts is not None], axis=0) for key, outcomes in found.items()
-    }
+def _confusions(trials: Trials, scored: Scored) -> tuple[Confusion, ...]:
+    sums = {key: np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0) for key, fits in scored.items()}
     total = np.sum(list(sums.values()), axis=0)
     seen = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
-    levels = shown_levels(trials.label, trials.tables[0], seen)
-    return tuple(
-        Confusion(*key, levels, tuple(map(tuple, held[np.ix_(seen, seen)].tolist())), len(found[key]))
-        for key, held in sums.items()
-    )
+    threshold = trials.settings.threshold
+    levels = shown_levels(trials.label, trials.tables[0], seen, threshold)
+
+    def masked(key: tuple[str, str]) -> tuple[tuple[int | str, ...], ...]:
+        times = len(scored[key])
+        return tuple(
+            tuple(masked_count(count, threshold, times=times) for count in row)
+            for row in sums[key][np.ix_(seen, seen)].tolist()
+        )
+
+    return tuple(Confusion(*key, levels, masked(key), len(fits)) for key, fits in scored.items())
 
 
-def _notes(trials: Trials, found: Found, whole: Sequence[Table]) -> Iterator[str]:
+def _notes(trials: Trials, scored: Scored, whole: Sequence[Table]) -> Iterator[str]:
     """Yield what a reader of the table should know."""
-    tables = trials.tables
-    for table, held, which in zip(whole, tables, ("original", "synthetic", "holdout"), strict=False):
-        if missing := table.n_rows - held.n_rows:
-            some = f"{missing / table.n_rows:.1%}" if missing >= SHOWN_FROM else f"fewer than {SHOWN_FROM}"
+    tables, settings = trials.tables, trials.settings
+    for table, labelled, which in zip(whole, tables, ("original", "synthetic", "holdout"), strict=False):
+        if missing := table.n_rows - labelled.n_rows:
+            some = f"{missing / table.n_rows:.1%}" if missing >= settings.threshold else f"fewer than {settings.threshold}"
             yield f"Records of the {which} table without a label are left out: {some}."
     if not trials.held_out:
         yield "Without a holdout the synthetic table may have been made from the test records too."
-        if tables[1].n_rows < round(tables[0].n_rows * (1 - trials.test_share)):
-            yield f"The synthetic table has fewer rows ({about(tables[1].n_rows)}) than train on the original."
+        if tables[1].n_rows < round(tables[0].n_rows * (1 - settings.test_share)):
+            yield f"The synthetic table has fewer rows ({masked_count(tables[1].n_rows, settings.threshold)}) than train on the original."
         if trials.classes and (np.bincount(trials.label.values(tables[0])) == 1).any():
             yield "Classes with one record train and are never tested."
     if trials.rarer is not None:
-        (level,) = shown_levels(trials.label, tables[0], [trials.rarer])
+        (level,) = shown_levels(trials.label, tables[0], [trials.rarer], settings.threshold)
         yield f"Precision, recall, F2 and AUC are of the rarer class, {level}."
     elif trials.classes:
         yield "Precision, recall and F2 are means over the classes of the test records."
-    if trials.svm_rows is not None and any(is_svm(model) for model in trials.models.values()):
+    if settings.svm_rows is not None and any(is_svm(model) for model in trials.models.values()):
         drawn = "by class" if trials.classes else "at random"
-        yield f"Support vector machines are trained on at most {trials.svm_rows:,} records, drawn {drawn}."
-    for (name, on), outcomes in found.items():
-        if late := sum(not outcome.converged for outcome in outcomes):
-            yield f"Model {name} trained on {on} did not converge in {late} of {len(outcomes)} fits."
+        yield f"Support vector machines are trained on at most {settings.svm_rows:,} records, drawn {drawn}."
+    for (name, on), fits in scored.items():
+        if late := sum(not fit.converged for fit in fits):
+            yield f"Model {name} trained on {on} did not converge in {late} of {len(fits)} fits."
     if trials.classes and trials.label.n_classes > MOST_LEVELS:
         yield f"Confusion matrices of more than {MOST_LEVELS} levels are not shown."
 
 
-def _row(key: tuple[str, str], outcomes: Sequence[Outcome]) -> LearningRow:
-    """Return the means of a model's outcomes, what is None left out, and the standard deviation of its score."""
+def _row(key: tuple[str, str], fits: Sequence[FitScores]) -> LearningRow:
+    """Return the means of a model's scores, what is None left out, and the standard deviation of its main score."""
 
     def mean(field: str) -> float | None:
-        held = [value for outcome in outcomes if (value := getattr(outcome, field)) is not None]
-        return float(np.mean(held)) if held else None
+        known = [value for fit in fits if (value := getattr(fit, field)) is not None]
+        return float(np.mean(known)) if known else None
 
-    scores = [outcome.score for outcome in outcomes]
+    scores = [fit.score for fit in fits]
     sd = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
     rates = (mean(field) for field in ("precision", "recall", "f2", "auc", "rmse"))
     return LearningRow(*key, float(np.mean(scores)), sd, *rates)
+
+
+def _measure(run: UtilityRun, side: str) -> Learning:
+    asked = run.settings
+    return learning(
+        run.original, run.tables[side], run.tables.get("holdout"), label=asked.label, models=asked.models, encoding=asked.encoding,
+        repeats=asked.repeats, svm_rows=asked.svm_rows, threshold=asked.threshold, seed=run.seed, progress=run.progress,
+        threads=run.threads,
+    )  # fmt: skip
+
+
+METRICS.register(
+    Metric(
+        name="learning",
+        kind=Learning,
+        measure=_measure,
+        needs=("label",),
+        own_references=lambda result: result.references,
+        number=9,
+        group="uses",
+        place=-2,
+        title="Learning the label",
+        question="Do models trained on synthetic rows predict real ones?",
+        definition="Mean over models of the score when trained on the original less the score when trained on the synthetic table; both are "
+        "tested on real records.",
+        source="Hittmeir, Mayer and Ekelhart 2022, tables V to VII; Niederhametner and Mayer 2023, table III",
+        phrases=(
+            "Models learnt from the synthetic table predict almost as well",
+            "Models learnt from the synthetic table predict somewhat worse",
+            "Models learnt from the synthetic table predict much worse",
+            "Models learn little from the synthetic table",
+        ),
+        detail="on average they score {gap} than those learnt from the original",
+        limits=(0.02, 0.05, 0.1),
+    )
+)

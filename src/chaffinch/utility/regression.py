@@ -11,22 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.masking import SHOWN_FROM, about
-from ..stats.glm import CannotFitError, Fit, independent_columns, logit, ols
+from .._base.masking import THRESHOLD, masked_count
+from .._base.plain import to_plain
+from ..stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
 from ..table.design import Coded, Coefficient, Design, design
 from ..table.formula import Factor, Formula, formula_of
 from ..table.table import Table
+from .metric import METRICS, Metric, UtilityRun
 
-__all__ = ["Regression", "Row", "interval_overlap", "regression"]
+__all__ = ["CoefficientRow", "Regression", "interval_overlap", "regression"]
 
 Interval = tuple[float, float]
 Family = Literal["ols", "logit"]
 
 
 @dataclass(frozen=True)
-class Row:
+class CoefficientRow:
     """One coefficient in both tables; None where a table does not determine it, and then `note` says why."""
 
     term: str
@@ -38,30 +40,27 @@ class Row:
     difference_in_se: float | None = None
     note: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain data."""
-        return {name: list(v) if isinstance(v, tuple) else v for name, v in vars(self).items()}
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Regression(Result):
     """The mean overlap of confidence intervals: 1 the same intervals, 0 they touch, negative they lie apart.
 
-    `rows` are the coefficients, the intercept among them. Those of levels and cells of fewer than ten original records
-    are listed without their level and without numbers, and are no part of the mean.
+    `rows` are the coefficients, the intercept among them. Those of levels and cells of fewer original records than
+    the threshold are listed without their level and without numbers, and are no part of the mean.
     """
 
     name: ClassVar[str] = "regression"
     direction: ClassVar[Direction] = "higher is better"
     identical: ClassVar[float] = 1.0
+    decisive: ClassVar[tuple[str, ...]] = ("formula", "family")
 
     formula: str = ""
     family: Family = "ols"
-    rows: tuple[Row, ...] = ()
+    rows: tuple[CoefficientRow, ...] = ()
 
     def details(self) -> dict[str, Any]:
         """Return the formula, the family and the coefficients."""
-        return {"formula": self.formula, "family": self.family, "rows": [row.to_dict() for row in self.rows]}
+        return {"formula": self.formula, "family": self.family, "rows": to_plain(self.rows)}
 
 
 def interval_overlap(first: Interval, second: Interval) -> float:
@@ -81,7 +80,9 @@ def interval_overlap(first: Interval, second: Interval) -> float:
     return (shared / (first[1] - first[0]) + shared / (second[1] - second[0])) / 2
 
 
-def regression(original: Table, synthetic: Any, formula: str | Formula, *, level: float = 0.95) -> Regression:
+def regression(
+    original: Table, synthetic: Any, formula: str | Formula, *, level: float = 0.95, threshold: int = THRESHOLD
+) -> Regression:
     """Return the mean overlap of the confidence intervals of a formula's coefficients: 1 for a copy, higher is better.
 
     A numeric response is fitted by least squares, one of two levels by logistic regression of the second level; see
@@ -100,14 +101,16 @@ def regression(original: Table, synthetic: Any, formula: str | Formula, *, level
         As `income ~ age + sex + age:sex`.
     level
         Coverage of the confidence intervals.
+    threshold
+        Original records that must stand behind a coefficient before it may show.
 
     Examples
     --------
     >>> import pyarrow as pa, chaffinch
     >>> x = [i // 2 for i in range(80)]
     >>> table = chaffinch.read(pa.table({"y": [i + k % 3 for k, i in enumerate(x)], "x": x, "a": ["u", "v"] * 40}))
-    >>> found = regression(table, table, "y ~ x + a")
-    >>> found.value, [(row.term, round(row.original, 2)) for row in found.rows]
+    >>> result = regression(table, table, "y ~ x + a")
+    >>> result.value, [(row.term, round(row.original, 2)) for row in result.rows]
     (1.0, [('Intercept', 0.96), ('x', 1.0), ('a[v]', 0.02)])
     """
     if not 0 < level < 1:
@@ -116,47 +119,51 @@ def regression(original: Table, synthetic: Any, formula: str | Formula, *, level
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
     pair = pair_up(original, synthetic)
     plain = design(wanted, pair.original)
-    first = design(wanted, pair.original, references=_references(plain))
+    references = _references(plain, threshold)
+    first = design(wanted, pair.original, references=references)
     try:
-        second = design(wanted, pair.synthetic, references=_references(plain))
+        second = design(wanted, pair.synthetic, references=references)
     except InputError as error:  # a logarithm of what is not above 0
-        return Regression(value=None, why_not=f"in the synthetic table {error}", settings=settings)
+        return Regression(value=None, reason=f"in the synthetic table {error}", settings=settings)
     from .._base.threads import one_blas_thread
 
     try:
         # One thread: more save little here, change the last digits, and on a busy machine wait for each other for long.
         with one_blas_thread():
-            return _compared(first, second, level, settings)
+            return _compared(first, second, level, threshold, settings)
     except CannotFitError as error:
-        return Regression(value=None, why_not=str(error), settings=settings)
+        return Regression(value=None, reason=str(error), settings=settings)
 
 
-def _compared(first: Design, second: Design, level: float, settings: dict[str, Any]) -> Regression:
-    family, told = _family(first)
-    settings |= told
-    hidden = _hidden(first)
-    used, kept, fits = [], np.empty(0, dtype=bool), []
+def _compared(first: Design, second: Design, level: float, threshold: int, settings: dict[str, Any]) -> Regression:
+    family, how = _family(first, threshold)
+    settings |= how
+    hidden = _hidden(first, threshold)
+    used, shared, fits = [], np.empty(0, dtype=bool), []
     for name, laid in (("original", first), ("synthetic", second)):
         x, y = _numbers(laid, family, first)
         used.append(len(y))
         if name == "original":
             independent = independent_columns(x)
             # A level that only the synthetic table has keeps its column there, or its records would pass for the reference.
-            kept, columns = independent | ~x.any(axis=0), independent
+            shared, columns = independent | ~x.any(axis=0), independent
         else:
-            columns = kept
-        fits.append(_fitted(x[:, columns], y, columns, family, level, name))
+            columns = shared
+        try:
+            fits.append(_fitted(x[:, columns], y, family, level, threshold).among(columns))
+        except CannotFitError as error:
+            raise CannotFitError(f"in the {name} table {error}") from None
     rows = tuple(
-        replace(Row(hidden[j]), note=f"fewer than {SHOWN_FROM} original records")
+        CoefficientRow(hidden[j], note=f"fewer than {threshold} original records")
         if j in hidden
         else _row(first.name(coefficient), j, fits[0], fits[1])
         for j, coefficient in enumerate(first.coefficients)
     )
     overlaps = [row.overlap for row in rows if row.overlap is not None]
-    settings |= _account(first, second, used, fits, rows, hidden)
+    settings |= _account(first, second, used, fits, rows, len(hidden), threshold)
     if not overlaps:
         raise CannotFitError(
-            "there is no coefficient that both tables determine and that ten or more original records share"
+            f"there is no coefficient that both tables determine and that {_at_least(threshold)} original records share"
         )
     return Regression(
         value=float(np.mean(overlaps)),
@@ -170,34 +177,38 @@ def _compared(first: Design, second: Design, level: float, settings: dict[str, A
 # What is fitted.
 
 
-def _references(laid: Design) -> dict[Factor, int]:
-    """Return for each categorical factor its first level of ten or more records, else its first."""
+def _at_least(threshold: int) -> str:
+    return "ten or more" if threshold == 10 else f"{threshold} or more"
+
+
+def _references(laid: Design, threshold: int) -> dict[Factor, int]:
+    """Return for each categorical factor its first level of as many records as the threshold, else its first."""
     groups = _groups(laid)
-    return {factor: int(_often(coded, groups).argmax()) for factor, coded in laid.factors.items() if coded.levels}
+    return {factor: int(_often(coded, groups, threshold).argmax()) for factor, coded in laid.factors.items() if coded.levels}
 
 
-def _often(coded: Coded, groups: Sequence[NDArray[np.bool_]]) -> NDArray[np.bool_]:
-    """Return which levels ten or more records of each group have."""
+def _often(coded: Coded, groups: Sequence[NDArray[np.bool_]], threshold: int) -> NDArray[np.bool_]:
+    """Return which levels as many records of each group as the threshold have."""
     counts = [np.bincount(coded.codes[group], minlength=len(coded.levels)) for group in groups]
-    return np.asarray(np.min(counts, axis=0) >= SHOWN_FROM)
+    return np.asarray(np.min(counts, axis=0) >= threshold)
 
 
-def _family(first: Design) -> tuple[Family, dict[str, Any]]:
+def _family(first: Design, threshold: int) -> tuple[Family, dict[str, Any]]:
     """Return how a response is fitted, and what is to be said of it."""
     response = first.response
     if not response.levels:
         return "ols", {"family": "ols", "intervals": "Student's t"}
     counts = np.bincount(response.codes, minlength=len(response.levels))
-    held = np.flatnonzero(counts)
-    if len(held) < 2:
+    levels = np.flatnonzero(counts)
+    if len(levels) < 2:
         raise CannotFitError("the response has fewer than two levels in the complete records of the original table")
-    if len(held) > 2:
+    if len(levels) > 2:
         raise CannotFitError(
-            f"a response of {len(held)} levels; name a two-level or numeric one (the schema says which columns are numeric)"
+            f"a response of {len(levels)} levels; name a two-level or numeric one (the schema says which columns are numeric)"
         )
-    if counts[held].min() < SHOWN_FROM:
-        raise CannotFitError(f"a level of the response has fewer than {SHOWN_FROM} original records")
-    return "logit", {"family": "logit", "intervals": "Wald, normal", "modelled_level": response.levels[held[1]]}
+    if counts[levels].min() < threshold:
+        raise CannotFitError(f"a level of the response has fewer than {threshold} original records")
+    return "logit", {"family": "logit", "intervals": "Wald, normal", "modelled_level": response.levels[levels[1]]}
 
 
 def _numbers(laid: Design, family: Family, first: Design) -> tuple[NDArray[np.float64], NDArray[Any]]:
@@ -210,30 +221,24 @@ def _numbers(laid: Design, family: Family, first: Design) -> tuple[NDArray[np.fl
     return (x if rows.all() else x[rows]), laid.response.codes[rows] == yes
 
 
-def _fitted(
-    x: NDArray[np.float64], y: NDArray[Any], columns: NDArray[np.bool_], family: Family, level: float, name: str
-) -> Fit:
-    """Return the fit of some columns of a design, spread over all of them; those left out are aliased."""
-    try:
-        few = f"there are fewer than {SHOWN_FROM} residual degrees of freedom"
-        if len(y) - x.shape[1] < SHOWN_FROM and len(y) - independent_columns(x).sum() < SHOWN_FROM:
-            raise CannotFitError(few)
-        fit = ols(x, y, level=level) if family == "ols" else logit(x, y, level=level)
-        if fit.df < SHOWN_FROM:  # logit sets records aside that are predicted surely
-            raise CannotFitError(few)
-    except CannotFitError as error:
-        raise CannotFitError(f"in the {name} table {error}") from None
-    return fit.among(columns)
+def _fitted(x: NDArray[np.float64], y: NDArray[Any], family: Family, level: float, threshold: int) -> RegressionFit:
+    few = f"there are fewer than {threshold} residual degrees of freedom"
+    if len(y) - x.shape[1] < threshold and len(y) - independent_columns(x).sum() < threshold:
+        raise CannotFitError(few)
+    fit = ols(x, y, level=level) if family == "ols" else logit(x, y, level=level)
+    if fit.df < threshold:  # logit sets records aside that are predicted surely
+        raise CannotFitError(few)
+    return fit
 
 
 # What may be shown.
 
 
-def _hidden(first: Design) -> dict[int, str]:
-    """Return by number the coefficients that fewer than ten original records decide, and what to call them.
+def _hidden(first: Design, threshold: int) -> dict[int, str]:
+    """Return by number the coefficients that fewer original records decide than the threshold, and what to call them.
 
     With interactions, a coefficient speaks of the cell of its own levels and the references of the rest: in a*b the
-    intercept is the cell of both references. Every such cell must have ten records, of each response where the fit
+    intercept is the cell of both references. Every such cell must have so many records, of each response where the fit
     tells as much as a table of responses by cells would; and so must whatever differs from the commonest number of a
     numeric column.
     """
@@ -244,19 +249,19 @@ def _hidden(first: Design) -> dict[int, str]:
     for j, coefficient in enumerate(first.coefficients):
         levels = {factor: level for factor, level in coefficient if level is not None}
         for factors, count in counted.items():
-            if set(levels) <= set(factors) and count(levels) < SHOWN_FROM:
+            if set(levels) <= set(factors) and count(levels) < threshold:
                 columns = ":".join(factor.label for factor in factors)
-                out[j] = f"(level of fewer than {SHOWN_FROM} records of {columns})"
+                out[j] = f"(level of fewer than {threshold} records of {columns})"
                 break
         else:
-            if len(levels) < len(coefficient) and _off_commonest(first, coefficient) < SHOWN_FROM:
+            if len(levels) < len(coefficient) and _off_commonest(first, coefficient) < threshold:
                 columns = ":".join(factor.label for factor, _ in coefficient)
-                out[j] = f"(numbers of fewer than {SHOWN_FROM} records of {columns})"
+                out[j] = f"(numbers of fewer than {threshold} records of {columns})"
     return out
 
 
 def _groups(laid: Design) -> list[NDArray[np.bool_]]:
-    """Return the groups of records of which ten must be in a cell: all, or those of each response.
+    """Return the groups of records of which as many as the threshold must be in a cell: all, or those of each response.
 
     With a coefficient for every cell that records have, a logistic regression gives away the table of responses by
     cells, and then the counts of that table are what must not be small.
@@ -275,11 +280,11 @@ def _cells(
 ) -> Callable[[Mapping[Factor, int]], int]:
     """Return a function from levels of some factors, else their references, to the records of the smallest group there."""
     coded = [first.factors[factor] for factor in factors]
-    found = [Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups]
+    tallies = [Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups]
 
     def count(levels: Mapping[Factor, int]) -> int:
         cell = tuple(levels.get(c.factor, c.reference) for c in coded)
-        return min(held[cell] for held in found) if coded else first.n_rows
+        return min(tally[cell] for tally in tallies) if coded else first.n_rows
 
     return count
 
@@ -293,29 +298,29 @@ def _off_commonest(first: Design, coefficient: Coefficient) -> int:
 # What is said.
 
 
-def _row(term: str, j: int, first: Fit, second: Fit) -> Row:
+def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> CoefficientRow:
     """Return the row of a coefficient."""
     b, b_interval = _shown(first, j)
     s, s_interval = _shown(second, j)
     notes = [
         f"{why} in the {name} table"
         for name, fit in (("original", first), ("synthetic", second))
-        if (why := _why_not(fit, j))
+        if (why := _lacking(fit, j))
     ]
-    row = Row(term, b, b_interval, s, s_interval, note="; ".join(notes))
+    row = CoefficientRow(term, b, b_interval, s, s_interval, note="; ".join(notes))
     if b is None or s is None or b_interval is None or s_interval is None:
         return row
     difference = abs(s - b) / float(first.errors[j])
     return replace(row, overlap=interval_overlap(b_interval, s_interval), difference_in_se=difference)
 
 
-def _shown(fit: Fit, j: int) -> tuple[float | None, Interval | None]:
+def _shown(fit: RegressionFit, j: int) -> tuple[float | None, Interval | None]:
     if np.isnan(fit.values[j]):
         return None, None
     return float(fit.values[j]), (float(fit.low[j]), float(fit.high[j]))
 
 
-def _why_not(fit: Fit, j: int) -> str:
+def _lacking(fit: RegressionFit, j: int) -> str:
     # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.
     return "not determined" if fit.aliased[j] or fit.unbounded[j] else ""
 
@@ -324,27 +329,31 @@ def _account(
     first: Design,
     second: Design,
     used: list[int],
-    fits: list[Fit],
-    rows: tuple[Row, ...],
-    hidden: Mapping[int, str],
+    fits: list[RegressionFit],
+    rows: tuple[CoefficientRow, ...],
+    hidden: int,
+    threshold: int,
 ) -> dict[str, Any]:
     """Return what a reader must know besides the numbers: records used, references, and coefficients without a number."""
     names = ("original", "synthetic")
     totals = [d.n_rows + d.n_left_out for d in (first, second)]
     left = [total - n for total, n in zip(totals, used, strict=True)]
-    shares = [_share(about(k), about(total)) for k, total in zip(left, totals, strict=True)]
+    def masked(count: int) -> int | str:
+        return masked_count(count, threshold)
+
+    shares = [_share(masked(k), masked(total)) for k, total in zip(left, totals, strict=True)]
     levelled = [coded for coded in first.factors.values() if coded.levels]
     everyone = [np.ones(first.n_rows, dtype=bool)]
     return {
         "overlap": "mean over the coefficients that both tables have, the intercept too; negative where intervals lie apart",
         "interval": "none",
-        "references": {c.factor.label: c.levels[c.reference] for c in levelled if _often(c, everyone)[c.reference]},
-        "records": dict(zip(names, map(about, used), strict=True)),
-        "left_out": dict(zip(names, map(about, left), strict=True)),
+        "references": {c.factor.label: c.levels[c.reference] for c in levelled if _often(c, everyone, threshold)[c.reference]},
+        "records": dict(zip(names, map(masked, used), strict=True)),
+        "left_out": dict(zip(names, map(masked, left), strict=True)),
         "left_out_share": dict(zip(names, shares, strict=True)),
         "coefficients": len(rows),
         "compared": sum(row.overlap is not None for row in rows),
-        "hidden": len(hidden),
+        "hidden": hidden,
         "not_determined": {name: _named(rows, fit.aliased) for name, fit in zip(names, fits, strict=True)},
         "no_finite_maximum": {name: _named(rows, fit.unbounded) for name, fit in zip(names, fits, strict=True)},
     }
@@ -355,5 +364,36 @@ def _share(part: int | str, whole: int | str) -> float | None:
     return round(part / whole, 3) if isinstance(part, int) and isinstance(whole, int) and whole else None
 
 
-def _named(rows: tuple[Row, ...], chosen: NDArray[np.bool_]) -> list[str]:
+def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[str]:
     return [row.term for row, so in zip(rows, chosen, strict=True) if so]
+
+
+def _measure(run: UtilityRun, side: str) -> Regression:
+    asked = run.settings
+    return regression(run.original, run.tables[side], asked.formula or "", threshold=asked.threshold)
+
+
+METRICS.register(
+    Metric(
+        name="regression",
+        kind=Regression,
+        measure=_measure,
+        doing="fitting the regression",
+        needs=("formula",),
+        group="uses",
+        place=1,
+        title="A regression's results",
+        question="Would the regression lead to the same conclusions?",
+        definition="Mean over coefficients of how far the two 95 % confidence intervals overlap.",
+        source="Karr, Kohnen, Oganian, Reiter and Sanil 2006, The American Statistician 60(3)",
+        phrases=(
+            "The regression says almost the same",
+            "The regression says roughly the same",
+            "The regression says partly something else",
+            "The regression says something else",
+        ),
+        detail="the overlap of confidence intervals is {value} on average, where 1 is full and 0 or less none",
+        limits=(0.1, 0.4, 0.8),
+        scaled=False,
+    )
+)

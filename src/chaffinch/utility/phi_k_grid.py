@@ -19,9 +19,9 @@ from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
 from ..table.schema import NUMERIC_KINDS, Column
 from ..table.table import Table
-from .phik import Cells
+from .phi_k_coefficient import ContingencyCells
 
-__all__ = ["Grid", "batches", "grid_of", "groups_of", "phi_k_of_pairs", "with_and_without"]
+__all__ = ["PhiKGrid", "batches", "grid_of", "groups_of", "phi_k_of_pairs", "with_and_without"]
 
 Floats = NDArray[np.float64]
 
@@ -30,44 +30,44 @@ MOST_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class PhiKGrid:
     """Two tables of small codes with a column of groups, and which columns and how many of their levels count."""
 
     tables: tuple[Table, Table]
     groups: int
     usable: tuple[str, ...]
-    kept: Mapping[str, int]
+    levels: Mapping[str, int]
 
     def size(self, name: str) -> int:
         return self.tables[0].schema[name].size
 
 
-def grid_of(pair: Pair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> Grid:
+def grid_of(pair: Pair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
     """Return both tables on the grid; usable are the columns of which either table, or both together, use two levels."""
     columns = [Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))]
     codes: list[list[NDArray[Any]]] = [[groups_of(table, groups)] for table in pair.tables]
-    kept: dict[str, int] = {}
+    levels: dict[str, int] = {}
     usable = []
     for column in pair.schema:
         assert column.codec is not None
         size, n_values = column.codec.size, column.codec.n_values
-        found: Sequence[NDArray[Any]] = [table.code(column.name) for table in pair.tables]
+        coded: Sequence[NDArray[Any]] = [table.code(column.name) for table in pair.tables]
         if bins != "schema" and column.kind in NUMERIC_KINDS:
-            found = _binned(pair, column, bins)
+            coded = _binned(pair, column, bins)
             size, n_values = size - n_values + bins, bins
-        kept[column.name] = n_values if drop else size
-        used = np.bincount(found[0], minlength=size) + np.bincount(found[1], minlength=size)
-        if np.count_nonzero(used[: kept[column.name]]) >= 2:
+        levels[column.name] = n_values if drop else size
+        used = np.bincount(coded[0], minlength=size) + np.bincount(coded[1], minlength=size)
+        if np.count_nonzero(used[: levels[column.name]]) >= 2:
             usable.append(column.name)
         columns.append(Column(column.name, "categorical", codec=Categories(tuple(range(size)))))
-        for held, coded in zip(codes, found, strict=True):
-            held.append(coded)
+        for columns_of_table, column_codes in zip(codes, coded, strict=True):
+            columns_of_table.append(column_codes)
     schema = replace(pair.schema, columns=tuple(columns))
     first, second = (
-        Table(schema, table.data, Codes.of(coded, schema.sizes))
-        for table, coded in zip(pair.tables, codes, strict=True)
+        Table(schema, table.data, Codes.of(arrays, schema.sizes))
+        for table, arrays in zip(pair.tables, codes, strict=True)
     )
-    return Grid((first, second), groups, tuple(usable), kept)
+    return PhiKGrid((first, second), groups, tuple(usable), levels)
 
 
 def groups_of(table: Table, groups: int = GROUPS) -> NDArray[np.uint8]:
@@ -87,8 +87,7 @@ def _binned(pair: Pair, column: Column, bins: int) -> list[NDArray[Any]]:
         absent = code >= n_values
         numbers = to_numbers(table.data.column(column.name))[0].astype(np.float64)
         if edges is None:
-            held = numbers[~absent & np.isfinite(numbers)]
-            edges = _edges(held, bins)
+            edges = _edges(numbers[~absent & np.isfinite(numbers)], bins)
         binned = np.searchsorted(edges, numbers, side="left").astype(narrowest(column.codec.size - n_values + bins))
         binned[absent] = (code[absent] - n_values + bins).astype(binned.dtype)
         out.append(binned)
@@ -103,39 +102,39 @@ def _edges(numbers: Floats, bins: int) -> Floats:
     return np.linspace(low - max(1e-14 * abs(low), np.finfo(np.float64).tiny), float(numbers.max()), bins + 1)[1:-1]
 
 
-def batches(grid: Grid) -> Iterator[list[tuple[str, str]]]:
+def batches(grid: PhiKGrid) -> Iterator[list[tuple[str, str]]]:
     """Yield the pairs of usable columns, in order, in runs whose counts fit in memory together."""
     batch: list[tuple[str, str]] = []
-    held = 0
+    cells_in_batch = 0
     for first, second in combinations(grid.usable, 2):
         cells = grid.groups * grid.size(first) * grid.size(second)
-        if batch and held + cells > MOST_CELLS:
+        if batch and cells_in_batch + cells > MOST_CELLS:
             yield batch
-            batch, held = [], 0
+            batch, cells_in_batch = [], 0
         batch.append((first, second))
-        held += cells
+        cells_in_batch += cells
     yield batch
 
 
-def phi_k_of_pairs(grid: Grid, pairs: list[tuple[str, str]], noise_correction: bool) -> Floats:
+def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correction: bool) -> Floats:
     """Return phi_k of pairs of columns: original and synthetic; of all records, then without each group; by pair."""
     cliques = [(GROUP, *pair) for pair in pairs]
     firsts, seconds = (MemoryCounter(table).marginals(cliques) for table in grid.tables)
     listed = [_listed(a, b) for a, b in zip(firsts, seconds, strict=True)]
     which = np.repeat(np.arange(len(pairs)), [len(keys) for keys, _, _ in listed])
     sizes = np.array([a.sizes[1:] for a in firsts])
-    kept = np.array([[grid.kept[name] for name in pair] for pair in pairs])
+    levels = np.array([[grid.levels[name] for name in pair] for pair in pairs])
     row, column = np.divmod(np.concatenate([keys for keys, _, _ in listed]), sizes[which, 1])
     counts = [np.concatenate([entry[t] for entry in listed], axis=1) for t in (1, 2)]
     filled = counts[0].any(axis=0) | counts[1].any(axis=0)
-    keep = np.flatnonzero(filled & (row < kept[which, 0]) & (column < kept[which, 1]))
+    keep = np.flatnonzero(filled & (row < levels[which, 0]) & (column < levels[which, 1]))
     which, row, column = which[keep], row[keep], column[keep]
     starts = np.cumsum(sizes, axis=0) - sizes
     of_row, of_column = (np.repeat(np.arange(len(pairs)), sizes[:, axis]) for axis in (0, 1))
-    cells = Cells(which, row + starts[which, 0], column + starts[which, 1], of_row, of_column, len(pairs))
-    sets = [with_and_without(held[:, keep].astype(np.float64)) for held in counts]
+    cells = ContingencyCells(which, row + starts[which, 0], column + starts[which, 1], of_row, of_column, len(pairs))
+    sets = [with_and_without(part[:, keep].astype(np.float64)) for part in counts]
     shapes = cells.used(sets[0][0] + sets[1][0])
-    return np.stack([cells.phi_k(held, shapes, noise_correction=noise_correction) for held in sets])
+    return np.stack([cells.phi_k(part, shapes, noise_correction=noise_correction) for part in sets])
 
 
 def with_and_without(by_group: Floats) -> Floats:
@@ -152,10 +151,10 @@ def _listed(first: Marginal, second: Marginal) -> tuple[NDArray[np.int64], NDArr
     groups, rows, columns = first.sizes
     if first.cells is None and second.cells is None:
         return np.arange(rows * columns), first.counts.reshape(groups, -1), second.counts.reshape(groups, -1)
-    found = [m.nonzero() for m in (first, second)]
-    each = [cells[:, 1].astype(np.int64) * columns + cells[:, 2] for cells, _ in found]
+    filled = [m.nonzero() for m in (first, second)]
+    each = [cells[:, 1].astype(np.int64) * columns + cells[:, 2] for cells, _ in filled]
     keys = np.unique(np.concatenate(each))
-    counts = [np.zeros((groups, len(keys)), dtype=np.int64) for _ in found]
-    for held, key, (cells, values) in zip(counts, each, found, strict=True):
-        held[cells[:, 0], np.searchsorted(keys, key)] = values
+    counts = [np.zeros((groups, len(keys)), dtype=np.int64) for _ in filled]
+    for tally, key, (cells, values) in zip(counts, each, filled, strict=True):
+        tally[cells[:, 0], np.searchsorted(keys, key)] = values
     return keys, counts[0], counts[1]

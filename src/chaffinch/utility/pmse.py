@@ -23,6 +23,7 @@ from .._base.threads import thread_map
 from ..stats.pair import Pair, pair_up
 from ..stats.result import Direction, Result
 from ..table.table import Table
+from .metric import METRICS, Metric, UtilityRun
 
 __all__ = ["MODELS", "PropensityScore", "pmse"]
 
@@ -35,6 +36,9 @@ MOST_PARAMETERS = 2_000
 RECORDS_PER_PARAMETER = 5
 WEAK_PENALTY = 1e6
 """scikit-learn's C: a penalty so weak that it decides only what the data leave open (levels that one table lacks)."""
+
+PERMUTATIONS, REFERENCE_PERMUTATIONS = 20, 5
+"""Of the null in a study; references are far from it, or need not be known as closely."""
 
 Array = NDArray[np.float64]
 
@@ -68,7 +72,7 @@ def pmse(
     synthetic: Any,
     *,
     model: str = "tree",
-    permutations: int = 20,
+    permutations: int = PERMUTATIONS,
     rows: int = ROWS,
     seed: Seed = None,
     threads: int | None = None,
@@ -142,13 +146,13 @@ def _stream(root: np.random.SeedSequence, number: int) -> np.random.Generator:
 
 def _stacked(pair: Pair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""
-    kept: dict[int, Any] = {}
+    chosen: dict[int, Any] = {}
     for table in pair.tables:
         n = table.n_rows
-        if n not in kept:
-            kept[n] = np.sort(rng.choice(n, rows, replace=False)) if n > rows else slice(None)
+        if n not in chosen:
+            chosen[n] = np.sort(rng.choice(n, rows, replace=False)) if n > rows else slice(None)
     parts = [
-        np.stack([table.code(name)[kept[table.n_rows]] for name in pair.names], axis=1).astype(np.uint32)
+        np.stack([table.code(name)[chosen[table.n_rows]] for name in pair.names], axis=1).astype(np.uint32)
         for table in pair.tables
     ]
     return np.concatenate(parts), len(parts[1])
@@ -179,11 +183,11 @@ def _by_tree(
         progress("telling original from synthetic", len(done) / (permutations + 1))
         return _error(tree.predict_proba(features)[:, 1], share)
 
-    found, *null = thread_map(error, range(permutations + 1), threads=threads)
+    measured, *null = thread_map(error, range(permutations + 1), threads=threads)
     if not any(null):
         why = f"no column can be split so that {LEAF} records are on either side"
-        return PropensityScore(value=None, why_not=why, settings=settings)
-    return _result(found, float(np.mean(null)), float(np.std(null, ddof=1)), share, settings)
+        return PropensityScore(value=None, reason=why, settings=settings)
+    return _result(measured, float(np.mean(null)), float(np.std(null, ddof=1)), share, settings)
 
 
 def _by_logistic(
@@ -201,7 +205,7 @@ def _by_logistic(
     elif columns * RECORDS_PER_PARAMETER > n_rows:
         why = f"there are fewer than {RECORDS_PER_PARAMETER} records for each of {columns:,} parameters; use the tree"
     if why:
-        return PropensityScore(value=None, why_not=why, settings=settings)
+        return PropensityScore(value=None, reason=why, settings=settings)
     labels = np.arange(n_rows) >= round(n_rows * (1 - share))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a singular matrix; then another solver takes over
@@ -223,12 +227,12 @@ def _one_hot(codes: NDArray[np.uint32], sizes: Sequence[int]) -> Any:
     width = 0
     for j, size in enumerate(sizes):
         counts = np.bincount(codes[:, j], minlength=size)
-        kept = counts > 0
-        kept[counts.argmax()] = False
-        place = np.where(kept, np.cumsum(kept) - 1 + width, -1)[codes[:, j]]
+        used = counts > 0
+        used[counts.argmax()] = False
+        place = np.where(used, np.cumsum(used) - 1 + width, -1)[codes[:, j]]
         rows.append(np.flatnonzero(place >= 0))
         places.append(place[place >= 0])
-        width += int(kept.sum())
+        width += int(used.sum())
     index = (np.concatenate(rows), np.concatenate(places))
     return csr_array((np.ones(len(index[0])), index), shape=(n_rows, width))
 
@@ -258,3 +262,36 @@ def _result(error: float, mean: float, sd: float, share: float, settings: dict[s
         fixed_ratio=ratio / (1 - share),
         settings=settings,
     )
+
+
+def _measure(run: UtilityRun, side: str) -> PropensityScore:
+    return pmse(
+        run.original, run.tables[side], model=run.settings.pmse_model, seed=run.seed, threads=run.threads, progress=run.progress,
+        permutations=PERMUTATIONS if side == "synthetic" else REFERENCE_PERMUTATIONS,
+    )  # fmt: skip
+
+
+METRICS.register(
+    Metric(
+        name="pmse_ratio",
+        kind=PropensityScore,
+        measure=_measure,
+        doing="telling original from synthetic",
+        choice="pmse",
+        number=7,
+        group="whole",
+        title="Telling the tables apart (pMSE ratio)",
+        question="Can a model tell synthetic rows from original ones?",
+        definition="Propensity mean squared error of a model that tells the tables apart, divided by what it is when both are drawn alike.",
+        source="Snoke, Raab, Nowok, Dibben and Slavković 2018, Journal of the Royal Statistical Society A 181(3)",
+        phrases=(
+            "A model can hardly tell the tables apart",
+            "A model can tell the tables apart somewhat",
+            "A model tells the tables apart well",
+            "A model tells the tables apart easily",
+        ),
+        detail="it does {value} times as well as on two samples drawn alike, which score 1",
+        limits=(3.0, 10.0, 30.0),
+        scaled=False,
+    )
+)

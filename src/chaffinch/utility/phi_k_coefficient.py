@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
 
-__all__ = ["Cells", "chi_square_from_phi_k", "phi_k_from_chi_square", "phi_k_of_counts"]
+__all__ = ["ContingencyCells", "chi_square_from_phi_k", "phi_k_from_chi_square", "phi_k_of_counts"]
 
 Floats = NDArray[np.float64]
 
@@ -49,7 +49,7 @@ _NEARLY_ONE = 1 - 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class ContingencyCells:
     """The filled cells of many two-way tables in one list: to which table, row and column each belongs.
 
     Rows are numbered through all tables (`row`), and so are columns; `table_of_row` and `table_of_column` say whose they are.
@@ -72,11 +72,11 @@ class Cells:
         `shapes` are the rows and columns that count for each table: a level without records may be one of them.
         """
         chi, totals, pedestal = (np.zeros((len(counts), self.n_tables)) for _ in range(3))
-        for k, held in enumerate(counts):
-            margins = rows, columns, totals[k] = self._margins(held)
+        for k, cells in enumerate(counts):
+            margins = rows, columns, totals[k] = self._margins(cells)
             with np.errstate(divide="ignore", invalid="ignore"):
-                parts = held * held / (rows[self.row] * columns[self.column])
-                parts[held == 0] = 0.0
+                parts = cells * cells / (rows[self.row] * columns[self.column])
+                parts[cells == 0] = 0.0
             chi[k] = np.maximum(totals[k] * (self._tally(self.table, parts) - 1.0), 0.0)
             used = _used(self, margins)
             four = (used == 2).all(axis=1)
@@ -111,7 +111,7 @@ class Cells:
         return np.asarray(np.bincount(table, values, self.n_tables), dtype=np.float64)
 
 
-def _used(cells: Cells, margins: tuple[Floats, Floats, Floats]) -> NDArray[np.int64]:
+def _used(cells: ContingencyCells, margins: tuple[Floats, Floats, Floats]) -> NDArray[np.int64]:
     """Return the number of rows and of columns with records, one table a row."""
     each = zip((cells.table_of_row, cells.table_of_column), margins[:2], strict=True)
     return np.stack([np.bincount(table[margin > 0], minlength=cells.n_tables) for table, margin in each], axis=1)
@@ -137,9 +137,9 @@ def phi_k_of_counts(counts: ArrayLike, *, noise_correction: bool = True) -> floa
     r, c = table.shape
     row, column = np.divmod(np.arange(r * c), c)
     zeros = np.zeros(max(table.size, r, c), dtype=np.int64)
-    cells = Cells(zeros[: r * c], row, column, zeros[:r], zeros[:c], 1)
-    found = cells.phi_k(table.reshape(1, -1), np.array([table.shape]), noise_correction=noise_correction)
-    return float(found[0, 0])
+    cells = ContingencyCells(zeros[: r * c], row, column, zeros[:r], zeros[:c], 1)
+    values = cells.phi_k(table.reshape(1, -1), np.array([table.shape]), noise_correction=noise_correction)
+    return float(values[0, 0])
 
 
 def phi_k_from_chi_square(

@@ -1,0 +1,57 @@
+"""Help texts that list what is registered, looked up when help is shown: `{metrics}` stands for the metrics there are then.
+
+Nothing is imported before that, so `chaffinch --help` answers at once, and what a user registers is listed like the rest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from typer.core import TyperCommand
+
+__all__ = ["NAMES", "RegistryCommand", "filled"]
+
+
+def _metrics() -> Iterable[str]:
+    from ..utility import choices
+
+    return choices()
+
+
+def _models() -> Iterable[str]:
+    from ..stats.learners import CLASSIFIERS
+
+    return CLASSIFIERS
+
+
+NAMES: dict[str, Callable[[], Iterable[str]]] = {"metrics": _metrics, "models": _models}
+"""What each placeholder lists."""
+
+
+def filled(text: str) -> str:
+    """Return a help text with its placeholders filled; braces that hold no known word stay.
+
+    Examples
+    --------
+    >>> filled("Some of {models}, as {A,B}.")
+    'Some of nb, svc, knn, rf, lr, as {A,B}.'
+    """
+    return re.sub(r"\{(\w+)\}", lambda found: ", ".join(NAMES[found[1]]()) if found[1] in NAMES else found[0], text)
+
+
+class RegistryCommand(TyperCommand):
+    """A command whose help lists what is registered."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help, its placeholders filled; the texts stay as they were for the next time."""
+        holders: list[Any] = [self, *self.params]
+        texts = [(holder, text) for holder in holders if (text := getattr(holder, "help", None))]
+        try:
+            for holder, text in texts:
+                holder.help = filled(text)
+            super().format_help(ctx, formatter)
+        finally:
+            for holder, text in texts:
+                holder.help = text

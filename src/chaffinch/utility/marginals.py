@@ -1,0 +1,54 @@
+"""Marginals of two tables: in runs that fit in memory, and their shares with and without each group of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..counts.tally import DENSE_CELLS
+from ..stats.pair import GROUPS, Pair
+
+__all__ = ["Clique", "in_batches", "shares_of_groups", "too_few_records"]
+
+BATCH_CELLS = 1 << 23
+"""Cells held at once for each table: 64 MiB."""
+
+Array = NDArray[np.float64]
+Clique = tuple[str, ...]
+
+
+def in_batches(pair: Pair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
+    """Yield the cliques in runs whose marginals together stay small enough to hold, sparse ones too."""
+    sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
+    rows = max(table.n_rows for table in pair.tables)
+    batch: list[Clique] = []
+    cells_in_batch = 0
+    for clique in cliques:
+        cells = groups * prod(sizes[name] for name in clique)
+        cells = cells if cells <= DENSE_CELLS else min(cells, rows * (len(clique) + 1))
+        if batch and cells_in_batch + cells > BATCH_CELLS:
+            yield batch
+            batch, cells_in_batch = [], 0
+        batch.append(clique)
+        cells_in_batch += cells
+    yield batch
+
+
+def too_few_records(pair: Pair) -> str:
+    """Return why there is no interval for small tables; empty if there is one."""
+    return f"none: a table has fewer than {GROUPS} records" if min(t.n_rows for t in pair.tables) < GROUPS else ""
+
+
+def shares_of_groups(first: NDArray[Any], second: NDArray[Any]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """Return the shares of both tables' cells, whole and without each group in turn."""
+    whole, without = [], []
+    for counts in (first, second):
+        total = counts.sum(axis=0)
+        left = total - counts
+        whole.append(total / max(int(total.sum()), 1))
+        without.append(left / np.maximum(left.sum(axis=1, keepdims=True), 1))
+    return (whole[0], whole[1]), (without[0], without[1])

@@ -1,0 +1,197 @@
+"""A metric of utility in one place: its quantity, its name and direction, its references, its sentences, what it needs.
+
+A metric is measured on the synthetic table and, beside it, on tables that give its number a scale. It registers itself in
+`METRICS`, and is then found by results, pages, comparisons and `--help`:
+
+    METRICS.register(Metric(name="spread", kind=Spread, measure=lambda run, side: spread(run.original, run.tables[side]), ...))
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .._base.errors import InputError, unknown_name
+from .._base.progress import Progress, silent
+from .._base.registry import Registry
+from .._base.words import number, percent
+from ..stats.result import Result
+from ..stats.splits import child
+from ..table.table import Table
+from .settings import UtilitySettings
+
+__all__ = ["GROUPS", "METRICS", "Metric", "References", "UtilityRun", "asked_metrics", "choices"]
+
+GROUPS = {
+    "columns": "Each column by itself",
+    "relations": "How columns are related",
+    "whole": "The table as a whole",
+    "uses": "Working with the table",
+}
+"""What a metric looks at, in the order of a page."""
+
+
+@dataclass(frozen=True)
+class References:
+    """A metric's value for a table of independent columns (`marginals`), for the original's own records drawn with
+    replacement (`resample`: all relations stay, only the noise of drawing) and for a `holdout`; None where there is none."""
+
+    marginals: float | None = None
+    resample: float | None = None
+    holdout: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UtilityRun:
+    """The tables of a study on one grid, its settings, and the results so far.
+
+    Parameters
+    ----------
+    tables
+        What is set beside the original: `synthetic`, the references `marginals` and `resample`, and a `holdout` if there is one.
+    results
+        By metric and table.
+    stream
+        The number of the random stream of the metric that is being measured.
+    """
+
+    original: Table
+    tables: Mapping[str, Table]
+    settings: UtilitySettings
+    root: np.random.SeedSequence
+    threads: int | None = None
+    progress: Progress = silent
+    results: dict[str, dict[str, Result]] = field(default_factory=dict)
+    stream: int = 0
+
+    @property
+    def seed(self) -> np.random.SeedSequence:
+        """The metric's own stream, new each time: references are drawn as the synthetic table's value was."""
+        return child(self.root, self.stream)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Metric:
+    """A metric, whole.
+
+    Parameters
+    ----------
+    name
+        In results; a dot stands between a group of the plain data and its member, as `tvd.2`.
+    kind
+        The type of its results, which says direction and what identical tables score.
+    measure
+        Returns the result of a table of the run (`run.tables[side]`); None where there is nothing to say.
+    title, question, definition, source
+        What a page says of it: a short title, what it asks, what it is, whose it is.
+    phrases
+        What is said when it is close, fair, weak, lost; each goes on with `detail`.
+    detail
+        What the number means, with `{value}`, as a share `{percent}`, or as a `{gap}` to the original.
+    group
+        One of `GROUPS`; `place` orders the metrics of a group on a page, then the order of registration.
+    limits
+        How far from identical tables a value may be and still be called close, fair, weak, where no table of independent
+        columns gives a scale; None where numbers of this metric mean nothing by themselves.
+    scaled
+        Whether independent columns are the bottom of its scale.
+    choice
+        The word that asks for it; its name unless given.
+    needs
+        Settings without which it is not measured, as `label`.
+    derived_from
+        Metrics whose results it is made of: it comes with them, and is not asked for.
+    own_references
+        Returns references that its own result holds; it is then measured on the synthetic table alone.
+    doing
+        What a progress bar says.
+    members
+        What the members of its group are called in the settings of the plain data, as `widths`.
+    id
+        In verdicts; the name, dots as underscores, unless given.
+    number
+        Of its random stream; from its choice unless given, so that metrics come and go without moving the others' draws.
+    """
+
+    name: str
+    kind: type[Result]
+    measure: Callable[[UtilityRun, str], Result | None]
+    title: str
+    question: str
+    definition: str
+    phrases: tuple[str, str, str, str]
+    detail: str = "it is {value}"
+    source: str = ""
+    group: str = "whole"
+    place: int = 0
+    limits: tuple[float, float, float] | None = None
+    scaled: bool = True
+    choice: str = ""
+    needs: tuple[str, ...] = ()
+    derived_from: tuple[str, ...] = ()
+    own_references: Callable[[Any], References] | None = None
+    doing: str = ""
+    members: str = ""
+    id: str = ""
+    number: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.group not in GROUPS:
+            raise unknown_name("group", self.group, GROUPS)
+        object.__setattr__(self, "choice", self.choice or self.name)
+        object.__setattr__(self, "id", self.id or self.name.replace(".", "_"))
+
+    @property
+    def stream(self) -> int:
+        """The number of its random stream."""
+        if self.number is not None:
+            return self.number
+        return int.from_bytes(hashlib.sha256(self.choice.encode()).digest()[:8], "big")
+
+    def applies(self, run: UtilityRun, asked: Iterable[str]) -> bool:
+        """Return whether it is measured: its choice was asked for, or all it is made of is there."""
+        if self.derived_from:
+            return all(name in run.results for name in self.derived_from)
+        return self.choice in asked and all(getattr(run.settings, need) is not None for need in self.needs)
+
+    def run(self, run: UtilityRun) -> dict[str, Result]:
+        """Return the results of the synthetic table and of its references, those that have any."""
+        own = replace(run, stream=self.stream)
+        sides = ("synthetic",) if self.own_references else tuple(run.tables)
+        results = {side: self.measure(own, side) for side in sides}
+        return {side: result for side, result in results.items() if result is not None}
+
+    def references(self, results: Mapping[str, Result]) -> References:
+        """Return the values of the references."""
+        if self.own_references is not None:
+            return self.own_references(results["synthetic"])
+        return References(*(results[side].value if side in results else None for side in References.__annotations__))
+
+    def sentence(self, place: int, value: float) -> str:
+        """Return the sentence for a value whose word has a place: 0 close, 1 fair, 2 weak, 3 lost."""
+        gap = f"{number(abs(value))} {'lower' if value > 0 else 'higher'}" if value else "no lower"
+        return f"{self.phrases[place]}: {self.detail.format(value=number(value), percent=percent(value), gap=gap)}."
+
+
+METRICS: Registry[Metric] = Registry("metric")
+
+
+def choices() -> tuple[str, ...]:
+    """Return the words that ask for metrics, in order."""
+    return tuple(dict.fromkeys(metric.choice for metric in METRICS if not metric.derived_from))
+
+
+def asked_metrics(measures: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the words that ask for metrics, checked; all of them unless some are named."""
+    known = choices()
+    asked = known if measures is None else tuple(measures)
+    for name in asked:
+        if name not in known:
+            raise unknown_name("measure", name, known)
+    if not asked:
+        raise InputError(f"Name at least one measure of {', '.join(known)}.")
+    return asked

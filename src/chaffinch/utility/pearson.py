@@ -1,0 +1,105 @@
+"""Pearson correlations of the codes of two tables: what is often printed of how columns rise and fall together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..stats.pair import GROUPS, pair_up
+from ..table.table import Table
+from .association import Association, associated, too_few
+from .metric import METRICS, Metric
+from .phi_k_grid import groups_of, with_and_without
+
+__all__ = ["Pearson", "pearson"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class Pearson(Association):
+    """Pearson correlations of the codes of two tables; the value is the mean absolute difference over pairs, 0 to 2."""
+
+    name: ClassVar[str] = "pearson"
+    most: ClassVar[float] = 2.0
+
+
+def pearson(original: Table, synthetic: Any) -> Pearson:
+    """Return the Pearson correlations of two tables' codes, and their mean absolute difference: 0 if identical, at most 2.
+
+    Codes are the shared integer codes of the schema: levels in their order, bins in order of value, missing values as
+    the codes after them. For levels without an order such a correlation says little of itself; it is what is often
+    printed. A column that is constant in a table has none there (NaN); where only one table holds it constant, it
+    counts as 0 there in the value, so that losing a column's variety is not free.
+    """
+    pair = pair_up(original, synthetic)
+    groups = GROUPS if min(table.n_rows for table in pair.tables) >= GROUPS else 1
+    firsts, seconds = (_correlations(table, groups) for table in pair.tables)
+    varies = [np.isfinite(np.diag(side[0])) for side in (firsts, seconds)]
+    either = varies[0] | varies[1]
+    names = [name for name, usable in zip(pair.names, either, strict=True) if usable]
+    one = [name for name, a, b in zip(pair.names, *varies, strict=True) if a != b]
+    settings = {
+        "codes": "shared codes of the schema; missing values are the codes after the levels",
+        "columns": len(names),
+        "left_out": [name for name in pair.names if name not in names],
+        "constant_in_one_table": one,
+    }
+    if len(names) < 2:
+        return Pearson(value=None, reason=too_few(names, "more than one code"), settings=settings)
+    upper = np.triu_indices(len(pair.names), 1)
+    both = either[upper[0]] & either[upper[1]]
+    pairs = (slice(None), upper[0][both], upper[1][both])
+    apart = np.nan_to_num(seconds[pairs]) - np.nan_to_num(firsts[pairs])
+    return associated(Pearson, pair, [firsts[0], seconds[0]], apart, settings)
+
+
+def _correlations(table: Table, groups: int) -> Floats:
+    """Return Pearson matrices of the codes: of all records, then without each group; NaN with a constant column.
+
+    Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
+    """
+    group = groups_of(table, groups)
+    columns = [table.codes[j] for j in range(len(table.codes))]
+    shift = [codes.mean() for codes in columns]
+    n, sums, products = (np.zeros((groups, *[len(columns)] * axes)) for axes in (0, 1, 2))
+    for g in range(groups):
+        mine = np.flatnonzero(group == g)
+        centred = np.stack([codes[mine] - middle for codes, middle in zip(columns, shift, strict=True)])
+        n[g], sums[g], products[g] = len(mine), centred.sum(axis=1), centred @ centred.T
+    n, sums, products = (with_and_without(part) for part in (n, sums, products))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scatter = products - sums[:, :, None] * sums[:, None, :] / n[:, None, None]
+        spread = np.einsum("gii->gi", scatter).copy()
+        spread[~(spread > 0.25)] = np.nan  # whole numbers that differ at all have at least 1 - 1/n
+        out: Floats = np.clip(scatter / np.sqrt(spread[:, :, None] * spread[:, None, :]), -1.0, 1.0)
+    i = np.arange(len(columns))
+    out[:, i, i] = np.where(np.isnan(out[:, i, i]), np.nan, 1.0)
+    return out
+
+
+METRICS.register(
+    Metric(
+        name="pearson",
+        kind=Pearson,
+        measure=lambda run, side: pearson(run.original, run.tables[side]),
+        doing="correlating codes",
+        group="relations",
+        title="Straight-line relations (Pearson)",
+        question="Do columns rise and fall together as before?",
+        definition="Mean absolute difference of Pearson's correlation of the columns' codes over all pairs. Codes of unordered levels have no "
+        "order of their own: read phi_k for those.",
+        source="Hittmeir, Mayer and Ekelhart 2022, figure 1; Niederhametner and Mayer 2023, figures 4 and 5",
+        phrases=(
+            "Columns rise and fall together almost as in the original",
+            "Columns rise and fall together roughly as in the original",
+            "Much of how columns rise and fall together is lost",
+            "How columns rise and fall together is lost",
+        ),
+        detail="on average the correlation of codes differs by {value}",
+        limits=(0.02, 0.05, 0.1),
+    )
+)
