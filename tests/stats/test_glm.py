@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.optimize import linprog, minimize
 
-from chaffinch.stats.glm import CannotFitError, Fit, independent_columns, logit, ols
+from chaffinch.stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -37,7 +37,7 @@ def sample(n: int = 400, seed: int = 0) -> tuple[Floats, Floats, Mask]:
     return x, eta + rng.normal(size=n), rng.random(n) < 1 / (1 + np.exp(-eta))
 
 
-def assert_same(fit: Fit, theirs: object, level: float, columns: object = slice(None)) -> None:
+def assert_same(fit: RegressionFit, theirs: object, level: float, columns: object = slice(None)) -> None:
     low, high = np.asarray(theirs.conf_int(1 - level)).T  # type: ignore[attr-defined]
     for ours, expected in (
         (fit.values, theirs.params),  # type: ignore[attr-defined]

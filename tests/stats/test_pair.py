@@ -1,9 +1,7 @@
-"""Two tables and their counts, and what every result says of itself."""
+"""Two tables and their counts."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections import Counter
 
 import numpy as np
@@ -14,7 +12,6 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.stats.pair import GROUPS, Pair, pair_up
-from chaffinch.stats.result import Result
 
 
 @pytest.fixture
@@ -101,59 +98,3 @@ def test_every_record_is_in_one_group(coded, codes):
     (counts,), _ = Pair(table, table).grouped([("c0",)])
     assert counts.sum() == len(codes)
     assert np.array_equal(counts.sum(axis=0), np.bincount(codes, minlength=4))
-
-
-# Results
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True, repr=False)
-class Height(Result):
-    name = "height"
-    direction = "higher is better"
-    identical = 1.0
-
-    steps: int = 0
-
-    def details(self):
-        return {"steps": self.steps}
-
-
-def test_a_result_has_a_value_or_a_reason():
-    with pytest.raises(ValueError, match="height needs either a value or the reason why there is none"):
-        Height(value=None)
-    with pytest.raises(ValueError, match="either a value or the reason"):
-        Height(value=1.0, why_not="there are no steps")
-
-
-def test_a_result_as_plain_data():
-    plain = Height(value=0.5, interval=(0.25, 0.75), steps=3, settings={"seed": 1}).to_dict()
-    assert plain == {
-        "value": 0.5,
-        "interval": [0.25, 0.75],
-        "direction": "higher is better",
-        "identical": 1.0,
-        "steps": 3,
-        "settings": {"seed": 1},
-    }
-    assert json.loads(json.dumps(plain)) == plain
-    assert Height(value=0.5).to_dict()["interval"] is None
-
-
-def test_a_result_that_does_not_apply_as_plain_data():
-    plain = Height(value=None, why_not="there are no steps").to_dict()
-    assert (plain["value"], plain["not_applicable"]) == (None, "there are no steps")
-    assert not {"interval", "steps"} & plain.keys()
-
-
-def test_a_result_in_words():
-    assert repr(Height(value=0.5, interval=(0.25, 0.75))) == (
-        "Height(height = 0.5 [0.25, 0.75], higher is better, identical tables 1)"
-    )
-    assert repr(Height(value=None, why_not="there are no steps")) == "Height(not applicable because there are no steps)"
-    assert "<td>0.25 to 0.75</td>" in Height(value=0.5, interval=(0.25, 0.75))._repr_html_()
-    assert "&lt;b&gt;" in Height(value=None, why_not="<b>")._repr_html_()
-
-
-def test_a_result_is_frozen():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        Height(value=0.5).value = 1.0

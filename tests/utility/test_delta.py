@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 import chaffinch
 from chaffinch import InputError, UnknownNameError
 from chaffinch.stats.splits import child, split
-from chaffinch.utility.delta import Delta, delta
+from chaffinch.utility.delta import Delta, SkippedLabel, delta
 
 FAST = {"models": ("nb",), "repeats": 3}
 
@@ -222,8 +222,8 @@ def test_labels_with_one_class_or_few_records_are_listed() -> None:
     )
     found = delta(ORIGINAL, dull, seed=1, **FAST)
     assert found.skipped == (
-        ("size", "label 'size' has one class in the synthetic table"),
-        ("old", "the synthetic table has fewer than 10 records with a label 'old'"),
+        SkippedLabel("size", "label 'size' has one class in the synthetic table"),
+        SkippedLabel("old", "the synthetic table has fewer than 10 records with a label 'old'"),
     )
     assert [row.label for row in found.rows] == ["kind"]
     assert found.to_dict()["skipped"][0]["label"] == "size"
@@ -233,13 +233,13 @@ def test_nothing_left_is_not_applicable() -> None:
     dull = GOOD.set_column(0, "size", pa.array(["big"] * 240))
     found = delta(ORIGINAL, dull, labels=["size"], seed=1, **FAST)
     assert isinstance(found, Delta)
-    assert found.why_not == "no label is left: label 'size' has one class in the synthetic table"
+    assert found.reason == "no label is left: label 'size' has one class in the synthetic table"
     assert found.tstr.value is None
     assert found.to_dict()["value"] is None
     rng = np.random.default_rng(0)
     numbers = pa.table({"x": rng.normal(size=50), "y": rng.normal(size=50)})
-    assert delta(chaffinch.read(numbers), numbers, **FAST).why_not.startswith("no column is categorical or boolean")
-    assert delta(ORIGINAL, GOOD, models=["svr"]).why_not == "no model that was named does classification"
+    assert delta(chaffinch.read(numbers), numbers, **FAST).reason.startswith("no column is categorical or boolean")
+    assert delta(ORIGINAL, GOOD, models=["svr"]).reason == "no model that was named does classification"
 
 
 def test_errors() -> None:

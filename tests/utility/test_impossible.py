@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import chaffinch
 from chaffinch.stats.intervals import wilson
 from chaffinch.synth import Independent
-from chaffinch.utility import distances, impossible
+from chaffinch.utility import impossible, marginals
 from chaffinch.utility.impossible import impossible_pairs
 
 
@@ -68,13 +68,13 @@ def test_brute_force(coded, seed, n_first, n_second, sparse):
             from chaffinch.counts.memory import MemoryCounter
 
             patch.setattr(MemoryCounter.__init__, "__defaults__", (None, 1, None))
-            patch.setattr(distances, "BATCH_CELLS", 1)
+            patch.setattr(marginals, "BATCH_CELLS", 1)
             patch.setattr(impossible, "MARKED_CELLS", 1)
         result = impossible_pairs(first, second)
     value, pairs, cells, rows = plain(first, second)
     assert result.value == pytest.approx(value)
     assert (result.pairs, result.cells) == (pairs, shown(cells))
-    assert dict(result.worst) == pytest.approx({k: n / n_second for k, n in rows.items() if n >= 10})
+    assert {one.columns: one.share for one in result.worst} == pytest.approx({k: n / n_second for k, n in rows.items() if n >= 10})
     assert result.interval[0] - 1e-12 <= result.value <= result.interval[1] + 1e-12
 
 
@@ -97,7 +97,7 @@ def test_independent_columns_score_badly_and_a_holdout_hardly(data):
     bad = impossible_pairs(original, independent)
     fresh = impossible_pairs(original, data / "adult_test.parquet")
     assert bad.value > 0.8
-    assert bad.worst[0][0] == ("education", "education_num")
+    assert bad.worst[0].columns == ("education", "education_num")
     assert 0.0 < fresh.value < 0.1
 
 
@@ -123,7 +123,7 @@ def test_bins_count_as_values():
 def test_one_column_does_not_apply(coded):
     table = coded([[0, 1] * 10], [2])
     result = impossible_pairs(table, table)
-    assert result.why_not == "a pair needs two columns and there is one"
+    assert result.reason == "a pair needs two columns and there is one"
 
 
 def test_two_rows_one_level_and_missing_values(coded):

@@ -281,7 +281,7 @@ def test_separation_is_stated_and_no_number() -> None:
     for first, second, name in ((table, sure, "synthetic"), (read(sure), made(), "original")):
         result = regression(first, second, "t ~ x + b")
         assert result.value is None
-        assert result.why_not.startswith(f"in the {name} table the columns predict the response of every record")
+        assert result.reason.startswith(f"in the {name} table the columns predict the response of every record")
 
 
 # What may not show.
@@ -408,23 +408,23 @@ def test_ten_degrees_of_freedom() -> None:
     for first, second, name in ((11, 12, "original"), (12, 11, "synthetic"), (2, 12, "original"), (12, 2, "synthetic")):
         result = regression(few_rows(first), few_rows(second), "y ~ x")
         assert result.value is None
-        assert result.why_not == f"in the {name} table there are fewer than 10 residual degrees of freedom"
-        assert result.to_dict()["not_applicable"] == result.why_not
+        assert result.reason == f"in the {name} table there are fewer than 10 residual degrees of freedom"
+        assert result.to_dict()["not_applicable"] == result.reason
 
 
 def test_responses_that_cannot_be_fitted() -> None:
     table = read(made())
-    assert regression(table, table, "a ~ x").why_not.startswith(
+    assert regression(table, table, "a ~ x").reason.startswith(
         "a response of 3 levels; name a two-level or numeric one"
     )
     one = read(made(t=lambda held: np.full(600, "yes")))
-    assert "fewer than two levels" in regression(one, one, "t ~ x").why_not
+    assert "fewer than two levels" in regression(one, one, "t ~ x").reason
     rare = read(made(t=lambda held: np.where(np.arange(600) < 9, "yes", "no")))
-    assert regression(rare, rare, "t ~ x").why_not == "a level of the response has fewer than 10 original records"
+    assert regression(rare, rare, "t ~ x").reason == "a level of the response has fewer than 10 original records"
     same = made(t=lambda held: np.full(600, "yes"))
-    assert regression(table, same, "t ~ x").why_not == "in the synthetic table all records have the same response"
+    assert regression(table, same, "t ~ x").reason == "in the synthetic table all records have the same response"
     exact = read(made(z=lambda held: 3 * held["x"] + 1))
-    assert "the fit leaves no error" in regression(exact, exact, "z ~ x").why_not
+    assert "the fit leaves no error" in regression(exact, exact, "z ~ x").reason
 
 
 def test_a_response_that_the_original_never_gives_is_left_out() -> None:
@@ -448,14 +448,14 @@ def test_a_column_that_is_missing_throughout_in_the_synthetic_table() -> None:
     frame["x"] = np.nan
     result = regression(read(made()), pa.Table.from_pandas(frame), "y ~ x")
     assert result.value is None
-    assert result.why_not == "in the synthetic table there are fewer than 10 residual degrees of freedom"
+    assert result.reason == "in the synthetic table there are fewer than 10 residual degrees of freedom"
 
 
 def test_a_logarithm_that_the_synthetic_table_cannot_take() -> None:
     table = read(made(z=lambda held: np.abs(held["x"]) + 0.1))
     result = regression(table, made(z=lambda held: held["x"]), "y ~ log(z)")
     assert result.value is None
-    assert result.why_not.startswith("in the synthetic table log(z) needs numbers above 0")
+    assert result.reason.startswith("in the synthetic table log(z) needs numbers above 0")
     with pytest.raises(InputError, match=r"log\(x\) needs numbers above 0"):
         regression(table, table, "y ~ log(x)")
 
@@ -469,7 +469,7 @@ def test_nothing_to_compare() -> None:
     other = made(seed=3, a=lambda held: np.where(held["a"] == "u", "v", held["a"]))
     result = regression(table, other, "y ~ a")
     assert result.value is None
-    assert "no coefficient that both tables determine" in result.why_not
+    assert "no coefficient that both tables determine" in result.reason
 
 
 def test_errors() -> None:

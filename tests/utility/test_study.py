@@ -112,7 +112,7 @@ def test_two_rows_give_values_or_reasons():
     two = pa.table({"a": ["x", "y"], "b": [1, 2], "c": ["u", "u"]})
     found = study_utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
     for name, result in found.results.items():
-        assert result.value is not None or result.why_not, name
+        assert result.value is not None or result.reason, name
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from chaffinch.report.measures import MEASURES
 from chaffinch.report.verdict import RULES, verdict
+from hypothesis import given
+from hypothesis import strategies as st
 
 LOWER, HIGHER = "lower is better", "higher is better"
 

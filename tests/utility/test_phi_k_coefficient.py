@@ -12,8 +12,8 @@ from phik.phik import phik_from_hist2d
 from scipy.special import ndtr
 
 from chaffinch._base.errors import InputError
-from chaffinch.utility import phik
-from chaffinch.utility.phik import chi_square_from_phi_k, phi_k_from_chi_square, phi_k_of_counts
+from chaffinch.utility import phi_k_coefficient
+from chaffinch.utility.phi_k_coefficient import chi_square_from_phi_k, phi_k_from_chi_square, phi_k_of_counts
 
 SHARES = [1e-5, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.8, 0.95, 0.99, 0.999]
 SHAPES = [(2, 2), (2, 3), (2, 10), (3, 3), (10, 10), (7, 16), (16, 7), (42, 10), (42, 42)]
@@ -148,7 +148,7 @@ def test_there_and_back(r: int, c: int, share: float, n: int) -> None:
 
 @pytest.mark.parametrize("shape", [(2, 2), (2, 3), (9, 16), (30, 200)], ids=str)
 def test_curve_rises_from_0_to_1(shape: tuple[int, int]) -> None:
-    curve = phik._curve(*shape)
+    curve = phi_k_coefficient._curve(*shape)
     assert curve[0] == 0.0
     assert curve[-1] == 1.0
     assert (np.diff(curve) >= 0).all()
@@ -156,9 +156,9 @@ def test_curve_rises_from_0_to_1(shape: tuple[int, int]) -> None:
 
 
 def test_blocks_of_rows_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = phik._curve(31, 40)
-    monkeypatch.setattr(phik, "BLOCK", 1)
-    np.testing.assert_allclose(phik._curve.__wrapped__(31, 40), whole, atol=1e-12)
+    whole = phi_k_coefficient._curve(31, 40)
+    monkeypatch.setattr(phi_k_coefficient, "BLOCK", 1)
+    np.testing.assert_allclose(phi_k_coefficient._curve.__wrapped__(31, 40), whole, atol=1e-12)
 
 
 @pytest.mark.parametrize("levels", [200, 3000])
@@ -173,9 +173,9 @@ def test_coarser_cells_for_large_shapes_move_phi_k_by_less_than_1e_4(monkeypatch
     shape = (500, 600)
     shares = np.concatenate([np.linspace(0, 1, 101), [1e-4, 1e-3]])
     coarse = phi_k_from_chi_square(shares * 499, 1, shape)
-    whole = phik._curve.__wrapped__
-    monkeypatch.setattr(phik, "MOST_LEVELS", 1000)
-    monkeypatch.setattr(phik, "_curve", whole)
+    whole = phi_k_coefficient._curve.__wrapped__
+    monkeypatch.setattr(phi_k_coefficient, "MOST_LEVELS", 1000)
+    monkeypatch.setattr(phi_k_coefficient, "_curve", whole)
     fine = phi_k_from_chi_square(shares * 499, 1, shape)
     assert 0 < np.abs(coarse - fine).max() < 1e-4
 

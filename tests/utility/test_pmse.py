@@ -14,8 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 import chaffinch
 from chaffinch import InputError
 from chaffinch.synth import Independent
-from chaffinch.utility import propensity
-from chaffinch.utility.propensity import pmse
+from chaffinch.utility.pmse import MODELS, pmse
 
 SIZES = (5, 5, 4, 2)
 FREE = sum(SIZES) - len(SIZES)  # parameters without the intercept
@@ -145,7 +144,7 @@ def test_z_is_calibrated(coded):
 # Both ends
 
 
-@pytest.mark.parametrize("model", propensity.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 def test_a_copy_scores_0(tables, model):
     result = pmse(tables[0], tables[0], model=model, seed=1)
     assert (result.value, result.pmse) == (0.0, 0.0)
@@ -158,7 +157,7 @@ def test_a_copy_larger_than_the_cap_scores_0(tables):
     assert result.settings["rows"] == 300
 
 
-@pytest.mark.parametrize("model", propensity.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 def test_tables_with_nothing_in_common_are_told_apart(coded, model):
     first, second = coded([[0, 1] * 100, [0, 0] * 100], [4, 2]), coded([[2, 3] * 100, [0, 0] * 100], [4, 2])
     result = pmse(first, second, model=model, seed=1)
@@ -202,28 +201,28 @@ def test_progress_is_told(tables):
 # Odd tables
 
 
-@pytest.mark.parametrize("model", propensity.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 def test_two_rows_do_not_apply(coded, model):
     first, second = coded([[0, 1], [0, 1]], [2, 2]), coded([[0, 1], [1, 0]], [2, 2])
     result = pmse(first, second, model=model, seed=1)
     assert result.value is None
-    assert "records" in result.why_not
+    assert "records" in result.reason
 
 
-@pytest.mark.parametrize("model", propensity.MODELS)
+@pytest.mark.parametrize("model", MODELS)
 def test_columns_of_one_level_do_not_apply(coded, model):
     table = coded([[0] * 60, [0] * 60], [1, 2])
     result = pmse(table, table, model=model, seed=1)
     assert result.value is None
-    assert "column" in result.why_not
+    assert "column" in result.reason
 
 
 def test_too_many_parameters_do_not_apply(coded):
     rng = np.random.default_rng(1)
     table = coded([rng.integers(0, 5000, 600), rng.integers(0, 2, 600)], [5000, 2])
-    assert "fewer than 5 records for each of" in pmse(table, table, model="logistic").why_not
+    assert "fewer than 5 records for each of" in pmse(table, table, model="logistic").reason
     large = coded([np.arange(12_000) % 3000], [3000])
-    assert "3,000 parameters" not in (why := pmse(large, large, model="logistic").why_not)
+    assert "3,000 parameters" not in (why := pmse(large, large, model="logistic").reason)
     assert "2,999 parameters, more than 2,000; use the tree" in why
     assert pmse(large, large, seed=1, permutations=2).value == 0.0
 
@@ -233,7 +232,7 @@ def test_one_column_and_missing_values():
     words = rng.choice(["a", "b", "c"], 400)
     original = chaffinch.read(pa.table({"w": words, "gone": pa.nulls(400, pa.string())}))
     other = pa.table({"w": pa.array([None if w == "c" else w for w in words]), "gone": pa.nulls(400, pa.string())})
-    for model in propensity.MODELS:
+    for model in MODELS:
         assert pmse(original, other, model=model, seed=1, permutations=4).value > 5
 
 
@@ -247,7 +246,7 @@ def test_bad_options(tables):
 
 
 def test_the_result_as_plain_data(tables):
-    for model in propensity.MODELS:
+    for model in MODELS:
         plain = pmse(*tables, model=model, seed=1).to_dict()
         assert plain.keys() >= {"value", "pmse", "null_mean", "null_sd", "z", "fixed_ratio"}
         assert plain["interval"] is None
