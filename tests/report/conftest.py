@@ -134,7 +134,7 @@ def make_study(
         "pearson": measure(0.009 * noise, 0.064, held(0.005), **matrices(names, rng, signs=True, nulls=nulls)),
         "jensen_shannon": measure(
             0.018 * noise, 0.017, held(0.019), mean=0.018 * noise,
-            per_column={n: None if nulls and i == 3 else float(v) * noise for i, (n, v) in enumerate(zip(names, rng.gamma(1.5, 0.02, len(names)), strict=True))},
+            per_column={n: float(v) * noise for n, v in zip(names, rng.gamma(1.5, 0.02, len(names)), strict=True)},
         ),
         "tvd": {
             **{
@@ -154,7 +154,7 @@ def make_study(
         "delta": measure(
             0.013 * noise, 0.11, held(0.004), tstr=measure(0.017 * noise, None, None),
             rows=[
-                {"label": n, "model": "svc", "original": 0.2 + 0.01 * (i % 30), "synthetic": 0.21 + 0.01 * (i % 30), "synthetic_on_original": 0.225 + 0.01 * (i % 30)}
+                {"label": n, "model": "svc", "score": "error", "original": 0.2 + 0.01 * (i % 30), "synthetic": 0.21 + 0.01 * (i % 30), "synthetic_on_original": 0.225 + 0.01 * (i % 30)}
                 for i, n in enumerate(labels)
             ],
         ),

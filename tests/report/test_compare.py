@@ -46,10 +46,11 @@ def better(first, second, name="phi_k"):
     ],
 )
 def test_which_is_nearer(first, second, wanted):
-    row = better(first, second)
+    name = "regression" if first["direction"] == HIGHER else "phi_k"
+    row = better(first, second, name)
     assert row["better"] == wanted
     assert row["difference"] == pytest.approx(second["value"] - first["value"])
-    swapped = better(second, first)["better"]
+    swapped = better(second, first, name)["better"]
     assert swapped == {"A": "B", "B": "A"}.get(wanted, wanted)
 
 
@@ -120,7 +121,7 @@ def test_what_one_lacks_is_said(no_value):
 
 def test_columns_and_pairs_that_changed_most():
     first = study(
-        jensen_shannon=value(0.1, per_column={"a": 0.1, "b": 0.2, "c": None}),
+        jensen_shannon=value(0.1, per_column={"a": 0.1, "b": 0.2}),
         phi_k=value(0.1, columns=["a", "b", "c"], original=[[1, 0.5, 0.2], [0.5, 1, None], [0.2, None, 1]], synthetic=[[1, 0.4, 0.2], [0.4, 1, 0], [0.2, 0, 1]]),
     )  # fmt: skip
     second = study(

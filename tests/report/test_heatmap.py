@@ -9,8 +9,10 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
+from chaffinch import InputError
 from chaffinch._base.svg import blend
 from chaffinch.report.heatmap import SIGNED, STRENGTH, Matrices, heat_maps
+from chaffinch.utility.phi_k import PhiK
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert(1)</script>\"&'\u202e\x00"
@@ -30,7 +32,7 @@ def test_ramps_start_and_end_where_they_say_and_blue_stays_below_zero():
 
 def matrices(size: int, seed: int = 1, nulls: bool = True) -> dict:
     rng = np.random.default_rng(seed)
-    out: dict = {"columns": [f"c{i}" for i in range(size)]}
+    out: dict = {"value": 0.1, "columns": [f"c{i}" for i in range(size)]}
     for side in ("original", "synthetic"):
         values = np.tril(rng.random((size, size)), -1)
         rows = (values + values.T).tolist()
@@ -43,7 +45,7 @@ def matrices(size: int, seed: int = 1, nulls: bool = True) -> dict:
 @pytest.mark.parametrize("seed", range(3))
 def test_the_columns_with_the_largest_differences_are_shown(seed):
     data = matrices(30, seed)
-    found = Matrices(data, most=7)
+    found = Matrices(PhiK.from_dict(data), most=7)
     worst = {
         name: max(
             abs(data["synthetic"][i][j] - data["original"][i][j])
@@ -61,7 +63,7 @@ def test_the_columns_with_the_largest_differences_are_shown(seed):
 
 
 def test_pairs_are_listed_once_the_largest_first_and_unknown_ones_last():
-    pairs = Matrices(matrices(6)).pairs()
+    pairs = Matrices(PhiK.from_dict(matrices(6))).pairs()
     assert len({frozenset(pair[:2]) for pair in pairs}) == 15
     sizes = [abs(pair[4]) for pair in pairs]
     assert sizes[:-1] == sorted(sizes[:-1], reverse=True)
@@ -70,17 +72,18 @@ def test_pairs_are_listed_once_the_largest_first_and_unknown_ones_last():
 
 @pytest.mark.parametrize(
     "odd",
-    [{}, {"columns": ["a", "b"]}, {"columns": ["a", "b"], "original": [[1.0, "x"], []], "synthetic": [[None, 2]]}],
+    [{"columns": ["a", "b"]}, {"columns": ["a", "b"], "original": [[1.0, 0.5], []], "synthetic": [[None, 2]]}],
 )
-def test_matrices_with_holes_become_unknown(odd):
-    assert not np.isfinite(Matrices(odd).difference).any()
+def test_matrices_with_holes_are_refused(odd):
+    with pytest.raises(InputError, match="its matrices need 2 rows and columns"):
+        PhiK.from_dict(odd)
 
 
 @pytest.mark.parametrize(("size", "signs"), [(2, False), (8, True), (25, False), (40, True)])
 def test_maps_are_well_formed_and_every_pair_says_its_sign(size, signs):
     data = matrices(size, nulls=size > 2)
     data["columns"][0] = HOSTILE
-    roots = [ET.fromstring(svg) for svg in heat_maps("k", "phi_k", Matrices(data), signs=signs)]
+    roots = [ET.fromstring(svg) for svg in heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=signs)]
     assert len({root.get("id") for root in roots}) == 3
     titles = [t.text for t in roots[2].iter(f"{SVG}title")][1:]
     assert len(titles) == size * (size - 1) // (1 if size <= 20 else 2)
@@ -95,7 +98,7 @@ def test_maps_are_well_formed_and_every_pair_says_its_sign(size, signs):
 
 
 def test_numbers_in_cells_are_those_of_the_matrix():
-    data = {"columns": ["a", "b"], "original": [[1, 0.25], [0.25, 1]], "synthetic": [[1, 0.75], [0.75, 1]]}
-    first, second, difference = heat_maps("k", "phi_k", Matrices(data), signs=False)
+    data = {"value": 0.1, "columns": ["a", "b"], "original": [[1, 0.25], [0.25, 1]], "synthetic": [[1, 0.75], [0.75, 1]]}
+    first, second, difference = heat_maps("k", "phi_k", Matrices(PhiK.from_dict(data)), signs=False)
     for svg, words in ((first, ".25"), (second, ".75"), (difference, "+.50")):
         assert [t.text for t in ET.fromstring(svg).iter(f"{SVG}text")].count(words) == 2

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch import InputError, read
+from chaffinch._base.plain import to_plain
 from chaffinch.synth.independent import Independent
 from chaffinch.table import Categories, Column, Schema, Table
 from chaffinch.utility.regression import Regression, interval_overlap, regression
@@ -296,7 +297,7 @@ def test_small_levels_do_not_show() -> None:
     told = json.dumps(result.to_dict()) + repr(result) + result._repr_html_()
     assert "secret" not in told
     (row,) = [row for row in result.rows if row.term == "(level of fewer than 10 records of a)"]
-    assert row.to_dict() == {
+    assert to_plain(row) == {
         "term": "(level of fewer than 10 records of a)",
         "original": None,
         "original_interval": None,

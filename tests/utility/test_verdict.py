@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import pytest
-from chaffinch.report.measures import MEASURES
-from chaffinch.report.verdict import RULES, verdict
 from hypothesis import given
 from hypothesis import strategies as st
+
+from chaffinch.stats.result import Result
+from chaffinch.utility import METRICS, References, UtilityResult
+from chaffinch.utility.learning import Learning, LearningRow
+from chaffinch.utility.verdict import VerdictRow, rules, verdict_row
 
 LOWER, HIGHER = "lower is better", "higher is better"
 
 
-def row_of(name, value, *, marginals=None, holdout=None, identical=0.0, direction=LOWER, interval=None, **more):
-    """Return the verdict's row of one measure."""
-    data = {"value": value, "interval": interval, "direction": direction, "identical": identical, **more}
-    data["references"] = {"marginals": marginals, "holdout": holdout}
-    group, _, member = name.partition("_")
-    study = {"tvd": {member: data}} if group == "tvd" else {"delta": {"tstr": data}} if name == "tstr" else {name: data}
-    return next(row for row in verdict(study) if row["id"] == name)
+def result_of(value, *, direction=LOWER, identical=0.0, interval=None, reason=""):
+    """Return a number of some direction."""
+
+    @dataclass(frozen=True, kw_only=True, repr=False)
+    class Number(Result):
+        name: ClassVar[str] = "number"
+
+    Number.direction, Number.identical = direction, identical
+    return Number(value=value, interval=interval, reason=reason)
+
+
+def row_of(name, value, *, marginals=None, resample=None, holdout=None, **more):
+    """Return the verdict's row of one metric."""
+    metric = next(metric for metric in METRICS if metric.id == name)
+    return verdict_row(metric, result_of(value, **more), References(marginals, resample, holdout))
+
+
+def rows_of(data):
+    """Return the verdict on plain data."""
+    return UtilityResult.from_dict({"format": "chaffinch-utility", "version": 1, **data}).verdict
 
 
 # Worked by hand: (marginals - value) / (marginals - best), best being the holdout where there is one.
@@ -42,8 +60,8 @@ def row_of(name, value, *, marginals=None, holdout=None, identical=0.0, directio
 )
 def test_what_is_kept_and_its_word(value, marginals, holdout, identical, direction, kept, word):
     row = row_of("phi_k", value, marginals=marginals, holdout=holdout, identical=identical, direction=direction)
-    assert row["kept"] == pytest.approx(kept)
-    assert row["word"] == word
+    assert row.kept == pytest.approx(kept)
+    assert row.word == word
 
 
 numbers = st.floats(-5, 5, allow_nan=False)
@@ -53,33 +71,33 @@ numbers = st.floats(-5, 5, allow_nan=False)
 def test_kept_is_a_share_and_nearer_is_never_worse(value, other, marginals, best):
     words = ["lost", "weak", "fair", "close"]
     rows = [row_of("phi_k", v, marginals=marginals, holdout=best) for v in (value, other)]
-    assert all(row["kept"] is None or 0.0 <= row["kept"] <= 1.0 for row in rows)
+    assert all(row.kept is None or 0.0 <= row.kept <= 1.0 for row in rows)
     if value <= other:
-        assert words.index(rows[0]["word"]) >= words.index(rows[1]["word"])
+        assert words.index(rows[0].word) >= words.index(rows[1].word)
 
 
 @given(value=numbers, marginals=numbers, best=numbers)
 def test_a_measure_turned_upside_down_gets_the_same_word(value, marginals, best):
     row = row_of("phi_k", value, marginals=marginals, holdout=best)
     turned = row_of("phi_k", -value, marginals=-marginals, holdout=-best, direction=HIGHER)
-    assert (row["word"], row["kept"]) == (turned["word"], turned["kept"])
+    assert (row.word, row.kept) == (turned.word, turned.kept)
 
 
 @pytest.mark.parametrize(("value", "direction"), [(0.2, LOWER), (0.25, LOWER)])
 def test_no_better_than_independent_columns_is_said(value, direction):
     row = row_of("mu", value, marginals=0.2, direction=direction)
-    assert row["word"] == "lost"
-    assert "no better than independent columns" in row["sentence"]
-    assert "no better" not in row_of("mu", 0.19, marginals=0.2)["sentence"]
+    assert row.word == "lost"
+    assert "no better than independent columns" in row.sentence
+    assert "no better" not in row_of("mu", 0.19, marginals=0.2).sentence
 
 
 def test_single_columns_are_not_judged_by_independent_columns():
     for name, edge in (("jensen_shannon", 0.05), ("tvd_1", 0.03)):
-        assert row_of(name, edge, marginals=0.001)["word"] == "close"
-        assert row_of(name, edge * 1.01, marginals=0.001)["word"] == "fair"
-        assert row_of(name, 0.9, marginals=0.9)["word"] == "lost"
-        assert row_of(name, 0.06, marginals=0.001, holdout=0.07)["word"] == "close"
-        assert row_of(name, 0.06, marginals=0.9)["kept"] is None
+        assert row_of(name, edge, marginals=0.001).word == "close"
+        assert row_of(name, edge * 1.01, marginals=0.001).word == "fair"
+        assert row_of(name, 0.9, marginals=0.9).word == "lost"
+        assert row_of(name, 0.06, marginals=0.001, holdout=0.07).word == "close"
+        assert row_of(name, 0.06, marginals=0.9).kept is None
 
 
 @pytest.mark.parametrize(
@@ -87,10 +105,10 @@ def test_single_columns_are_not_judged_by_independent_columns():
 )
 def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
     row = row_of("pmse_ratio", value, marginals=50.0)
-    assert (row["word"], row["kept"]) == (word, None)
+    assert (row.word, row.kept) == (word, None)
     beaten = row_of("pmse_ratio", 2.0, marginals=1.9)
-    assert beaten["word"] == "lost"
-    assert "no better than independent columns" in beaten["sentence"]
+    assert beaten.word == "lost"
+    assert "no better than independent columns" in beaten.sentence
 
 
 @pytest.mark.parametrize(
@@ -99,85 +117,97 @@ def test_the_pmse_ratio_has_a_scale_of_its_own(value, word):
 )
 def test_a_regression_far_off_is_not_close_for_lack_of_a_lower_end(value, holdout, word):
     row = row_of("regression", value, marginals=-12.0, holdout=holdout, identical=1.0, direction=HIGHER)
-    assert (row["word"], row["kept"]) == (word, None)
-    assert "no better than" in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER)["sentence"]
+    assert (row.word, row.kept) == (word, None)
+    assert "no better than" in row_of("regression", -13.0, marginals=-12.0, identical=1.0, direction=HIGHER).sentence
 
 
 def test_a_measure_without_a_value_shows_its_reason():
-    row = verdict({"learning": {"value": None, "not_applicable": "the label has one class.", "settings": {}}})[0]
-    assert (row["word"], row["value"], row["kept"]) == ("not applicable", None, None)
-    assert row["sentence"] == "Not applicable: the label has one class."
+    row = row_of("learning", None, reason="the label has one class.")
+    assert (row.word, row.value, row.kept) == ("not applicable", None, None)
+    assert row.sentence == "Not applicable: the label has one class."
 
 
 def test_without_independent_columns_limits_decide_or_no_word_is_given():
-    assert row_of("phi_k", 0.02)["word"] == "close"
-    assert row_of("phi_k", 0.021)["word"] == "fair"
-    assert row_of("regression", 0.55, identical=1.0, direction=HIGHER)["word"] == "weak"
-    assert row_of("learning", -0.2)["word"] == "close"
+    assert row_of("phi_k", 0.02).word == "close"
+    assert row_of("phi_k", 0.021).word == "fair"
+    assert row_of("regression", 0.55, identical=1.0, direction=HIGHER).word == "weak"
+    assert row_of("learning", -0.2).word == "close"
     for name in ("mu", "G"):
         row = row_of(name, 0.02)
-        assert (row["word"], row["value"]) == ("not applicable", 0.02)
-        assert "no scale" in row["sentence"]
+        assert (row.word, row.value) == ("not applicable", 0.02)
+        assert "no scale" in row.sentence
 
 
 def test_where_there_is_nothing_to_keep():
     near = {"marginals": 0.003, "holdout": 0.004}
-    assert row_of("phi_k", 0.0035, **near)["word"] == "close"
-    assert row_of("phi_k", 0.006, interval=[0.003, 0.009], **near)["word"] == "close"
-    far = row_of("phi_k", 0.05, interval=[0.04, 0.06], **near)
-    assert (far["word"], far["kept"]) == ("lost", None)
-    assert "little here to keep" in far["sentence"]
+    assert row_of("phi_k", 0.0035, **near).word == "close"
+    assert row_of("phi_k", 0.006, interval=(0.003, 0.009), **near).word == "close"
+    far = row_of("phi_k", 0.05, interval=(0.04, 0.06), **near)
+    assert (far.word, far.kept) == ("lost", None)
+    assert "little here to keep" in far.sentence
 
 
 def test_learning_finds_its_reference_in_its_own_rows():
     rows = [
-        {"model": model, "trained_on": side, "score": score}
+        LearningRow(model, side, score)
         for model, scores in (("nb", (0.8, 0.79, 0.7)), ("rf", (0.9, 0.88, 0.6)))
         for side, score in zip(("original", "synthetic", "marginals"), scores, strict=True)
     ]
-    row = row_of("learning", 0.015, rows=rows)
-    assert row["marginals"] == pytest.approx((0.1 + 0.3) / 2)
-    assert row["kept"] == pytest.approx((0.2 - 0.015) / 0.2)
+    found = Learning.from_dict(Learning(value=0.015, rows=tuple(rows)).to_dict())
+    row = verdict_row(METRICS["learning"], found, found.references)
+    assert row.marginals == pytest.approx((0.1 + 0.3) / 2)
+    assert row.kept == pytest.approx((0.2 - 0.015) / 0.2)
 
 
 def test_gaps_are_told_with_their_side():
-    assert "score 0.015 lower than" in row_of("learning", 0.015)["sentence"]
-    assert "score 0.015 higher than" in row_of("learning", -0.015)["sentence"]
-    assert "score no lower than" in row_of("learning", 0.0)["sentence"]
+    assert "score 0.015 lower than" in row_of("learning", 0.015).sentence
+    assert "score 0.015 higher than" in row_of("learning", -0.015).sentence
+    assert "score no lower than" in row_of("learning", 0.0).sentence
 
 
 def test_one_row_for_each_measure_that_a_study_has(study_of):
     study = study_of(15)
-    assert {row["id"] for row in verdict(study)} == {measure.id for measure in MEASURES}
+    assert {row.id for row in rows_of(study)} == {metric.id for metric in METRICS}
     del study["mu"], study["tvd"]["3"], study["delta"]["tstr"]
-    assert {m.id for m in MEASURES} - {row["id"] for row in verdict(study)} == {"mu", "tvd_3", "tstr"}
-    keys = {
+    assert {m.id for m in METRICS} - {row.id for row in rows_of(study)} == {"mu", "tvd_3", "tstr"}
+    keys = [
         "section", "id", "measure", "question", "value", "interval", "direction", "identical", "marginals", "resample", "holdout", "best", "kept", "word",
         "sentence",
-    }  # fmt: skip
-    assert all(set(row) == keys for row in verdict(study))
+    ]  # fmt: skip
+    for row in rows_of(study):
+        assert list(row.to_dict()) == keys == [field.name for field in fields(row)]
+        assert VerdictRow.from_dict(row.to_dict()) == row
+
+
+def test_rows_stand_in_the_order_of_a_page(study_of):
+    order = [
+        "jensen_shannon", "tvd_1", "phi_k", "mu", "pearson", "tvd_2", "tvd_3", "impossible", "pmse_ratio", "learning", "tstr", "delta",
+        "G", "regression",
+    ]  # fmt: skip
+    rows = rows_of(study_of(15))
+    assert [row.id for row in rows] == order
+    assert len({row.group for row in rows}) == 4
 
 
 def test_a_distance_that_does_not_apply_at_all_is_not_lost_from_sight():
-    rows = verdict({"tvd": {"value": None, "not_applicable": "there are no rows", "settings": {}}})
-    assert [row["word"] for row in rows] == ["not applicable"]
+    rows = rows_of({"tvd": {"value": None, "not_applicable": "there are no rows", "settings": {}}})
+    assert [row.word for row in rows] == ["not applicable"]
 
 
 @pytest.mark.parametrize("noise", [0.1, 1.0, 5.0, 40.0])
 def test_no_word_of_release(study_of, noise):
-    said = " ".join([*RULES, *(row["sentence"] for row in verdict(study_of(15, noise=noise)))]).lower()
+    said = " ".join([*rules(), *(row.sentence for row in rows_of(study_of(15, noise=noise)))]).lower()
     assert not re.search(r"\b(safe|release|private|anonym\w*|harmless|approved)\b", said)
-    assert all(measure.say(place, 0.5) for measure in MEASURES for place in range(4))
+    assert all(metric.sentence(place, 0.5) for metric in METRICS for place in range(4))
 
 
 def test_an_empty_study_has_no_rows():
-    assert verdict({}) == []
+    assert rows_of({}) == ()
 
 
 def test_the_best_is_the_holdout_then_the_original_drawn_again_then_identical_tables():
-    mu = {"value": 0.5, "identical": 0.0, "direction": "lower is better"}
     sides = {"marginals": 0.9, "resample": 0.4, "holdout": 0.1}
-    for held, kept in ((sides, 0.5), ({**sides, "holdout": None}, 0.8), ({"marginals": 0.9}, 0.444444444444)):
-        (row,) = verdict({"mu": {**mu, "references": held}})
-        assert row["kept"] == pytest.approx(kept)
-        assert row["best"] == next((held[s] for s in ("holdout", "resample") if held.get(s) is not None), 0.0)
+    for known, kept, best in ((sides, 0.5, 0.1), ({**sides, "holdout": None}, 0.8, 0.4), ({"marginals": 0.9}, 0.444444444444, 0.0)):
+        row = row_of("mu", 0.5, **known)
+        assert row.kept == pytest.approx(kept)
+        assert row.best == best
