@@ -1,0 +1,28 @@
+"""Counts for showing: small ones masked, others rounded, with any threshold."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chaffinch._base.masking import THRESHOLD, masked_count
+
+
+@given(count=st.integers(0, 10_000), threshold=st.integers(1, 50), times=st.integers(1, 5))
+def test_a_count_is_nothing_masked_or_rounded(count, threshold, times):
+    shown = masked_count(count, threshold, times=times)
+    if isinstance(shown, str):
+        assert shown == f"<{threshold * times}"
+        assert 0 < count < threshold * times
+    else:
+        assert shown % threshold == 0
+        assert abs(shown - count) <= threshold / 2
+        assert shown == 0 or shown >= threshold
+
+
+def test_the_threshold_is_ten():
+    assert THRESHOLD == 10
+    assert [masked_count(count) for count in (0, 1, 9, 10, 14, 1236)] == [0, "<10", "<10", 10, 10, 1240]
+    assert masked_count(3.0) == "<10"
+    assert masked_count(19, 20) == "<20"
+    assert masked_count(25, times=3) == "<30"
+    assert masked_count(pytest.approx(34).expected, times=3) == 30
