@@ -1,0 +1,66 @@
+"""utility, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+LABEL = "contraceptive_method"
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
+        capture_output=True, text=True, timeout=300, **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def synthetic(data, tmp_path_factory):
+    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
+    assert run("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").returncode == 0
+    return out
+
+
+def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
+    told, page = tmp_path / "u.json", tmp_path / "u.html"
+    options = ["--label", LABEL, "--repeats", 1, "--svm-rows", 300, "--seed", 1, "--formula", "num_children ~ wife_age"]
+    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", told, "--html", page)
+    assert done.returncode == 0, done.stderr
+    assert "Relations of pairs (mu)" in done.stdout
+    found = json.loads(told.read_text())
+    for name in ("mu", "delta", "G", "jensen_shannon", "tvd", "pmse_ratio", "learning", "regression", "verdict"):
+        assert name in found
+    assert found["about"]["original"] == {"rows": 1470, "columns": 10, "name": "cmc.csv"}
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert len(text) < 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--measures", "nothing"], "Unknown measure 'nothing'"),
+        (["--measures=phi_k,-tvd"], "not both"),
+        (["--label", "nobody"], "Unknown label 'nobody'"),
+        (["--repeats", "0"], "repeats must be at least 1"),
+        (["--models", "gpt", "--label", LABEL, "--measures", "learning"], "Unknown model 'gpt'"),
+        (["--svm-rows", "-5", "--measures", "delta"], "at least"),
+        (["--holdout", "absent.csv"], "absent.csv"),
+    ],
+)
+def test_bad_use_ends_with_2_and_writes_nothing(data, synthetic, tmp_path, options, words):
+    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", tmp_path / "u.json")
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_with_other_columns_is_refused(data, tmp_path):
+    done = run("utility", data / "cmc.csv", data / "caesarian.csv", "--json", tmp_path / "u.json")
+    assert done.returncode == 2
+    assert "lacks columns of the original" in done.stderr
