@@ -16,10 +16,11 @@ from common import HERE, best, machine, save
 import chaffinch
 from chaffinch.stats.pair import Pair
 from chaffinch.synth import Independent
-from chaffinch.utility import distances
-from chaffinch.utility.distances import jensen_shannon, marginal_distance
+from chaffinch.utility import tvd
 from chaffinch.utility.impossible import impossible_pairs
-from chaffinch.utility.propensity import pmse
+from chaffinch.utility.jensen_shannon import jensen_shannon
+from chaffinch.utility.pmse import pmse
+from chaffinch.utility.tvd import marginal_distance
 
 
 def adult() -> Pair:
@@ -33,7 +34,7 @@ def adult() -> Pair:
 
 def by_chaffinch(pair: Pair, cliques: list[tuple[str, ...]]) -> float:
     """Return the mean distance without its interval."""
-    found = [distances._distances(pair, batch) for batch in distances.in_batches(pair, cliques)]
+    found = [tvd._distances(pair, batch) for batch in tvd.in_batches(pair, cliques)]
     return float(np.concatenate(found).mean())
 
 

@@ -30,7 +30,7 @@ ORIGINAL, SYNTHETIC = SCRATCH / "phik_original.parquet", SCRATCH / "phik_synthet
 def prepare(scale: float) -> int:
     """Write both tables and return their number of rows; by then the kernels are compiled."""
     import chaffinch
-    from chaffinch.utility.association import phi_k
+    from chaffinch.utility.phi_k import phi_k
 
     SCRATCH.mkdir(exist_ok=True)
     values = bundled("adult")
@@ -61,12 +61,12 @@ def ours(repeats: int) -> dict[str, float]:
         import scipy.special  # noqa: F401 - for the interval
 
         import chaffinch.counts.kernels
-        import chaffinch.utility.association  # noqa: F401
+        import chaffinch.utility.phi_k  # noqa: F401
 
     out = {"imports": seconds(imports)}
     from chaffinch.counts.memory import MemoryCounter
-    from chaffinch.utility import phik
-    from chaffinch.utility.association import phi_k
+    from chaffinch.utility import phi_k_coefficient
+    from chaffinch.utility.phi_k import phi_k
 
     out["loading the compiled kernel"] = seconds(lambda: MemoryCounter(table).marginals([table.schema.names[:1]]))
 
@@ -74,8 +74,8 @@ def ours(repeats: int) -> dict[str, float]:
         return phi_k(table, other, interval=False)
 
     def afresh() -> object:
-        phik._curve.cache_clear()
-        phik._panels.cache_clear()
+        phi_k_coefficient._curve.cache_clear()
+        phi_k_coefficient._panels.cache_clear()
         return plain()
 
     out["cold"] = seconds(plain)

@@ -22,6 +22,7 @@ from chaffinch.stats.learners import CLASSIFIERS, chosen_models, fit, is_svm, wo
 from chaffinch.stats.scoring import confusion
 from chaffinch.stats.splits import split, subsample
 from chaffinch.table import Table
+from chaffinch.utility.pearson import Pearson
 
 __all__ = ["CLASSIFIERS", "confusions", "halves", "map_of", "printed", "save", "whole"]
 
@@ -63,8 +64,8 @@ def confusions(
 
 def map_of(matrix: np.ndarray, names: Sequence[str], what: str) -> str:
     """Return a heat map of correlations as SVG."""
-    held = {"columns": names, "original": matrix.tolist(), "synthetic": matrix.tolist()}
-    return str(heat_maps("map", what, Matrices(held), signs=True)[0]).replace(", original table", "")
+    relations = Pearson(value=0.0, names=tuple(names), original=matrix, synthetic=matrix.copy())
+    return str(heat_maps("map", what, Matrices(relations), signs=True)[0]).replace(", original table", "")
 
 
 def printed(path: Path) -> list[dict[str, str]]:

@@ -22,6 +22,7 @@ sys.path.insert(0, str(HERE))
 from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
+from chaffinch._base.svg import Axis  # noqa: E402
 from chaffinch.outputs.check import Checked, check  # noqa: E402
 from chaffinch.outputs.checking.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.evolve import evolve  # noqa: E402
@@ -29,7 +30,6 @@ from chaffinch.outputs.recipes import recipes_of  # noqa: E402
 from chaffinch.outputs.spec import Spec  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
 from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
-from chaffinch.report.figures import Axis  # noqa: E402
 
 TABLES = {"table02_coefficients": 50_357, "table03_coefficients_fold": 25_178, "table04_coefficients_fold_fold": 12_589}
 RUNS = {"table02_coefficients": 10, "table03_coefficients_fold": 2, "table04_coefficients_fold_fold": 2}

@@ -25,8 +25,8 @@ from p3_population import declared, population  # noqa: E402
 from training import save  # noqa: E402
 
 from chaffinch import BayesNet, PrivBayes  # noqa: E402
+from chaffinch._base.svg import Dot, dots  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.report.plots import Dot, dots  # noqa: E402
 from chaffinch.stats.features import Encoder  # noqa: E402
 from chaffinch.stats.learners import fit  # noqa: E402
 from chaffinch.stats.scoring import auc  # noqa: E402
