@@ -23,7 +23,7 @@ from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
 from ..table.alike import alike
 from ..table.table import Table
-from .labels import Label, label_column
+from .labels import Label, check_repeats, label_column
 from .metric import METRICS, Metric, UtilityRun
 
 __all__ = ["SCORES", "Delta", "DeltaRow", "DeltaSettings", "SkippedLabel", "Tstr", "delta"]
@@ -35,7 +35,20 @@ _CAP, _SPLIT, _STATE = range(3)
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaSettings:
-    """Which labels are predicted, by which models, how often and how it is scored; see `delta`."""
+    """Which labels are predicted, by which models, how often, and how it is scored.
+
+    Parameters
+    ----------
+    labels
+        The columns to predict; every categorical and boolean one unless named. A label with one class, or with fewer than ten
+        records, in either table is left out and listed.
+    models
+        Names or estimators as in `learning`; the paper has `svc` (RBF kernel, C = 1, gamma "scale").
+    scores
+        Some of `error` (misclassification, the paper's), `balanced_error` and `auc`.
+    rows
+        Most records of each table in a repeat, drawn anew by class; None for all, which is slow for support vectors.
+    """
 
     labels: Sequence[str] | None = None
     models: Models = ("svc",)
@@ -47,12 +60,10 @@ class DeltaSettings:
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise InputError(f"repeats must be at least 1. Got {self.repeats}.")
-        if not 0 < self.test_share < 1:
-            raise InputError(f"test_share must lie between 0 and 1. Got {self.test_share}.")
-        if self.rows is not None and self.rows < 10:
-            raise InputError(f"rows must be at least 10, or None for all. Got {self.rows}.")
+        for name in ("labels", "scores"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, (given,))
+        check_repeats(self.repeats, self.test_share, "rows", self.rows)
         if not self.scores:
             raise InputError(f"Name at least one score of {', '.join(SCORES)}.")
         for score in self.scores:
@@ -135,21 +146,9 @@ class Delta(Result):
 
 
 def delta(
-    original: Table,
-    synthetic: Any,
-    *,
-    labels: Sequence[str] | None = None,
-    models: Models = ("svc",),
-    scores: Sequence[str] = ("error",),
-    repeats: int = 10,
-    test_share: float = 0.2,
-    rows: int | None = 5000,
-    encoding: Encoding = "codes",
-    threshold: int = THRESHOLD,
-    seed: Seed = None,
-    progress: Progress = silent,
-    threads: int | None = None,
-) -> Delta:
+    original: Table, synthetic: Any, *,
+    seed: Seed = None, threads: int | None = None, progress: Progress = silent, **options: Any,
+) -> Delta:  # fmt: skip
     """Return delta (equation 3 of Galloni et al.) and, in `tstr`, the same with synthetic models tested on the original.
 
     Each label in turn is predicted from all other columns: in each repeat both tables are capped and split at random by the
@@ -158,38 +157,25 @@ def delta(
     task ten times: here scores are averaged over repeats, then their absolute difference is averaged over labels, models
     and scores. Both tables use one stream of random numbers, so tables that are equal row by row score 0 exactly.
 
-    Parameters
-    ----------
-    labels
-        The columns to predict; every categorical and boolean one unless named. A label with one class, or with fewer than ten
-        records, in either table is left out and listed.
-    models
-        Names or estimators as in `learning`; the paper has `svc` (RBF kernel, C = 1, gamma "scale").
-    scores
-        Some of `error` (misclassification, the paper's), `balanced_error` and `auc`.
-    rows
-        Most records of each table in a repeat, drawn anew by class; None for all, which is slow for support vectors.
+    `options` are those of `DeltaSettings`.
     """
-    asked = DeltaSettings(
-        labels=(labels,) if isinstance(labels, str) else labels, scores=(scores,) if isinstance(scores, str) else tuple(scores),
-        models=models, repeats=repeats, test_share=test_share, rows=rows, encoding=encoding, threshold=threshold,
-    )  # fmt: skip
+    asked = DeltaSettings(**options)
     for name in asked.labels or ():
         label_column(original, name)
     tables = alike(original, synthetic)
-    estimators, left_out = chosen_models(models, task="classification")
+    estimators, left_out = chosen_models(asked.models, task="classification")
     chosen = _labels(tables[0], asked.labels)
-    skipped = {label.name: why for label in chosen if (why := _reason(label, tables, threshold))}
+    skipped = {label.name: why for label in chosen if (why := _reason(label, tables, asked.threshold))}
     used = [label for label in chosen if label.name not in skipped]
     settings = {
         "labels": [label.name for label in used],
         "models": list(estimators),
         "left_out": left_out,
         "scores": list(asked.scores),
-        "repeats": repeats,
-        "test_share": test_share,
-        "rows": rows,
-        "encoding": encoding,
+        "repeats": asked.repeats,
+        "test_share": asked.test_share,
+        "rows": asked.rows,
+        "encoding": asked.encoding,
         "norm": "scores are averaged over repeats, then absolute differences over labels, models and scores",
         "interval": "jackknife over repeats: random splits and subsamples, not other records or another synthesis",
         "seed": seed if isinstance(seed, int) else None,
@@ -198,13 +184,13 @@ def delta(
     if reason := _nothing(tables[0], chosen, skipped, estimators):
         twin = Tstr(value=None, reason=reason, settings=settings)
         return Delta(value=None, reason=reason, tstr=twin, skipped=left, settings=settings)
-    encoder = Encoder.of(tables, encoding=encoding)
+    encoder = Encoder.of(tables, encoding=asked.encoding)
     matrices = [encoder.matrix(table) for table in tables]
     run = _DeltaRun(tables, encoder, matrices, estimators, asked, seed_sequence(seed))
-    items = [(label, name, repeat) for repeat in range(repeats) for label in used for name in estimators]
+    items = [(label, name, repeat) for repeat in range(asked.repeats) for label in used for name in estimators]
     done = work(run.trial, items, threads=threads, progress=progress, doing="learning each column in turn")
     measured = np.array([trial.scores for trial in done])
-    measured = measured.reshape(repeats, len(used) * len(estimators), 3, len(asked.scores))
+    measured = measured.reshape(asked.repeats, len(used) * len(estimators), 3, len(asked.scores))
     own, twin_value = (_distance(measured, which) for which in (1, 2))
     return Delta(
         value=own[0],
@@ -212,7 +198,7 @@ def delta(
         tstr=Tstr(value=twin_value[0], interval=twin_value[1], settings=settings),
         rows=_rows(items, measured.mean(axis=0), asked.scores),
         skipped=left,
-        notes=tuple(_notes(tables, rows, items, [trial.converged for trial in done])),
+        notes=tuple(_notes(tables, asked.rows, items, [trial.converged for trial in done])),
         settings=settings,
     )
 

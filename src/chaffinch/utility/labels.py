@@ -17,7 +17,7 @@ from ..table.encode import level_labels
 from ..table.schema import Column
 from ..table.table import Table
 
-__all__ = ["FEWEST", "RARE_LEVEL", "Label", "label_column", "shown_levels"]
+__all__ = ["FEWEST", "RARE_LEVEL", "Label", "check_repeats", "label_column", "shown_levels"]
 
 FEWEST = 10
 """Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
@@ -108,3 +108,13 @@ def shown_levels(label: Label, original: Table, codes: Sequence[int], threshold:
     counts = np.bincount(original.code(label.name), minlength=label.column.size)
     names = level_labels(label.column)
     return tuple(names[code] if counts[code] >= threshold else RARE_LEVEL for code in codes)
+
+
+def check_repeats(repeats: int, test_share: float, option: str, most: int | None) -> None:
+    """Raise unless tasks can be repeated so often, with such a share for tests and so many records at most."""
+    if repeats < 1:
+        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    if not 0 < test_share < 1:
+        raise InputError(f"test_share must lie between 0 and 1. Got {test_share}.")
+    if most is not None and most < 10:
+        raise InputError(f"{option} must be at least 10, or None for all. Got {most}.")

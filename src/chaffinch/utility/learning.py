@@ -9,13 +9,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.html import html_table
-from .._base.masking import THRESHOLD, masked_count
+from .._base.masking import masked_count
 from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
-from ..stats.features import Encoding
 from ..stats.intervals import mean_interval
-from ..stats.learners import Models, chosen_models, is_svm
+from ..stats.learners import chosen_models, is_svm
 from ..stats.result import Direction, Result
 from ..table.alike import alike
 from ..table.table import Table
@@ -126,23 +125,9 @@ class Learning(Result):
 
 
 def learning(
-    original: Table,
-    synthetic: Any,
-    holdout: Any = None,
-    *,
-    label: str | None = None,
-    task: str | None = None,
-    models: Models = None,
-    encoding: Encoding = "codes",
-    repeats: int = 10,
-    test_share: float = 0.2,
-    marginals: bool = True,
-    svm_rows: int | None = 5000,
-    threshold: int = THRESHOLD,
-    seed: Seed = None,
-    progress: Progress = silent,
-    threads: int | None = None,
-) -> Learning:
+    original: Table, synthetic: Any, holdout: Any = None, *,
+    seed: Seed = None, threads: int | None = None, progress: Progress = silent, **options: Any,
+) -> Learning:  # fmt: skip
     """Return how models trained on the synthetic table do on original records, beside models trained on originals.
 
     Without a holdout each repeat splits the original at random, by class; models are trained on the training part, on as
@@ -151,32 +136,14 @@ def learning(
     With a holdout all records train and the holdout tests; repeats then differ in the random states of models, in the rows
     of capped ones, and in nothing else: a model without either is fitted once.
 
-    Parameters
-    ----------
-    label
-        The column to predict; the schema's label unless named. Records without a label are left out.
-    task
-        `classification` or `regression`; numbers with more than ten distinct values are regression unless named.
-    models
-        Some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name.
-    encoding
-        `codes` (standardised, as Hittmeir et al. have it) or `onehot`; fitted on the training side, see `Encoder`.
-    svm_rows
-        Most records that train a support vector machine, drawn by class; None for all. Time grows with their square or faster.
-
-    Notes
-    -----
-    Precision, recall, F2 and AUC are of the rarer class of a label with two classes, else (AUC apart) means over the
-    classes of the test records.
+    `options` are those of `LearningSettings`. Precision, recall, F2 and AUC are of the rarer class of a label with two
+    classes, else (AUC apart) means over the classes of the test records.
     """
-    settings = LearningSettings(
-        label=label, task=task, models=models, encoding=encoding, repeats=repeats, test_share=test_share, marginals=marginals,
-        svm_rows=svm_rows, threshold=threshold,
-    )  # fmt: skip
-    name = label_column(original, label).name
+    settings = LearningSettings(**options)
+    name = label_column(original, settings.label).name
     whole = alike(original, synthetic, *([] if holdout is None else [holdout]))
-    target = Label.of(whole[0], name, task)
-    estimators, left_out = chosen_models(models, task=target.task)
+    target = Label.of(whole[0], name, settings.task)
+    estimators, left_out = chosen_models(settings.models, task=target.task)
     trials = Trials(
         label=target, tables=[target.labelled(table) for table in whole], models=estimators, settings=settings,
         root=seed_sequence(seed), threads=threads, progress=progress,
@@ -184,10 +151,10 @@ def learning(
     chosen = {
         "models": list(estimators),
         "left_out": left_out,
-        "encoding": encoding,
-        "repeats": repeats,
-        "test_share": test_share if holdout is None else None,
-        "svm_rows": svm_rows,
+        "encoding": settings.encoding,
+        "repeats": settings.repeats,
+        "test_share": settings.test_share if holdout is None else None,
+        "svm_rows": settings.svm_rows,
         "tested_on": "the part of the original that trained no model" if holdout is None else "the holdout",
         "interval": "differences between repeats; they share records, so it is too narrow for new data",
         "seed": seed if isinstance(seed, int) else None,
@@ -203,7 +170,7 @@ def learning(
         interval=mean_interval(lost),
         rows=tuple(_row(key, fits) for key, fits in scored.items()),
         confusion=_confusions(trials, scored) if trials.classes else (),
-        marginals=float(np.mean(_differences(scored, list(estimators), "marginals"))) if marginals else None,
+        marginals=float(np.mean(_differences(scored, list(estimators), "marginals"))) if settings.marginals else None,
         notes=tuple(_notes(trials, scored, whole)),
         **same,
     )

@@ -13,7 +13,7 @@ from ..stats.intervals import jackknife
 from ..stats.result import Direction, Result
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
-from .phi_k import Missing, PhiK, phi_k
+from .phi_k import PhiK, phi_k
 
 __all__ = ["NORMS", "Mu", "Norm", "mu", "mu_from"]
 
@@ -47,21 +47,12 @@ class Mu(Result):
         return {"norm": self.norm}
 
 
-def mu(
-    original: Table,
-    synthetic: Any,
-    *,
-    norm: Norm = "frobenius",
-    bins: int | Literal["schema"] = 10,
-    missing: Missing = "level",
-    noise_correction: bool = True,
-    interval: bool = True,
-) -> Mu:
+def mu(original: Table, synthetic: Any, *, norm: Norm = "frobenius", **options: Any) -> Mu:
     """Return mu: a norm of the difference of two phi_k matrices over the number of pairs, m(m - 1)/2; 0 if identical.
 
     Equation (2) of Galloni, Lendák and Horváth, "A Novel Evaluation Metric for Synthetic Data Generation" (2020).
     The paper does not say which norm it means. "frobenius" is over the upper triangle, "frobenius_full" over the whole
-    matrix, "spectral" the largest singular value. For the other settings see `phi_k`; who needs both calls
+    matrix, "spectral" the largest singular value. `options` are those of `phi_k`; who needs both calls
     `mu_from(phi_k(...))` and counts once.
 
     Examples
@@ -72,8 +63,7 @@ def mu(
     True
     """
     _check_norm(norm)
-    phi = phi_k(original, synthetic, bins=bins, missing=missing, noise_correction=noise_correction, interval=interval)
-    return mu_from(phi, norm=norm)
+    return mu_from(phi_k(original, synthetic, **options), norm=norm)
 
 
 def mu_from(phi: PhiK, *, norm: str = "frobenius") -> Mu:

@@ -17,22 +17,9 @@ __all__ = ["UtilitySettings"]
 class UtilitySettings:
     """Which metrics are measured, and the options that metrics have.
 
-    Parameters
-    ----------
-    label
-        The column that learners predict.
-    formula
-        A regression to fit on both tables, as `income ~ age + sex`.
-    measures
-        The metrics, by the words that ask for them; all unless named.
-    models, repeats, encoding, svm_rows
-        Of learners, see `learning` and `delta`.
-    norm, alpha, beta
-        The norm of mu, and the weights of mu and delta in G.
-    pmse_model
-        The model that tells the tables apart, see `pmse`.
-    threshold
-        Records that must share a value or a cell before it may show.
+    `label` is the column that learners predict, `formula` a regression to fit on both tables, `measures` are the words that ask for
+    metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G,
+    `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
     """
 
     label: str | None = None

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress
 from ..stats.features import Encoder, Encoding, Matrix, standardised
@@ -19,7 +18,7 @@ from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rm
 from ..stats.splits import Rows, child, split, subsample
 from ..synth.independent import Independent
 from ..table.table import Table
-from .labels import Label
+from .labels import Label, check_repeats
 
 __all__ = ["FitScores", "LearningSettings", "Scored", "Trials"]
 
@@ -60,7 +59,23 @@ class FitScores:
 
 @dataclass(frozen=True, kw_only=True)
 class LearningSettings:
-    """What is learnt, by which models, how often; see `learning`."""
+    """What is learnt, by which models, how often.
+
+    Parameters
+    ----------
+    label
+        The column to predict; the schema's label unless named. Records without a label are left out.
+    task
+        `classification` or `regression`; numbers with more than ten distinct values are regression unless named.
+    models
+        Some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name.
+    encoding
+        `codes` (standardised, as Hittmeir et al. have it) or `onehot`; fitted on the training side, see `Encoder`.
+    marginals
+        Whether a table of independent columns is learnt from too.
+    svm_rows
+        Most records that train a support vector machine, drawn by class; None for all. Time grows with their square or faster.
+    """
 
     label: str | None = None
     task: str | None = None
@@ -73,12 +88,7 @@ class LearningSettings:
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
-        if self.repeats < 1:
-            raise InputError(f"repeats must be at least 1. Got {self.repeats}.")
-        if not 0 < self.test_share < 1:
-            raise InputError(f"test_share must lie between 0 and 1. Got {self.test_share}.")
-        if self.svm_rows is not None and self.svm_rows < 10:
-            raise InputError(f"svm_rows must be at least 10, or None for all. Got {self.svm_rows}.")
+        check_repeats(self.repeats, self.test_share, "svm_rows", self.svm_rows)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,18 +6,10 @@ relations and have the noise of drawing alone; else what identical tables score.
 
     kept = (independent - value) / (independent - best), held to 0 ... 1,
 
-and the word is `close` from 0.9, `fair` from 0.6, `weak` from 0.2, `lost` below. Some numbers have no such scale and go by rules of
-their own:
-
-- Jensen-Shannon distance and 1-way tables: independent columns keep these by construction. A mean distance up to 0.05 is close, up to
-  0.1 fair, up to 0.2 weak (1-way tables: 0.03, 0.07, 0.15); a value as good as the best that can be had is close.
-- pMSE ratio: 1 is a fresh sample. Up to 3 is close, up to 10 fair (Raab, Nowok and Dibben 2021 advise to stay below these), up to 30
-  weak; a value no better than that of independent columns is lost.
-- A regression's results: the overlap of confidence intervals has no lower end, so a share of the way would mean little. From 0.9 is
-  close, from 0.6 fair, from 0.2 weak; as good as the holdout is close, no better than independent columns lost.
-- Where independent columns come as near as the best that can be had, there is nothing to keep: a value as good as either, or whose
-  interval reaches so far, is close, any other lost.
-- Where no table of independent columns was measured, limits of the metric's own; mu and G have none, and get no word.
+and the word is `close` from 0.9, `fair` from 0.6, `weak` from 0.2, `lost` below. Some numbers have no such scale and go by limits of
+their own (see `rules`): those that independent columns keep by construction, the pMSE ratio (Raab, Nowok and Dibben 2021 advise to
+stay below 3 or 10), a regression's overlap, which has no lower end. Where independent columns come as near as the best that can be
+had, there is nothing to keep: a value as good as either, or whose interval reaches so far, is close, any other lost.
 """
 
 from __future__ import annotations
