@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from common import HERE, best, machine, save
 
 import chaffinch
-from chaffinch.stats.pair import Pair
+from chaffinch.stats.pair import TablePair
 from chaffinch.synth import Independent
 from chaffinch.utility import tvd
 from chaffinch.utility.impossible import impossible_pairs
@@ -23,22 +23,22 @@ from chaffinch.utility.pmse import pmse
 from chaffinch.utility.tvd import marginal_distance
 
 
-def adult() -> Pair:
+def adult() -> TablePair:
     """Return Adult, both parts, and as many records with independent columns."""
     folder = HERE.parent / "examples" / "data"
     table = chaffinch.read(
         pa.concat_tables([pq.read_table(folder / f"adult_{part}.parquet") for part in ("train", "test")])
     )
-    return Pair(table, Independent().fit(table).sample(table.n_rows, seed=1))
+    return TablePair(table, Independent().fit(table).sample(table.n_rows, seed=1))
 
 
-def by_chaffinch(pair: Pair, cliques: list[tuple[str, ...]]) -> float:
+def by_chaffinch(pair: TablePair, cliques: list[tuple[str, ...]]) -> float:
     """Return the mean distance without its interval."""
     found = [tvd._distances(pair, batch) for batch in tvd.in_batches(pair, cliques)]
     return float(np.concatenate(found).mean())
 
 
-def by_numpy(pair: Pair, cliques: list[tuple[str, ...]]) -> float:
+def by_numpy(pair: TablePair, cliques: list[tuple[str, ...]]) -> float:
     """Return the same from a 64-bit key and `bincount` for each clique."""
     total = 0.0
     for clique in cliques:

@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.stats.pair import GROUPS, Pair, pair_up
+from chaffinch.stats.pair import GROUPS, TablePair, pair_up
 
 
 @pytest.fixture
-def pair(coded) -> Pair:
+def pair(coded) -> TablePair:
     rng = np.random.default_rng(5)
     sizes = (3, 4, 2)
-    return Pair(*(coded([rng.integers(0, s, n) for s in sizes], sizes) for n in (137, 60)))
+    return TablePair(*(coded([rng.integers(0, s, n) for s in sizes], sizes) for n in (137, 60)))
 
 
 def plain_counts(table, clique) -> Counter:
@@ -53,22 +53,22 @@ def test_groups_are_nearly_equal_and_the_same_for_every_clique(pair):
 
 
 def test_groups_are_dealt_always_the_same_and_not_by_position(pair, coded):
-    assert all(map(np.array_equal, pair.grouped([("c0",)])[0], Pair(*pair.tables).grouped([("c0",)])[0]))
+    assert all(map(np.array_equal, pair.grouped([("c0",)])[0], TablePair(*pair.tables).grouped([("c0",)])[0]))
     # A sorted table: were groups runs of rows, each would hold one level.
     table = coded([np.repeat(np.arange(4), 250)], [4])
-    (counts,), _ = Pair(table, table).grouped([("c0",)])
+    (counts,), _ = TablePair(table, table).grouped([("c0",)])
     assert (counts > 0).all()
 
 
 def test_a_copy_has_the_groups_of_the_original(pair):
-    same = Pair(pair.original, pair.original)
+    same = TablePair(pair.original, pair.original)
     first, second = same.grouped([("c0", "c1")])
     assert np.array_equal(first[0], second[0])
 
 
 def test_groups_of_fewer_records_than_groups(coded):
     table = coded([[0, 1]], [2])
-    (counts,), _ = Pair(table, table).grouped([("c0",)])
+    (counts,), _ = TablePair(table, table).grouped([("c0",)])
     assert counts.sum() == 2
     assert counts.shape == (GROUPS, 2)
 
@@ -95,6 +95,6 @@ def test_a_column_may_have_any_name():
 @settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_record_is_in_one_group(coded, codes):
     table = coded([codes], [4])
-    (counts,), _ = Pair(table, table).grouped([("c0",)])
+    (counts,), _ = TablePair(table, table).grouped([("c0",)])
     assert counts.sum() == len(codes)
     assert np.array_equal(counts.sum(axis=0), np.bincount(codes, minlength=4))

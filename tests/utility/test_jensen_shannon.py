@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.spatial.distance import jensenshannon
 
 import chaffinch
-from chaffinch.stats.pair import GROUPS, Pair
+from chaffinch.stats.pair import GROUPS, TablePair
 from chaffinch.utility.jensen_shannon import jensen_shannon
 from chaffinch.utility.tvd import marginal_distance, total_variation
 
@@ -73,7 +73,7 @@ def test_disjoint_tables_score_1(coded):
 
 def test_the_interval_is_the_jackknife_of_the_definition(tables):
     # By hand: leave out the records of one group of both tables, measure again.
-    pair = Pair(*tables)
+    pair = TablePair(*tables)
     groups = [np.random.default_rng(0).permutation(np.arange(t.n_rows) % GROUPS) for t in tables]
     without_tv, without_js = [], []
     for g in range(GROUPS):

@@ -10,7 +10,7 @@ import pytest
 import chaffinch
 from chaffinch import InputError, UnknownNameError
 from chaffinch.table.alike import alike
-from chaffinch.utility.labels import Label, shown_levels
+from chaffinch.utility.labels import LearningLabel, shown_levels
 from chaffinch.utility.learning import learning
 
 
@@ -53,20 +53,20 @@ def test_small_counts_and_rare_levels_do_not_leave(monkeypatch: pytest.MonkeyPat
     assert [list(map(list, matrix.counts)) for matrix in found.confusion] == [m["counts"] for m in told["confusion"]]
     assert "odd" not in repr(found.confusion[0])
     assert repr(found).startswith("Learning(loss in learning = ")
-    label = Label.of(alike(table, table)[0], "stage")
+    label = LearningLabel.of(alike(table, table)[0], "stage")
     assert shown_levels(label, table, [0, 1, 2, 3]) == ("early", "late", "none", "(rare level)")
 
 
 def test_tasks_follow_the_label_unless_named() -> None:
-    assert Label.of(ORIGINAL, "cost").task == "regression"
-    assert Label.of(ORIGINAL, "cost", "classification").task == "classification"
-    assert Label.of(ORIGINAL, "ill").task == "classification"
+    assert LearningLabel.of(ORIGINAL, "cost").task == "regression"
+    assert LearningLabel.of(ORIGINAL, "cost", "classification").task == "classification"
+    assert LearningLabel.of(ORIGINAL, "ill").task == "classification"
     binned = learning(ORIGINAL, GOOD, label="cost", task="classification", models=["nb"], repeats=1, seed=1)
     assert binned.score == "accuracy"
     with pytest.raises(InputError, match="'ill' is categorical: regression needs numbers"):
-        Label.of(ORIGINAL, "ill", "regression")
+        LearningLabel.of(ORIGINAL, "ill", "regression")
     with pytest.raises(UnknownNameError, match="Unknown task 'guessing'"):
-        Label.of(ORIGINAL, "ill", "guessing")
+        LearningLabel.of(ORIGINAL, "ill", "guessing")
 
 
 def test_the_label_may_come_from_the_schema() -> None:

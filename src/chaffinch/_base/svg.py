@@ -219,7 +219,7 @@ def dots(
     looks = [SERIES[place % len(SERIES)] for place in marks or range(len(series))]
     legend, head = _legend(series, looks, left) if len(series) > 1 else ([], 10.0)
     bottom = head + pitch * len(rows)
-    every = [v for _, found in rows for d in found for v in (d.value, d.low, d.high) if v is not None]
+    every = [v for _, row in rows for d in row for v in (d.value, d.low, d.high) if v is not None]
     every += [] if line is None else [line]
     axis = Axis(
         min(every, default=0.0) if low is None else low,
@@ -230,12 +230,12 @@ def dots(
     parts = axis.across(head - 4, bottom)
     if line is not None:
         parts.append(f'<path d="M{axis(line):.1f} {head - 4:.1f}V{bottom:.1f}" stroke="{GREY}" stroke-width="1.5"/>')
-    for i, ((name, found), words) in enumerate(zip(rows, labels, strict=True)):
+    for i, ((name, row), words) in enumerate(zip(rows, labels, strict=True)):
         y = head + i * pitch
         if i:
             parts.append(f'<path d="M0 {y:.1f}H{WIDTH - 24:.0f}" stroke="#eee"/>')
         parts.append(text(left - 8, y + pitch / 2 + 4, words, anchor="end"))
-        for dot in found:
+        for dot in row:
             place = series.index(dot.series)
             parts.append(_dot(dot, axis, y + 13.5 + 11.0 * lane[place], *looks[place], name))
     parts += legend
@@ -249,12 +249,12 @@ def dots(
 
 def _dot(dot: Dot, axis: Axis, y: float, colour: str, shape: str, name: str) -> str:
     x = axis(dot.value)
-    bar, said = "", ""
+    bar, interval = "", ""
     if dot.low is not None and dot.high is not None:
         bar = f'<path d="M{axis(dot.low):.1f} {y:.1f}H{axis(dot.high):.1f}" stroke="{colour}" stroke-width="2"/>'
-        said = f" ({number(dot.low)} to {number(dot.high)})"
-    told = f"{shown(name)}, {dot.series}: {number(dot.value)}{said}"
-    return f"<g><title>{escape(told)}</title>{bar}{mark(x, y, colour, shape)}</g>"
+        interval = f" ({number(dot.low)} to {number(dot.high)})"
+    title = f"{shown(name)}, {dot.series}: {number(dot.value)}{interval}"
+    return f"<g><title>{escape(title)}</title>{bar}{mark(x, y, colour, shape)}</g>"
 
 
 def mark(x: float, y: float, colour: str, shape: str) -> str:

@@ -38,7 +38,7 @@ def filled(text: str) -> str:
     >>> filled("Some of {models}, as {A,B}.")
     'Some of nb, svc, knn, rf, lr, as {A,B}.'
     """
-    return re.sub(r"\{(\w+)\}", lambda found: ", ".join(NAMES[found[1]]()) if found[1] in NAMES else found[0], text)
+    return re.sub(r"\{(\w+)\}", lambda word: ", ".join(NAMES[word[1]]()) if word[1] in NAMES else word[0], text)
 
 
 class RegistryCommand(TyperCommand):

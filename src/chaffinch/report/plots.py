@@ -43,9 +43,9 @@ def sweep_plot(key: str, measure: str, setting: str, points: Sequence[tuple[floa
     path = "L".join(f"{x:.1f} {y:.1f}" for x, y in means)
     parts.append(f'<path d="M{path}" fill="none" stroke="{SERIES[0][0]}" stroke-width="2"/>')
     for place, value in points:
-        said = escape(f"{shown(setting, 40)} {shown(place)}: {number(value)}")
+        title = escape(f"{shown(setting, 40)} {shown(place)}: {number(value)}")
         parts.append(
-            f'<circle cx="{at[place]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{said}</title></circle>'  # type: ignore[index]
+            f'<circle cx="{at[place]:.1f}" cy="{up(value):.1f}" r="3.5" fill="#fff" stroke="{INK}"><title>{title}</title></circle>'  # type: ignore[index]
         )
     parts.append(text((left + width) / 2, foot + 36, shown(setting, 40), anchor="middle", size=11, fill=GREY))
     desc = f"{len(points)} syntheses at {len(settings)} settings; {measure} from {number(min(values))} to {number(max(values))}."

@@ -68,11 +68,11 @@ class Encoder:
                 raise unknown_name("column", name, schema.names)
         if any(table.schema.sizes != schema.sizes or table.schema.names != schema.names for table in tables):
             raise InputError("Tables that become features together need one schema. Bring them together with alike().")
-        held = tuple(schema[name] for name in chosen)
+        features = tuple(schema[name] for name in chosen)
         gaps = {
-            c.name for c in held if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)
+            c.name for c in features if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)
         }
-        return cls(held, encoding, frozenset(gaps))
+        return cls(features, encoding, frozenset(gaps))
 
     @cached_property
     def owners(self) -> tuple[str, ...]:
@@ -116,8 +116,8 @@ def numbers_of(table: Table, name: str) -> Matrix:
     column = table.schema[name]
     assert column.codec is not None
     numbers, present = to_numbers(table.data.column(name))
-    held = present & (table.code(name) < column.codec.n_values) & np.isfinite(numbers)
-    return np.where(held, numbers.astype(np.float64), np.nan)
+    known = present & (table.code(name) < column.codec.n_values) & np.isfinite(numbers)
+    return np.where(known, numbers.astype(np.float64), np.nan)
 
 
 def standardised(train: Matrix, *others: Matrix, scaled: NDArray[np.bool_] | None = None) -> list[Matrix]:

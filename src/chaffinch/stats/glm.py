@@ -70,7 +70,7 @@ class RegressionFit:
 class _Basis(NamedTuple):
     """Columns that span a matrix, how they combine to orthonormal ones, and which coefficients are determined."""
 
-    kept: NDArray[np.intp]
+    independent: NDArray[np.intp]
     to_orthonormal: Floats
     determined: Mask
 
@@ -103,18 +103,18 @@ def ols(x: Floats, y: Floats, *, level: float = 0.95) -> RegressionFit:
     size = float(np.linalg.norm(y))
     whole = _triangle(np.column_stack([x / scale, y / size]))
     basis = _basis(whole[:, :-1])
-    df = len(y) - len(basis.kept)
+    df = len(y) - len(basis.independent)
     if df < 1:
         raise CannotFitError("there are no more records than coefficients")
     # The triangle of the kept columns and the response holds all there is to know: R, Q'y and the residual's length.
-    small = _triangle(whole[:, [*basis.kept, -1]])
-    rank = len(basis.kept)
+    small = _triangle(whole[:, [*basis.independent, -1]])
+    rank = len(basis.independent)
     residual = abs(small[rank, rank])
     if residual < 1e-12:
         raise CannotFitError("the fit leaves no error, so that its intervals have no width")
     inverse = _inverse(small[:rank, :rank])
-    values = inverse @ small[:rank, rank] * size / scale[basis.kept]
-    errors = np.sqrt((inverse**2).sum(axis=1) / df) * residual * size / scale[basis.kept]
+    values = inverse @ small[:rank, rank] * size / scale[basis.independent]
+    errors = np.sqrt((inverse**2).sum(axis=1) / df) * residual * size / scale[basis.independent]
     nothing = np.zeros(x.shape[1], dtype=bool)
     return _fit(x.shape[1], basis, values, errors, float(stdtrit(df, 0.5 + level / 2)), ~basis.determined, nothing, df)
 
@@ -149,15 +149,15 @@ def logit(x: Floats, y: Mask, *, level: float = 0.95) -> RegressionFit:
             )
         if len(y) < n_rows:
             basis = _basis(_triangle(x))
-        z = x[:, basis.kept] @ basis.to_orthonormal
-        found, certain = _newton(z, y)
+        z = x[:, basis.independent] @ basis.to_orthonormal
+        coefficients, certain = _newton(z, y)
         if certain is None:
             break
         x, y = x[~certain], y[~certain]
-    df = len(y) - len(basis.kept)
-    covariance = basis.to_orthonormal @ np.linalg.inv(_curve(z, z @ found)) @ basis.to_orthonormal.T
-    values = basis.to_orthonormal @ found / scale[basis.kept]
-    errors = np.sqrt(np.diag(covariance)) / scale[basis.kept]
+    df = len(y) - len(basis.independent)
+    covariance = basis.to_orthonormal @ np.linalg.inv(_curve(z, z @ coefficients)) @ basis.to_orthonormal.T
+    values = basis.to_orthonormal @ coefficients / scale[basis.independent]
+    errors = np.sqrt(np.diag(covariance)) / scale[basis.independent]
     unbounded = ~basis.determined & ~aliased
     return _fit(n_columns, basis, values, errors, float(ndtri(0.5 + level / 2)), aliased, unbounded, df)
 
@@ -167,7 +167,7 @@ def _fit(
 ) -> RegressionFit:
     """Return a fit with NaN for columns that were left out or that the data do not determine."""
     spread = np.full((2, n), np.nan)
-    spread[:, basis.kept] = values, errors
+    spread[:, basis.independent] = values, errors
     spread[:, ~basis.determined] = np.nan
     centre, error = spread
     return RegressionFit(centre, error, centre - width * error, centre + width * error, aliased, unbounded, df)
@@ -197,7 +197,7 @@ def _inverse(triangle: Floats) -> Floats:
 
 def _independent(r: Floats) -> tuple[Mask, Floats]:
     """Return which columns of a matrix are independent of those before them, and an orthonormal basis of them."""
-    kept = np.zeros(r.shape[1], dtype=bool)
+    independent = np.zeros(r.shape[1], dtype=bool)
     basis = np.zeros(r.shape, order="F")
     rank = 0
     for j in range(r.shape[1]):
@@ -206,23 +206,23 @@ def _independent(r: Floats) -> tuple[Mask, Floats]:
             rest -= basis[:, :rank] @ (basis[:, :rank].T @ rest)
         length = float(np.linalg.norm(rest))
         if length > DEPENDENT * float(np.linalg.norm(r[:, j])):
-            kept[j] = True
+            independent[j] = True
             basis[:, rank] = rest / length
             rank += 1
-    return kept, basis[:, :rank]
+    return independent, basis[:, :rank]
 
 
 def _basis(r: Floats) -> _Basis:
     """Return the independent columns of a triangle; a coefficient that no dropped column bears on is determined."""
-    independent, orthonormal = _independent(r)
-    kept = np.flatnonzero(independent)
-    to_orthonormal = _inverse(orthonormal.T @ r[:, kept])
-    dropped = np.flatnonzero(~independent)
+    mask, orthonormal = _independent(r)
+    independent = np.flatnonzero(mask)
+    to_orthonormal = _inverse(orthonormal.T @ r[:, independent])
+    dropped = np.flatnonzero(~mask)
     traded = to_orthonormal @ (orthonormal.T @ r[:, dropped])
-    share = np.abs(traded) * _lengths(r[:, kept])[:, None] / _lengths(r[:, dropped])
-    determined = independent.copy()
-    determined[kept] = ~(share > 1e-7).any(axis=1)
-    return _Basis(kept, to_orthonormal, determined)
+    share = np.abs(traded) * _lengths(r[:, independent])[:, None] / _lengths(r[:, dropped])
+    determined = mask.copy()
+    determined[independent] = ~(share > 1e-7).any(axis=1)
+    return _Basis(independent, to_orthonormal, determined)
 
 
 # Newton's method and separation.
@@ -263,7 +263,7 @@ def _newton(z: Floats, y: Mask) -> tuple[Floats, Mask | None]:
     the direction that proves it.
     """
     sign = np.where(y, 1.0, -1.0)
-    found = np.zeros(z.shape[1])
+    coefficients = np.zeros(z.shape[1])
     margins = np.zeros(len(y))
     loss = _loss(margins)
     for _ in range(MAX_STEPS):
@@ -275,15 +275,15 @@ def _newton(z: Floats, y: Mask) -> tuple[Floats, Mask | None]:
         gain = float(slope @ step)
         along = sign * (z @ step)
         if gain < SETTLED * len(y) and float(np.abs(along).max()) < 1e-6:
-            return found + step, None
+            return coefficients + step, None
         if along.max() > 0 and along.min() > -1e-7 * along.max():
-            return found, along > 1e-6 * along.max()
+            return coefficients, along > 1e-6 * along.max()
         size = 1.0
         while _loss(margins + size * along) > loss * (1 + 1e-12) and size > 1e-6:
             size /= 2
-        found, margins = found + size * step, margins + size * along
+        coefficients, margins = coefficients + size * step, margins + size * along
         if margins.min() > 0:
-            return found, np.ones(len(y), dtype=bool)
+            return coefficients, np.ones(len(y), dtype=bool)
         loss = _loss(margins)
     raise CannotFitError(f"the iteration did not settle in {MAX_STEPS} steps")
 

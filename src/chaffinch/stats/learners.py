@@ -19,9 +19,9 @@ from .features import Matrix
 __all__ = [
     "CLASSIFIERS",
     "REGRESSORS",
-    "Answer",
     "LearnerFit",
     "Models",
+    "Predictions",
     "Task",
     "chosen_models",
     "fit",
@@ -71,8 +71,8 @@ def chosen_models(models: Models, *, task: Task) -> tuple[dict[str, Any], dict[s
         if name not in known and name not in _ELSEWHERE:
             raise unknown_name("model", name, known)
     left_out = {name: _ELSEWHERE[name] for name in asked if name not in known}
-    made = _classifier if task == "classification" else _regressor
-    return {name: made(name) for name in asked if name in known}, left_out
+    make = _classifier if task == "classification" else _regressor
+    return {name: make(name) for name in asked if name in known}, left_out
 
 
 def _classifier(name: str) -> Any:
@@ -134,7 +134,7 @@ def _open_states(estimator: Any) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class Predictions:
     """What a fitted model says of the records of a test set.
 
     `predicted` holds classes or numbers. `chances`, if asked for and if the model has them, has one column for each of the
@@ -149,17 +149,17 @@ class Answer:
 class LearnerFit:
     """The answers of one fitted model to each test set, the classes it knows, and whether its iterations converged."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[Predictions, ...]
     classes: NDArray[Any]
     converged: bool = True
 
     def chance(self, test: int, wanted: Any) -> Matrix:
         """Return the chances of one class for the records of a test set: 0 for a class that was not trained."""
-        held = self.answers[test].chances
+        chances = self.answers[test].chances
         where = np.flatnonzero(self.classes == wanted)
-        if held is None or not len(where):
+        if chances is None or not len(where):
             return np.zeros(len(self.answers[test].predicted))
-        return held[:, where[0]]
+        return chances[:, where[0]]
 
 
 def fit(
@@ -183,13 +183,13 @@ def fit(
     model.set_params(**dict.fromkeys(_open_states(model), seed), **_search(model, train))
     if task == "regression":
         model.fit(train, labels)
-        return LearnerFit(tuple(Answer(model.predict(test)) for test in tests), np.empty(0), _converged(model))
+        return LearnerFit(tuple(Predictions(model.predict(test)) for test in tests), np.empty(0), _converged(model))
     classes, wanted = np.unique(labels, return_inverse=True)  # 0 to k - 1: some learners take no others
     if len(classes) == 1:
-        return LearnerFit(tuple(Answer(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
+        return LearnerFit(tuple(Predictions(np.repeat(classes, len(test)), np.zeros((len(test), 1))) for test in tests), classes)
     model.fit(train, wanted)
-    found = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
-    return LearnerFit(tuple(Answer(classes[predicted], held) for predicted, held in found), classes, _converged(model))
+    answers = tuple(_ask(model, test, chances) if len(test) else (np.empty(0, dtype=np.int64), None) for test in tests)
+    return LearnerFit(tuple(Predictions(classes[predicted], scores) for predicted, scores in answers), classes, _converged(model))
 
 
 def _search(model: Any, train: Matrix) -> dict[str, str]:
@@ -206,18 +206,18 @@ def _search(model: Any, train: Matrix) -> dict[str, str]:
 def _ask(model: Any, test: Matrix, chances: bool) -> tuple[NDArray[Any], Matrix | None]:
     if not chances:
         return np.asarray(model.predict(test)).astype(np.int64), None
-    held = _chances(model, test)
-    if held is not None and held.shape[1] == 2 and type(model).__name__ in _ONE_PASS:
-        return (held[:, 1] > held[:, 0]).astype(np.int64), held
-    return np.asarray(model.predict(test)).astype(np.int64), held
+    scores = _chances(model, test)
+    if scores is not None and scores.shape[1] == 2 and type(model).__name__ in _ONE_PASS:
+        return (scores[:, 1] > scores[:, 0]).astype(np.int64), scores
+    return np.asarray(model.predict(test)).astype(np.int64), scores
 
 
 def _chances(model: Any, test: Matrix) -> Matrix | None:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(test))
     if hasattr(model, "decision_function"):
-        found = np.asarray(model.decision_function(test))
-        return np.column_stack([-found, found]) if found.ndim == 1 else found
+        distances = np.asarray(model.decision_function(test))
+        return np.column_stack([-distances, distances]) if distances.ndim == 1 else distances
     return None
 
 

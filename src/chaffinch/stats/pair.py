@@ -19,7 +19,7 @@ from ..table.codes import Codes
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUP", "GROUPS", "Pair", "deal", "pair_up"]
+__all__ = ["GROUP", "GROUPS", "TablePair", "deal", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
@@ -29,7 +29,7 @@ GROUP = "\x00group"
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class TablePair:
     """An original and a synthetic table with the same schema: same columns, same levels, same bins."""
 
     original: Table
@@ -73,10 +73,10 @@ class Pair:
         return first, second
 
 
-def pair_up(original: Table, synthetic: Any) -> Pair:
+def pair_up(original: Table, synthetic: Any) -> TablePair:
     """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame."""
     first, second = alike(original, synthetic)
-    return Pair(first, second)
+    return TablePair(first, second)
 
 
 def deal(n_rows: int) -> NDArray[np.uint8]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.plain import from_plain, to_plain
 from ..stats.intervals import jackknife
-from ..stats.pair import GROUPS, Pair
+from ..stats.pair import GROUPS, TablePair
 from ..stats.result import Direction, Result
 
 __all__ = ["Association", "PairDifference", "associated", "too_few"]
@@ -121,7 +121,7 @@ A = TypeVar("A", bound=Association)
 
 
 def associated(
-    kind: type[A], pair: Pair, matrices: Sequence[Floats], apart: Floats, settings: Mapping[str, Any]
+    kind: type[A], pair: TablePair, matrices: Sequence[Floats], apart: Floats, settings: Mapping[str, Any]
 ) -> A:
     """Return the result of two matrices and of the differences by pair: of all records, then without each group."""
     defined = np.isfinite(apart[0])

@@ -23,7 +23,7 @@ from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
 from ..table.alike import alike
 from ..table.table import Table
-from .labels import Label, check_repeats, label_column
+from .labels import LearningLabel, check_repeats, label_column
 from .metric import METRICS, Metric, UtilityRun
 
 __all__ = ["SCORES", "Delta", "DeltaRow", "DeltaSettings", "SkippedLabel", "Tstr", "delta"]
@@ -203,13 +203,13 @@ def delta(
     )
 
 
-def _labels(table: Table, names: Sequence[str] | None) -> list[Label]:
+def _labels(table: Table, names: Sequence[str] | None) -> list[LearningLabel]:
     if names is None:
-        return [Label(c, "classification") for c in table.schema if c.kind in ("categorical", "boolean")]
-    return [Label.of(table, name, "classification") for name in dict.fromkeys(names)]
+        return [LearningLabel(c, "classification") for c in table.schema if c.kind in ("categorical", "boolean")]
+    return [LearningLabel.of(table, name, "classification") for name in dict.fromkeys(names)]
 
 
-def _reason(label: Label, tables: Sequence[Table], threshold: int) -> str:
+def _reason(label: LearningLabel, tables: Sequence[Table], threshold: int) -> str:
     for table, which in zip(tables, ("original", "synthetic"), strict=True):
         if why := label.reason(table, which, threshold):
             return why
@@ -219,7 +219,7 @@ def _reason(label: Label, tables: Sequence[Table], threshold: int) -> str:
     return ""
 
 
-def _nothing(table: Table, chosen: Sequence[Label], skipped: Mapping[str, str], models: Mapping[str, Any]) -> str:
+def _nothing(table: Table, chosen: Sequence[LearningLabel], skipped: Mapping[str, str], models: Mapping[str, Any]) -> str:
     """Return why there is nothing to measure, or nothing."""
     if not models:
         return "no model that was named does classification"
@@ -249,7 +249,7 @@ class _DeltaRun:
     settings: DeltaSettings
     root: np.random.SeedSequence
 
-    def trial(self, item: tuple[Label, str, int]) -> _Trial:
+    def trial(self, item: tuple[LearningLabel, str, int]) -> _Trial:
         """Train on either table and test on its own records, the synthetic model on the original's too."""
         label, name, repeat = item
         stream = child(self.root, repeat, self.tables[0].schema.names.index(label.name))
@@ -267,7 +267,7 @@ class _DeltaRun:
         return _Trial(np.array(scores), real.converged and learnt.converged)
 
     def _parts(
-        self, label: Label, which: int, stream: np.random.SeedSequence
+        self, label: LearningLabel, which: int, stream: np.random.SeedSequence
     ) -> tuple[Matrix, NDArray[Any], Matrix, NDArray[Any]]:
         """Return features and labels that train, and features and labels that test."""
         table, features = self.tables[which], self._features(label)
@@ -279,7 +279,7 @@ class _DeltaRun:
         matrix = self.matrices[which]
         return matrix[rows[train]][:, features], labels[train], matrix[rows[test]][:, features], labels[test]
 
-    def _features(self, label: Label) -> NDArray[np.bool_]:
+    def _features(self, label: LearningLabel) -> NDArray[np.bool_]:
         return np.array([owner != label.name for owner in self.encoder.owners], dtype=bool)
 
     def _scores(self, done: LearnerFit, test: int, truth: NDArray[Any]) -> list[float]:
@@ -308,7 +308,7 @@ def _distance(scores: NDArray[np.float64], which: int) -> tuple[float, tuple[flo
 
 
 def _rows(
-    items: Sequence[tuple[Label, str, int]], means: NDArray[np.float64], scores: Sequence[str]
+    items: Sequence[tuple[LearningLabel, str, int]], means: NDArray[np.float64], scores: Sequence[str]
 ) -> tuple[DeltaRow, ...]:
     return tuple(
         DeltaRow(label.name, model, score, *(float(side) for side in means[i, :, j]))
@@ -318,7 +318,7 @@ def _rows(
 
 
 def _notes(
-    tables: Sequence[Table], rows: int | None, items: Sequence[tuple[Label, str, int]], converged: Sequence[bool]
+    tables: Sequence[Table], rows: int | None, items: Sequence[tuple[LearningLabel, str, int]], converged: Sequence[bool]
 ) -> list[str]:
     notes = []
     if rows is not None and any(table.n_rows > rows for table in tables):

@@ -17,7 +17,7 @@ from ..table.encode import level_labels
 from ..table.schema import Column
 from ..table.table import Table
 
-__all__ = ["FEWEST", "RARE_LEVEL", "Label", "check_repeats", "label_column", "shown_levels"]
+__all__ = ["FEWEST", "RARE_LEVEL", "LearningLabel", "check_repeats", "label_column", "shown_levels"]
 
 FEWEST = 10
 """Records with a label that a table needs before anything is learnt from it; more where the threshold is higher."""
@@ -28,14 +28,14 @@ _NUMERIC = ("integer", "float", "date", "datetime")
 
 
 @dataclass(frozen=True)
-class Label:
+class LearningLabel:
     """A column to predict, as classes (its codes) or as numbers."""
 
     column: Column
     task: Task
 
     @classmethod
-    def of(cls, table: Table, name: str | None, task: str | None = None) -> Label:
+    def of(cls, table: Table, name: str | None, task: str | None = None) -> LearningLabel:
         """Return the label of a table: the named column, or the one with the role; the task is found unless it is named.
 
         Numbers, dates and times with more than ten distinct values are regression; all else is classification.
@@ -103,7 +103,7 @@ def label_column(table: Table, name: str | None) -> Column:
     return column
 
 
-def shown_levels(label: Label, original: Table, codes: Sequence[int], threshold: int = THRESHOLD) -> tuple[str, ...]:
+def shown_levels(label: LearningLabel, original: Table, codes: Sequence[int], threshold: int = THRESHOLD) -> tuple[str, ...]:
     """Return the names of classes for showing; those that fewer original records have than the threshold share a name."""
     counts = np.bincount(original.code(label.name), minlength=label.column.size)
     names = level_labels(label.column)

@@ -18,9 +18,9 @@ from ..stats.learners import chosen_models, is_svm
 from ..stats.result import Direction, Result
 from ..table.alike import alike
 from ..table.table import Table
-from .labels import FEWEST, Label, label_column, shown_levels
+from .labels import FEWEST, LearningLabel, label_column, shown_levels
 from .metric import METRICS, Metric, References, UtilityRun
-from .trials import FitScores, LearningSettings, Scored, Trials
+from .trials import FitScores, LearningSettings, LearningTrials, Scored
 
 __all__ = ["Confusion", "Learning", "LearningRow", "learning"]
 
@@ -142,9 +142,9 @@ def learning(
     settings = LearningSettings(**options)
     name = label_column(original, settings.label).name
     whole = alike(original, synthetic, *([] if holdout is None else [holdout]))
-    target = Label.of(whole[0], name, settings.task)
+    target = LearningLabel.of(whole[0], name, settings.task)
     estimators, left_out = chosen_models(settings.models, task=target.task)
-    trials = Trials(
+    trials = LearningTrials(
         label=target, tables=[target.labelled(table) for table in whole], models=estimators, settings=settings,
         root=seed_sequence(seed), threads=threads, progress=progress,
     )  # fmt: skip
@@ -176,7 +176,7 @@ def learning(
     )
 
 
-def _reason(trials: Trials) -> str:
+def _reason(trials: LearningTrials) -> str:
     """Return why nothing can be learnt, or nothing."""
     label, tables, threshold = trials.label, trials.tables, trials.settings.threshold
     if not trials.models:
@@ -202,7 +202,7 @@ def _differences(scored: Scored, models: Sequence[str], on: str) -> list[float]:
     return [float(gap) for gap in np.mean(gaps, axis=0)]
 
 
-def _confusions(trials: Trials, scored: Scored) -> tuple[Confusion, ...]:
+def _confusions(trials: LearningTrials, scored: Scored) -> tuple[Confusion, ...]:
     sums = {key: np.sum([fit.counts for fit in fits if fit.counts is not None], axis=0) for key, fits in scored.items()}
     total = np.sum(list(sums.values()), axis=0)
     seen = np.flatnonzero(total.sum(axis=0) + total.sum(axis=1)).tolist()
@@ -219,7 +219,7 @@ def _confusions(trials: Trials, scored: Scored) -> tuple[Confusion, ...]:
     return tuple(Confusion(*key, levels, masked(key), len(fits)) for key, fits in scored.items())
 
 
-def _notes(trials: Trials, scored: Scored, whole: Sequence[Table]) -> Iterator[str]:
+def _notes(trials: LearningTrials, scored: Scored, whole: Sequence[Table]) -> Iterator[str]:
     """Yield what a reader of the table should know."""
     tables, settings = trials.tables, trials.settings
     for table, labelled, which in zip(whole, tables, ("original", "synthetic", "holdout"), strict=False):

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.tally import DENSE_CELLS
-from ..stats.pair import GROUPS, Pair
+from ..stats.pair import GROUPS, TablePair
 
 __all__ = ["Clique", "in_batches", "shares_of_groups", "too_few_records"]
 
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 Clique = tuple[str, ...]
 
 
-def in_batches(pair: Pair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
+def in_batches(pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
     """Yield the cliques in runs whose marginals together stay small enough to hold, sparse ones too."""
     sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
     rows = max(table.n_rows for table in pair.tables)
@@ -38,7 +38,7 @@ def in_batches(pair: Pair, cliques: Sequence[Clique], *, groups: int = 1) -> Ite
     yield batch
 
 
-def too_few_records(pair: Pair) -> str:
+def too_few_records(pair: TablePair) -> str:
     """Return why there is no interval for small tables; empty if there is one."""
     return f"none: a table has fewer than {GROUPS} records" if min(t.n_rows for t in pair.tables) < GROUPS else ""
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.seeds import generator
 from ..counts.marginal import Marginal
 from ..counts.memory import MemoryCounter
-from ..stats.pair import GROUP, GROUPS, Pair
+from ..stats.pair import GROUP, GROUPS, TablePair
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
@@ -42,7 +42,7 @@ class PhiKGrid:
         return self.tables[0].schema[name].size
 
 
-def grid_of(pair: Pair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
+def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
     """Return both tables on the grid; usable are the columns of which either table, or both together, use two levels."""
     columns = [Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))]
     codes: list[list[NDArray[Any]]] = [[groups_of(table, groups)] for table in pair.tables]
@@ -76,7 +76,7 @@ def groups_of(table: Table, groups: int = GROUPS) -> NDArray[np.uint8]:
     return generator(0).permutation(dealt) if groups > 1 else dealt
 
 
-def _binned(pair: Pair, column: Column, bins: int) -> list[NDArray[Any]]:
+def _binned(pair: TablePair, column: Column, bins: int) -> list[NDArray[Any]]:
     """Return the bin of each number, right-closed and of equal width over the original's range; then missing levels."""
     assert column.codec is not None
     n_values = column.codec.n_values

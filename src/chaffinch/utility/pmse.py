@@ -20,7 +20,7 @@ from .._base.errors import InputError, unknown_name
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_map
-from ..stats.pair import Pair, pair_up
+from ..stats.pair import TablePair, pair_up
 from ..stats.result import Direction, Result
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
@@ -144,7 +144,7 @@ def _stream(root: np.random.SeedSequence, number: int) -> np.random.Generator:
     return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number)))
 
 
-def _stacked(pair: Pair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
+def _stacked(pair: TablePair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""
     chosen: dict[int, Any] = {}
     for table in pair.tables:

@@ -18,9 +18,9 @@ from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rm
 from ..stats.splits import Rows, child, split, subsample
 from ..synth.independent import Independent
 from ..table.table import Table
-from .labels import Label, check_repeats
+from .labels import LearningLabel, check_repeats
 
-__all__ = ["FitScores", "LearningSettings", "Scored", "Trials"]
+__all__ = ["FitScores", "LearningSettings", "LearningTrials", "Scored"]
 
 Scored = dict[tuple[str, str], list["FitScores"]]
 """Scores of each fit, by model and by what it was trained on."""
@@ -92,10 +92,10 @@ class LearningSettings:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trials:
+class LearningTrials:
     """A label, tables on one grid (original, synthetic and perhaps holdout; records with a label alone), and models."""
 
-    label: Label
+    label: LearningLabel
     tables: Sequence[Table]
     models: Mapping[str, Any]
     settings: LearningSettings

@@ -23,7 +23,7 @@ from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
-from ..stats.pair import GROUPS, Pair, deal, pair_up
+from ..stats.pair import GROUPS, TablePair, deal, pair_up
 from ..stats.result import Direction, Result
 from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
@@ -153,7 +153,7 @@ def _chosen(names: Sequence[str], width: int, most: int, rng: np.random.Generato
     return [tuple(names[j] for j in clique) for clique in sorted(drawn)]
 
 
-def _distances(pair: Pair, cliques: Sequence[Clique]) -> Array:
+def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     first, second = (table.n_rows for table in pair.tables)
     return np.array([_distance(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)])
 
@@ -169,7 +169,7 @@ def _distance(ours: Marginal, theirs: Marginal, first: int, second: int) -> floa
     return min(1.0, 0.5 * float(np.abs(difference.counts).sum()))
 
 
-def _interval(pair: Pair, cliques: list[Clique], distances: Array, of: int) -> tuple[Interval | None, str]:
+def _interval(pair: TablePair, cliques: list[Clique], distances: Array, of: int) -> tuple[Interval | None, str]:
     """Return the interval of the mean distance, and what it is made of."""
     if lacking := too_few_records(pair):
         return None, lacking
@@ -192,7 +192,7 @@ def _interval(pair: Pair, cliques: list[Clique], distances: Array, of: int) -> t
     return (max(0.0, value - half), min(1.0, value + half)), covers
 
 
-def _without_groups(pair: Pair, cliques: Sequence[Clique]) -> Array:
+def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     """Return the summed distance of cliques without each group of records in turn."""
     sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
     dense = [c for c in cliques if GROUPS * prod(sizes[name] for name in c) <= DENSE_CELLS]
@@ -208,7 +208,7 @@ def _without_groups(pair: Pair, cliques: Sequence[Clique]) -> Array:
     return sums
 
 
-def _without_groups_of_many(pair: Pair, clique: Clique) -> Array:
+def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     """Return the same for a clique with more cells than an array should have: a cell for each combination that occurs."""
     rows = [table.n_rows for table in pair.tables]
     ids = np.zeros(sum(rows), dtype=np.int64)
