@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
@@ -31,15 +31,17 @@ __all__ = ["Origin", "Table", "weights_of"]
 
 @dataclass(frozen=True)
 class Origin:
-    """What a table was made from, so that what is made of it looks the same.
+    """What a table was made from, so that what is made of it looks the same. It holds no row and no value.
 
-    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, and what divides the
-    cells of a text file (None where it was none). The decimal sign is told by its columns.
+    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, what divides the cells of a text file (None
+    where it was none), and the Arrow fields with their metadata where they are known (`Table.look`). The decimal sign is told by
+    its columns.
     """
 
     native: str = "arrow"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     delimiter: str | None = None
+    fields: pa.Schema | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,20 @@ class Table:
         What was dropped, pooled or changed, and why.
     origin
         What the table was made from.
+    shown
+        Whether a notebook or `print` shows the rows. Only what `head` returns does: a table that stands at the end of a cell, or in
+        a log, shows its schema and no record.
+
+    Examples
+    --------
+    >>> from chaffinch.table.read import read
+    >>> table = read(pa.table({"sex": ["f", "m"] * 30, "ill": ["no", "no", "yes"] * 20}))
+    >>> len(table), table.columns, table[["ill"]], table[:10]["sex"][0].as_py()
+    (60, ('sex', 'ill'), Table(60 rows x 1 columns: ill), 'f')
+    >>> table.head(2)
+    sex  ill
+    f    no
+    m    no
     """
 
     schema: Schema
@@ -65,6 +81,7 @@ class Table:
     codes: Codes
     notes: tuple[Note, ...] = ()
     origin: Origin = field(default_factory=Origin)
+    shown: bool = False
 
     @classmethod
     def from_codes(
@@ -74,13 +91,14 @@ class Table:
         *,
         seed: Seed = None,
         first_row: int = 0,
-        like: Table | None = None,
+        like: Table | Origin | None = None,
     ) -> Table:
         """Return a table of values drawn for codes: one array for each modelled column.
 
         Numbers are drawn inside their bins; identifiers that the schema regenerates number the rows from `first_row` on;
-        free text and dropped identifiers are left out. `like` is a table whose Arrow schema and kind to follow.
+        free text and dropped identifiers are left out. `like` is a table, or its `look`, whose Arrow schema and kind to follow.
         """
+        look = like.look if isinstance(like, Table) else Origin() if like is None else like
         rng = generator(seed)
         coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])  # type: ignore[arg-type]
         arrays: dict[str, pa.Array] = {}
@@ -89,12 +107,12 @@ class Table:
                 arrays[column.name] = decode_column(column, coded[schema.names.index(column.name)], rng)
             elif column.written:
                 arrays[column.name] = new_identifiers(column, first_row, coded.n_rows)
-        kept = tuple(column for column in schema if column.written)
-        fields = [_field_like(like, column, arrays[column.name]) for column in kept]
-        metadata = like.data.schema.metadata if like is not None else None
-        data = pa.Table.from_arrays([arrays[c.name] for c in kept], schema=pa.schema(fields, metadata=metadata))
-        out = cls(replace(schema, columns=kept), data, coded)
-        return out if like is None else replace(out, notes=like.notes, origin=like.origin)
+        written = tuple(column for column in schema if column.written)
+        fields = [_field_like(look.fields, column, arrays[column.name]) for column in written]
+        metadata = look.fields.metadata if look.fields is not None else None
+        data = pa.Table.from_arrays([arrays[c.name] for c in written], schema=pa.schema(fields, metadata=metadata))
+        notes = like.notes if isinstance(like, Table) else ()
+        return cls(replace(schema, columns=written), data, coded, notes, replace(look, fields=None))
 
     @property
     def n_rows(self) -> int:
@@ -106,6 +124,50 @@ class Table:
         """The names of all columns, modelled or not."""
         return tuple(self.data.column_names)
 
+    @property
+    def look(self) -> Origin:
+        """The kind of object and the Arrow fields, for tables that are to look the same."""
+        return replace(self.origin, fields=self.data.schema)
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __bool__(self) -> bool:
+        return True  # `if holdout:` asks whether there is one, not whether it has rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
+
+    @overload
+    def __getitem__(self, key: str) -> Any: ...
+    @overload
+    def __getitem__(self, key: list[str] | slice) -> Table: ...
+    def __getitem__(self, key: str | list[str] | slice) -> Any:
+        """Return the values of a column in the kind of object that was read; for a list of names or a slice of rows a table."""
+        if isinstance(key, slice):
+            return self.take(np.arange(self.n_rows, dtype=np.int64)[key])
+        names = [key] if isinstance(key, str) else key
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise InputError(
+                f"A table is asked for a column by its name, for a table by a list of names, or for rows by a slice. "
+                f"Got {type(key).__name__}."
+            )
+        columns = tuple(self.schema[name] for name in names)
+        modelled = [column.name for column in columns if column.modelled]
+        schema = replace(self.schema, columns=columns)
+        codes = Codes.of([self.code(name) for name in modelled], schema.sizes)
+        table = replace(self, schema=schema, data=self.data.select(list(names)), codes=codes, shown=False)
+        if not isinstance(key, str):
+            return table
+        return table.to_native()[key] if self.origin.native in ("pandas", "polars") else table.data.column(key)
+
+    def head(self, n: int = 5) -> Table:
+        """Return the first rows as a table that shows them: these are records."""
+        return replace(self[: max(n, 0)], shown=True)
+
     def code(self, name: str) -> NDArray[np.unsignedinteger[Any]]:
         """Return the codes of one column."""
         self.schema[name]
@@ -116,7 +178,7 @@ class Table:
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Return a table of the chosen rows, in the order given. A declared number of rows becomes theirs."""
         schema = self.schema if self.schema.rows is None else replace(self.schema, rows=len(rows))
-        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows))
+        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows), shown=False)
 
     def weights(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column to weigh records by: finite, present and not negative."""
@@ -133,11 +195,11 @@ class Table:
         except ImportError:
             raise MissingExtraError("A pandas table", "pandas") from None
         frame = self.data.to_pandas()
-        kept = {name: kind for name, kind in self.origin.dtypes.items() if name in frame and frame[name].dtype != kind}
-        for name, kind in kept.items():
+        dtypes = {n: kind for n, kind in self.origin.dtypes.items() if n in frame and frame[n].dtype != kind}
+        for name, kind in dtypes.items():
             if hasattr(kind, "__from_arrow__"):  # or whole numbers beside missing ones would have passed through floats
                 frame[name] = kind.__from_arrow__(self.data.column(name))
-        return frame.astype(kept) if kept else frame
+        return frame.astype(dtypes) if dtypes else frame
 
     def to_polars(self) -> pl.DataFrame:
         """Return the values as a polars table."""
@@ -159,10 +221,22 @@ class Table:
 
         write_table(self, path)
 
+    def _cells(self) -> list[list[str]]:
+        """The rows as words, for those that are shown."""
+        return [["" if cell is None else str(cell) for cell in row.values()] for row in self.data.to_pylist()]
+
     def __repr__(self) -> str:
+        if self.shown:
+            lines = [list(self.columns), *self._cells()]
+            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+            return "\n".join(
+                "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
+            )
         return f"Table({self.n_rows:,} rows x {len(self.columns)} columns: {', '.join(self.columns[:8])}{', ...' * (len(self.columns) > 8)})"
 
     def _repr_html_(self) -> str:
+        if self.shown:
+            return html_table(self.columns, self._cells())
         rows = [(c.name, c.kind, c.role, c.size if c.codec else "", c.reason) for c in self.schema]
         return html_table(["column", "kind", "role", "levels", "why"], rows, caption=f"{self.n_rows:,} rows")
 
@@ -177,10 +251,10 @@ def weights_of(column: Column, values: pa.ChunkedArray | pa.Array) -> NDArray[np
     return np.asarray(numbers, dtype=np.float64)
 
 
-def _field_like(like: Table | None, column: Column, values: pa.Array) -> pa.Field:
-    """Return the field of the table to follow where its type still holds, else a plain one."""
-    if like is not None and column.name in like.data.column_names:
-        field = like.data.schema.field(column.name)
+def _field_like(fields: pa.Schema | None, column: Column, values: pa.Array) -> pa.Field:
+    """Return the field to follow where its type still holds, else a plain one."""
+    if fields is not None and column.name in fields.names:
+        field = fields.field(column.name)
         if field.type == values.type:
             return field
     return pa.field(column.name, values.type)

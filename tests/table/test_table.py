@@ -1,0 +1,109 @@
+"""A table in the hands of a data scientist: len, head, [], columns, what a notebook shows, and the kind it came in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import chaffinch
+
+SECRET = "Zebedee"
+
+
+def frame(n: int = 60) -> pd.DataFrame:
+    """Return a pandas table with nullable columns, holes in most of them, and one word that is a single person's."""
+    rng = np.random.default_rng(5)
+    holes = rng.random(n) < 0.2
+    word = np.where(rng.random(n) < 0.5, "red", "blue").astype(object)
+    word[0] = SECRET
+    return pd.DataFrame(
+        {
+            "word": pd.array(word, dtype="string"),
+            "whole": pd.array(np.where(holes, None, rng.integers(0, 9, n)), dtype="Int16"),
+            "large": pd.array(np.where(holes, None, 2**60 + rng.integers(0, 3, n)), dtype="Int64"),
+            "part": pd.array(np.where(holes, None, rng.normal(size=n)), dtype="Float64"),
+            "flag": pd.array(np.where(holes, None, rng.random(n) < 0.5), dtype="boolean"),
+            "kind": pd.Categorical(rng.choice(["a", "b"], n), categories=["b", "a"], ordered=True),
+            "plain": rng.integers(0, 3, n),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table():
+    return chaffinch.read(frame(), rare="keep")
+
+
+def test_len_columns_and_names(table):
+    assert len(table) == table.n_rows == 60
+    assert table.columns == tuple(frame().columns)
+    assert list(table) == list(table.columns)
+    assert "word" in table and "wird" not in table
+    assert bool(table[:0]), "a table without rows is still a table: `if holdout:` asks whether there is one"
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [(frame, pd.Series), (lambda: pl.from_pandas(frame()), pl.Series), (lambda: pa.table(frame()), pa.ChunkedArray)],
+)
+def test_a_column_comes_in_the_kind_that_was_read(make, kind):
+    values = chaffinch.read(make(), rare="keep")["whole"]
+    assert isinstance(values, kind)
+    ours = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
+    assert [None if x is pd.NA else x for x in ours] == [None if x is pd.NA else x for x in frame()["whole"]]
+
+
+def test_names_and_slices_give_tables(table):
+    some = table[["flag", "word"]]
+    assert some.columns == ("flag", "word") and some.schema.names == ("flag", "word")
+    assert np.array_equal(some.code("word"), table.code("word"))
+    assert list(some.to_native().columns) == ["flag", "word"]
+    rows = table[10:20:3]
+    assert len(rows) == 4
+    assert np.array_equal(rows.code("plain"), table.code("plain")[10:20:3])
+    pd.testing.assert_frame_equal(rows.to_native(), frame().iloc[10:20:3].reset_index(drop=True))
+    assert len(table[-3:]) == 3
+
+
+def test_what_is_asked_wrongly(table):
+    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'wrod'. Did you mean 'word'"):
+        table["wrod"]
+    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'x'"):
+        table[["word", "x"]]
+    for key in (3, ("word", 1), [1], None, np.array([True])):
+        with pytest.raises(chaffinch.InputError, match="by its name"):
+            table[key]
+
+
+def test_records_show_only_where_head_asks_for_them(table):
+    for shown in (table, table[:3], table[["word"]], table.head(3)[:2], table.head(3)[["word"]], table.head().take(np.arange(1))):
+        assert SECRET not in repr(shown) and SECRET not in shown._repr_html_()
+    head = table.head(3)
+    assert len(head) == 3
+    assert SECRET in repr(head) and SECRET in head._repr_html_()
+    assert repr(head).splitlines()[0].split() == list(table.columns)
+    assert len(repr(head).splitlines()) == 4
+    assert len(table.head()) == 5 and len(table.head(-1)) == 0
+
+
+def test_a_cell_that_is_html_is_shown_as_text():
+    head = chaffinch.read(pa.table({"a": ["<script>"] * 9, "b": ["x"] * 9})).head(1)
+    assert "<script>" not in head._repr_html_()
+
+
+def test_pandas_nullable_types_survive_reading_and_sampling(table):
+    pd.testing.assert_frame_equal(table.to_native(), frame())
+    codes = [table.code(name) for name in table.schema.names]
+    drawn = chaffinch.Table.from_codes(table.schema, codes, seed=1, like=table.look).to_native()
+    assert dict(drawn.dtypes) == dict(frame().dtypes)
+    assert drawn["large"].dropna().between(2**60, 2**60 + 2).all(), "large whole numbers do not pass through floats"
+    assert (drawn["whole"].isna() == frame()["whole"].isna()).all()
+
+
+def test_a_look_holds_no_row(table):
+    look = table.look
+    assert look.native == "pandas"
+    assert SECRET not in repr(look)
