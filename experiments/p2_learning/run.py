@@ -16,7 +16,6 @@ sys.path.insert(0, str(HERE.parent))
 from training import confusions, halves, map_of, printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
-from chaffinch.report.network import network_svg  # noqa: E402
 from chaffinch.stats.scoring import accuracy  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.utility import pearson  # noqa: E402
@@ -107,7 +106,7 @@ def figures() -> None:
         for n in range(4) if method == "method_1" else (2, 3):
             model = network(label, sensitive[:n], 2, method).fit(table, seed=1)
             if n == 3:
-                (HERE / f"figure3_{method}.svg").write_text(network_svg(model), encoding="utf-8")
+                (HERE / f"figure3_{method}.svg").write_text(model.plot().svg, encoding="utf-8")
             pictures[f"{method}_{n}" if n > 1 else f"synthetic_{n}"] = model.sample(table.n_rows, seed=2)
     for name, synthetic in pictures.items():
         matrix = pearson(table, synthetic).synthetic

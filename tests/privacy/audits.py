@@ -185,7 +185,7 @@ def listing_of(model: Any) -> str:
         for t in model.tables
         for v in t.levels
     ]
-    return json.dumps([model_file._describe(model), tables])
+    return json.dumps([model_file.file_parts(model)[0], tables])
 
 
 def transcript(settings: Any, table: Any, picks: Sequence[int] = (), answers: Answers = steady) -> Transcript:
@@ -477,6 +477,7 @@ def repeat_faults() -> list[str]:
 def sibling_faults() -> list[str]:
     """Columns with the same parent are independent given it, in rows drawn from a model (chi-square, odds stated above)."""
     from chaffinch.counts.marginal import Marginal
+    from chaffinch.synth.bayesnet.model import FitSummary
     from chaffinch.synth.private_model import private_model
 
     schema = table_of((2, 3, 3), ()).schema
@@ -484,7 +485,7 @@ def sibling_faults() -> list[str]:
     tables = [Marginal(("c0",), (2,), np.array([5.0, 4.0]))]
     tables += [Marginal(("c0", name), (2, 3), np.array([[1.0, 2, 2], [2, 1, 1]])) for name in ("c1", "c2")]
     model = private_model(
-        schema, (0, 1, 2), ((), (0,), (0,)), tables, account=account, method="test", search="test", score="R"
+        schema, (0, 1, 2), ((), (0,), (0,)), tables, FitSummary("test", "test", "R", privacy=account)
     )
     drawn = model.sample(6_000, seed=17)
     c0, c1, c2 = (drawn.code(f"c{i}").astype(np.int64) for i in range(3))

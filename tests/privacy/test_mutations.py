@@ -102,7 +102,7 @@ def binary_by_observation(patch: Patch) -> None:
 
 
 def coupled_siblings(patch: Patch) -> None:
-    def draw_codes(self, n_rows, rng, fixed):
+    def draw_codes(self, n_rows, rng, fixed=()):
         codes, uniform = dict(fixed), rng.random(n_rows)
         for name, sampler in zip(self.network.order, self._samplers, strict=True):
             if not sampler.table.parents:

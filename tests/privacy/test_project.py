@@ -352,8 +352,7 @@ def test_the_command_on_a_model(coded, tmp_path, monkeypatch):
     assert json.loads(out.read_text()) == {"privacy": None}
 
     class Private:
-        class fitted:
-            privacy = account()
+        privacy = account()
 
     monkeypatch.setattr("chaffinch.synth.load_model", lambda _path: Private)
     done = run(file, "--json", out)

@@ -387,12 +387,11 @@ def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
 
 
 def test_the_network_is_shown_with_its_edges(study_of):
-    from chaffinch.report.network import network_svg
 
     table = chaffinch.read(pa.table({"<b>": ["x", "y"] * 40, "c": ["p", "q"] * 40}))
     model = chaffinch.BayesNet(parents=1).fit(table, seed=1)
     account = {"seed": 1, "network": model.to_dict(), "rows_equal_to_an_original": 0.25}
-    found = check(render(report_of(study_of(3), title="t", synthesis=account), network_svg=network_svg(model)))
+    found = check(render(report_of(study_of(3), title="t", synthesis=account), network_svg=model.plot().svg))
     assert "fig-network" in found.ids
     assert "25 %, codes compared" in found.said()
 

@@ -10,6 +10,7 @@ from chaffinch.privacy.account import Account
 from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.relation import Unit
+from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.private_model import private_model
 from chaffinch.table import Column, Schema
 
@@ -23,8 +24,9 @@ ACCOUNT = Account(Budget(1.0), Unit("add-remove"), (), test_only=True, rows=77, 
 
 
 def made(order, parents, tables, **options):
-    given = {"method": "m", "search": "s", "score": "R"} | options
-    return private_model(SCHEMA, order, parents, tables, account=ACCOUNT, **given)
+    uniform = options.pop("uniform", False)
+    summary = FitSummary(**({"method": "m", "search": "s", "score": "R", "privacy": ACCOUNT} | options))
+    return private_model(SCHEMA, order, parents, tables, summary, uniform=uniform)
 
 
 def marginal(columns, counts):

@@ -41,7 +41,8 @@ def test_len_columns_and_names(table):
     assert len(table) == table.n_rows == 60
     assert table.columns == tuple(frame().columns)
     assert list(table) == list(table.columns)
-    assert "word" in table and "wird" not in table
+    assert "word" in table
+    assert "wird" not in table
     assert bool(table[:0]), "a table without rows is still a table: `if holdout:` asks whether there is one"
 
 
@@ -58,7 +59,8 @@ def test_a_column_comes_in_the_kind_that_was_read(make, kind):
 
 def test_names_and_slices_give_tables(table):
     some = table[["flag", "word"]]
-    assert some.columns == ("flag", "word") and some.schema.names == ("flag", "word")
+    assert some.columns == ("flag", "word")
+    assert some.schema.names == ("flag", "word")
     assert np.array_equal(some.code("word"), table.code("word"))
     assert list(some.to_native().columns) == ["flag", "word"]
     rows = table[10:20:3]
@@ -69,7 +71,7 @@ def test_names_and_slices_give_tables(table):
 
 
 def test_what_is_asked_wrongly(table):
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'wrod'. Did you mean 'word'"):
+    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"):
         table["wrod"]
     with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'x'"):
         table[["word", "x"]]
@@ -80,13 +82,16 @@ def test_what_is_asked_wrongly(table):
 
 def test_records_show_only_where_head_asks_for_them(table):
     for shown in (table, table[:3], table[["word"]], table.head(3)[:2], table.head(3)[["word"]], table.head().take(np.arange(1))):
-        assert SECRET not in repr(shown) and SECRET not in shown._repr_html_()
+        assert SECRET not in repr(shown)
+        assert SECRET not in shown._repr_html_()
     head = table.head(3)
     assert len(head) == 3
-    assert SECRET in repr(head) and SECRET in head._repr_html_()
+    assert SECRET in repr(head)
+    assert SECRET in head._repr_html_()
     assert repr(head).splitlines()[0].split() == list(table.columns)
     assert len(repr(head).splitlines()) == 4
-    assert len(table.head()) == 5 and len(table.head(-1)) == 0
+    assert len(table.head()) == 5
+    assert len(table.head(-1)) == 0
 
 
 def test_a_cell_that_is_html_is_shown_as_text():

@@ -59,9 +59,9 @@ def audit(
     from .._base.html import write_page
     from .._base.progress import progress_bar
     from ..privacy.relation import NEIGHBOURS
+    from ..synth.spec import synthesiser_of
     from .journey import names_of
     from .options import start_arrow, write_json
-    from .spec import synthesiser_of
 
     settings = synthesiser_of(synth)
     if neighbours is not None and neighbours not in NEIGHBOURS:

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import comb
 from pathlib import Path
-from typing import Any
 
 import typer
 
-from ..synth import BayesNet
+from ..synth import Settings
 from ..table import Schema, Table
 from .measuring import asked_measures
 
@@ -63,7 +61,7 @@ class Work:
         Rows to draw for each; as many as the source has where None.
     """
 
-    settings: object
+    settings: Settings
     source: Path
     outputs: Sequence[Path] = ()
     rows: int | None = None
@@ -74,7 +72,7 @@ class Work:
         drawn = (n_rows if self.rows is None else self.rows) * n_columns
         out = {
             "reading": cells * (READ_TEXT if _is_text(self.source) else READ_OTHER),
-            "learning": n_rows * _sets(self.settings, n_columns) * VISIT,
+            "learning": n_rows * self.settings.counted_sets(n_columns) * VISIT,
         }
         if self.outputs:
             out["comparing"] = cells * KEY + drawn * LOOK_UP * len(self.outputs)
@@ -123,14 +121,6 @@ def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows:
             "leaves it out.",
             err=True,
         )
-
-
-def _sets(settings: Any, d: int) -> int:
-    """Return how many sets of columns a fit counts: of single ones at least."""
-    if not isinstance(settings, BayesNet) or settings.network is not None:
-        return d
-    width = 2 if settings.search == "genetic" else settings.parents + 1
-    return sum(comb(d, w) for w in range(1, width + 1)) if d <= 16 or settings.search == "greedy" else d * 600
 
 
 def _is_text(path: Path) -> bool:

@@ -75,6 +75,6 @@ def fit(
     if json is not None:
         write_json(json, model.to_dict())
     if not quiet:
-        held = " It holds counts of records, confidential." if model.confidential else ""
-        typer.echo(f"Wrote {output}: {model}.{held}", err=True)
+        warning = " It holds counts of records, confidential." if model.confidential else ""
+        typer.echo(f"Wrote {output}: {model}.{warning}", err=True)
         show_promise(model)

@@ -26,7 +26,24 @@ def _models() -> Iterable[str]:
     return CLASSIFIERS
 
 
-NAMES: dict[str, Callable[[], Iterable[str]]] = {"metrics": _metrics, "models": _models}
+def _methods() -> Iterable[str]:
+    from ..synth import method_words
+
+    return method_words()
+
+
+def _private_methods() -> Iterable[str]:
+    from ..synth import method_words
+
+    return method_words(private=True)
+
+
+NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "metrics": _metrics,
+    "models": _models,
+    "methods": _methods,
+    "private_methods": _private_methods,
+}
 """What each placeholder lists."""
 
 

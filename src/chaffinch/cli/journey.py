@@ -16,7 +16,7 @@ from .._base.progress import Progress
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..risk.attribution.equal import KeyedRows
-from ..synth import BayesNetModel
+from ..synth import Model
 from ..table import Schema, Table, read, table_writer
 from ..table.personal import personal_columns, personal_note
 from ..table.sources import expected_shape
@@ -125,7 +125,7 @@ class Journey:
             show_notes(table.notes, quiet=self.quiet)
         return table
 
-    def fit(self, choice: Choice, table: Any) -> tuple[BayesNetModel, Table]:
+    def fit(self, choice: Choice, table: Any) -> tuple[Model, Table]:
         """Return the fitted model, and the table under its schema. With a promise, nothing is said that depends on the data."""
         self.private = choice.private
         if choice.private:
@@ -137,10 +137,10 @@ class Journey:
             return choice.settings.fit(counter, seed=self._stream(0), progress=self.progress), table
 
     def draw(
-        self, model: BayesNetModel, table: Table, outputs: Sequence[Path], *, rows: int | None, keep: tuple[str, ...]
+        self, model: Model, table: Table, outputs: Sequence[Path], *, rows: int | None, keep: tuple[str, ...]
     ) -> None:
         """Draw and write each synthesis, batch by batch; as many rows as may be known unless told."""
-        self.rows = model.fitted.n_rows if rows is None else rows
+        self.rows = model.n_rows if rows is None else rows
         if self.private and not self.quiet:  # nothing was said before, of a table that is read in silence
             say_drawing(self.rows, table.schema, outputs)
         keyed = None
@@ -161,7 +161,7 @@ class Journey:
                 self.shares.append(equal / max(self.rows, 1))
         self.copies = len(outputs)
 
-    def _batches(self, model: BayesNetModel, table: Table, keep: tuple[str, ...], seed: Any) -> Iterator[Table]:
+    def _batches(self, model: Any, table: Table, keep: tuple[str, ...], seed: Any) -> Iterator[Table]:
         if keep:
             with self.timed("sample"):
                 whole = model.complete(table, keep=keep, seed=seed, threads=self.threads)
@@ -176,7 +176,7 @@ class Journey:
                 return
             yield batch
 
-    def account(self, model: BayesNetModel, table: Table) -> dict[str, Any]:
+    def account(self, model: Model, table: Table) -> dict[str, Any]:
         """Return the run as plain data: what was made, of what, how, and, without a promise, how long it took."""
         seconds = {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}
         return {

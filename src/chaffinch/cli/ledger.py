@@ -54,7 +54,7 @@ def ledger(
         return
     from ..synth import load_model
 
-    account: Account | None = getattr(load_model(path).fitted, "privacy", None)
+    account = load_model(path).privacy
     if json is not None:
         write_json(json, {"privacy": None if account is None else account.to_dict()})
     if account is None:

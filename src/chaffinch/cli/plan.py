@@ -15,11 +15,8 @@ if TYPE_CHECKING:
 
     from ..privacy.advice import Advice, Expectation
     from ..privacy.ledger import Plan
-    from ..synth import BayesNet, PrivBayes
-    from ..synth.fieldgroups import FieldGroups
+    from ..synth import Settings
     from ..table import Schema
-
-    Private = BayesNet | PrivBayes | FieldGroups
 
 __all__ = ["plan"]
 
@@ -46,9 +43,7 @@ def plan(
     schema: SchemaIn = None,
     epsilon: Annotated[float, typer.Option(help="The budget to weigh.", show_default=False)],
     delta: Annotated[float | None, typer.Option(help="The chance that the promise may fail with.")] = None,
-    method: Annotated[
-        str, typer.Option(help="bayesnet, privbayes[:datasynthesizer|:dpart|:sdg] or fieldgroups.")
-    ] = "bayesnet",
+    method: Annotated[str, typer.Option(help="{private_methods}.")] = "bayesnet",
     groups: Annotated[
         str | None, typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt unless given.")
     ] = None,
@@ -68,6 +63,7 @@ def plan(
     The data are not opened, so this may be asked as often as you like.
     """
     from ..privacy.advice import advise
+    from .settings import choose
 
     if json is not None:
         check_outputs(input or Path("."), json)
@@ -75,9 +71,9 @@ def plan(
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person}
     if neighbours is not None:
         promise["neighbours"] = neighbours
-    chosen = _chosen(method, groups, promise, person_id)
+    chosen = choose(method=method, person_id=person_id, groups=groups, **promise).settings
     split = chosen.plan(declared)
-    advice = advise(declared, declared.rows or 0, [_expected(s, declared) for s in _compared(chosen, promise)])
+    advice = advise(declared, declared.rows or 0, [s.expectation(declared) for s in _compared(chosen, promise)])
     if json is not None:
         write_json(json, {"format": "chaffinch-advice", "version": 1, **advice.to_dict(), "plan": split.to_dict()})
     _show(console(), advice, split)
@@ -109,76 +105,15 @@ def _declared(path: Path | None, rows: int | None, person: str | None) -> Schema
     return declared_schema(replace(schema, rows=schema.rows if rows is None else rows))
 
 
-def _chosen(method: str, groups: str | None, promise: dict[str, Any], person: str | None) -> Private:
-    from .._base.errors import InputError
-    from ..synth.fieldgroups import FieldGroups
-    from ..synth.fieldgroups.groups import parse_groups
-    from .settings import choose
-
-    if method == "fieldgroups":
-        if person is None and promise["rows_per_person"] != 1:
-            raise InputError("--rows-per-person needs --person-id: the column that says whose row it is.")
-        return FieldGroups(groups=None if groups is None else parse_groups(groups), **promise)
-    if groups is not None:
-        raise InputError("--groups is for --method fieldgroups: add that, or leave it out.")
-    settings: Any = choose(method=method, person_id=person, **promise).settings
-    return settings
-
-
-def _compared(chosen: Private, promise: dict[str, Any]) -> list[Private]:
+def _compared(chosen: Settings, promise: dict[str, Any]) -> list[Settings]:
     """Return the chosen settings, then those of the other methods with the same promise; pure and zCDP where there is a delta."""
     from ..synth import BayesNet, PrivBayes
 
-    others: list[Private] = [BayesNet(**promise), BayesNet(**{**promise, "delta": None}), PrivBayes(**promise)]
-    found = {_name(chosen): chosen}
+    others: list[Settings] = [BayesNet(**promise), BayesNet(**{**promise, "delta": None}), PrivBayes(**promise)]
+    by_title = {chosen.title: chosen}
     for settings in others:
-        found.setdefault(_name(settings), settings)
-    return list(found.values())
-
-
-def _name(settings: Private) -> str:
-    from ..synth import BayesNet, PrivBayes
-
-    if isinstance(settings, BayesNet):
-        return f"bayesnet ({'zCDP' if settings.budget.kind == 'zcdp' else 'pure'})"
-    if isinstance(settings, PrivBayes):
-        return "privbayes" if settings.variant == "published" else f"privbayes:{settings.variant}"
-    return "fieldgroups"
-
-
-def _expected(settings: Private, schema: Schema) -> Expectation:
-    from ..privacy.advice import expect
-    from ..synth import BayesNet, PrivBayes
-    from ..synth.fieldgroups.groups import resolved_groups
-    from ..synth.privbayes import VARIANTS
-
-    split = settings.plan(schema)
-    name, sizes, rows = _name(settings), schema.sizes, schema.rows or 0
-    if isinstance(settings, BayesNet):
-        return expect(name, split, sizes, rows)
-    linked = len(split.steps) > 1
-    last = split.steps[-1]
-    if isinstance(settings, PrivBayes):
-        # The first k + 1 columns of the form with a fixed degree share a table, so d - k tables are measured.
-        parents = len(sizes) - last.times or VARIANTS[settings.variant].parents
-        # Its own rule weighs counts against the scale of the noise, not against its standard deviation.
-        cells = rows * last.charge.cost("pure") / (settings.unit.l1 * settings.theta)
-        if not linked:  # it spends nothing on structure now, but would if there were links to choose
-            cells *= 1 - (settings.beta or VARIANTS[settings.variant].beta)
-        return expect(
-            name,
-            split,
-            sizes,
-            rows,
-            n_tables=last.times,
-            linked=linked,
-            largest=cells,
-            parents=parents if linked else None,
-        )
-    if settings.groups is None:
-        return expect(name, split, sizes, rows, n_tables=len(sizes), linked=linked)
-    groups = [[schema.names.index(n) for n in group] for group in resolved_groups(settings.groups, schema)]
-    return expect(name, split, sizes, rows, n_tables=len(groups), groups=groups)
+        by_title.setdefault(settings.title, settings)
+    return list(by_title.values())
 
 
 def _show(screen: Console, advice: Advice, split: Plan) -> None:

@@ -12,7 +12,7 @@ from .reading import plain_delimiter
 
 if TYPE_CHECKING:
     from ..privacy.opening import Unread
-    from ..synth import BayesNetModel
+    from ..synth import Model
     from ..table import Schema, Table
     from .settings import Choice
 
@@ -52,7 +52,7 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
-    plan = choice.settings.plan(_declared(schema, choice))  # type: ignore[union-attr]
+    plan = choice.settings.plan(_declared(schema, choice))
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
@@ -82,7 +82,7 @@ def spend(ledger: Path | None, choice: Choice, schema: Schema, seed: int | None,
         if ledger is not None:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return
-    plan = choice.settings.plan(schema)  # type: ignore[union-attr]
+    plan = choice.settings.plan(schema)
     noise_of(seed)
     if ledger is None:
         return
@@ -93,10 +93,10 @@ def spend(ledger: Path | None, choice: Choice, schema: Schema, seed: int | None,
         raise typer.Exit(1) from None
 
 
-def show_promise(model: BayesNetModel) -> None:
+def show_promise(model: Model) -> None:
     """Say what is promised, in one sentence."""
-    if model.fitted.privacy is not None:
-        typer.echo(model.fitted.privacy.sentence, err=True)
+    if model.privacy is not None:
+        typer.echo(model.privacy.sentence, err=True)
 
 
 def _declared(schema: Path | None, choice: Choice) -> Schema:

@@ -90,7 +90,6 @@ def release(
     from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
-    from ..report.network import network_svg
     from ..report.page import render, report_of
     from .attacking import end, release_risk, risk_plan, show_attacks
     from .estimates import Work, say_measuring
@@ -154,7 +153,8 @@ def release(
         account = journey.account(fitted, table)
         report = report_of(study.to_dict(), title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
         write_json(folder / "report.json", report)
-        write_page(folder / "report.html", render(report, network_svg=network_svg(fitted)))
+        drawing = fitted.plot()
+        write_page(folder / "report.html", render(report, network_svg=None if drawing is None else drawing.svg))
         names = sorted(path.name for path in folder.iterdir())
     if json is not None:
         write_json(json, report)

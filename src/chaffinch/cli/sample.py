@@ -42,7 +42,7 @@ def sample(
     start_arrow(threads)
     fixed = _given(given)
     loaded = load_model(model)
-    wanted = loaded.fitted.n_rows if rows is None else rows
+    wanted = loaded.n_rows if rows is None else rows
     if not quiet:
         say_drawing(wanted, loaded.schema, [output])
     seconds = {"sample": 0.0, "write": 0.0}
@@ -62,7 +62,7 @@ def sample(
                 "rows": wanted,
                 "seed": seed,
                 "given": sorted(fixed),
-                "run": {} if loaded.fitted.privacy else {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
+                "run": {} if loaded.privacy else {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
             },
         )
     if not quiet:

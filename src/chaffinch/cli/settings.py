@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ..synth import BayesNet, FieldGroups, Independent, PrivBayes
+    from ..synth import Settings
 
 __all__ = ["Choice", "with_settings"]
 
@@ -26,10 +26,7 @@ Require = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD th
 Forbid = Annotated[list[str] | None, typer.Option(help="An edge PARENT:CHILD that must not be; may be given again.")]
 RootIn = Annotated[str | None, typer.Option(help="The column to start from: it has no parents.")]
 MethodIn = Annotated[
-    str,
-    typer.Option(
-        help="bayesnet, independent; with --epsilon also privbayes[:datasynthesizer|:dpart|:sdg] and fieldgroups."
-    ),
+    str, typer.Option(help="{methods}. Settings without an option of their own follow the name, as NAME:SETTING=VALUE.")
 ]
 Epsilon = Annotated[
     float | None,
@@ -54,7 +51,7 @@ Generations = Annotated[int, typer.Option(help="Generations of the genetic searc
 class Choice:
     """What the options amount to: the synthesiser, the label that learners predict, and the columns kept as they are."""
 
-    settings: BayesNet | Independent | PrivBayes | FieldGroups
+    settings: Settings
     label: str | None
     keep: tuple[str, ...]
     person: str | None = None
@@ -63,9 +60,7 @@ class Choice:
     @property
     def private(self) -> bool:
         """Whether a promise of privacy is asked for."""
-        from ..synth.protocol import promises_privacy
-
-        return promises_privacy(self.settings)
+        return self.settings.private
 
     def check_protected(self) -> None:
         """Raise if columns were named sensitive that the method does not protect."""
@@ -77,7 +72,7 @@ class Choice:
     @property
     def rows_per_person(self) -> int:
         """The most rows kept of one person."""
-        return int(getattr(self.settings, "rows_per_person", 1))
+        return self.settings.unit.rows_per_person
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -126,77 +121,54 @@ def choose(
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
     from .._base.errors import InputError, unknown_name
-    from ..synth import BayesNet, Evolution, Independent
-    from ..synth.bayesnet.settings import SMOOTHING
+    from ..synth import SYNTHESISERS, MethodOptions
+    from ..synth.fieldgroups.groups import parse_groups
     from .journey import names_of
 
-    kept = names_of(keep)
     if epsilon is None and (delta is not None or neighbours or person_id or rows_per_person != 1):
         raise InputError("--delta, --neighbours, --person-id and --rows-per-person go with --epsilon: give it too.")
     if person_id is None and rows_per_person != 1:
         raise InputError("--rows-per-person needs --person-id: the column that says whose row it is.")
-    promise: dict[str, Any] = (
-        {} if epsilon is None else {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person}
-    )
-    if neighbours is not None:
-        promise["neighbours"] = neighbours
-    if groups is not None and method != "fieldgroups":
-        raise InputError("--groups is for --method fieldgroups.")
-    if method.partition(":")[0] in ("privbayes", "fieldgroups"):
-        if kept or require or forbid or root:
-            raise InputError(
-                f"--method {method} chooses its own network: leave out --keep, --require, --forbid and --root."
-            )
-        private = _fieldgroups(groups, promise) if method == "fieldgroups" else _privbayes(method, score, promise)
-        return Choice(private, label, (), person_id, names_of(sensitive))
-    if method == "independent":
-        if sensitive or kept or require or forbid or root:
-            raise InputError(
-                "--method independent has no edges: leave out --sensitive, --keep, --require, --forbid and --root."
-            )
-        if epsilon is not None:
-            raise InputError("--method independent makes no promise: leave out --epsilon, or use --method bayesnet.")
-        return Choice(Independent(), label, ())
-    if method != "bayesnet":
-        raise unknown_name("method", method, ("bayesnet", "independent", "privbayes", "fieldgroups"))
-    if search not in ("ordering", "greedy", "genetic"):
-        raise unknown_name("search", search, ("ordering", "greedy", "genetic"))
-    settings = BayesNet(
+    name, _, words = method.partition(":")
+    kind = SYNTHESISERS[name]
+    variant = "" if "=" in words else words
+    if variant and "variant" not in kind.setting_names():
+        raise unknown_name("method", method, SYNTHESISERS.names)
+    options = MethodOptions(
         parents=parents,
-        search=search,  # type: ignore[arg-type]
-        score=score,  # type: ignore[arg-type]
+        search=search,
+        score=score,
         label=label,
         sensitive=names_of(sensitive),
-        protect=protect,  # type: ignore[arg-type]
-        keep=kept,
+        protect=protect,
+        keep=names_of(keep),
         require=tuple(_edge(word, "--require") for word in require or ()),
         forbid=tuple(_edge(word, "--forbid") for word in forbid or ()),
         root=root,
-        evolution=Evolution(generations=generations),
-        smoothing=SMOOTHING if smoothing is None else smoothing,
-        **promise,
+        smoothing=smoothing,
+        generations=generations,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        rows_per_person=rows_per_person,
+        groups=parse_groups(groups) if groups else None,
+        variant=variant,
     )
-    return Choice(settings, label, kept, person_id, names_of(sensitive))
+    settings = kind.from_options(options).set_params(**_own_settings(kind, method, words if not variant else ""))
+    return Choice(settings, label, options.keep, person_id, options.sensitive)
 
 
-def _privbayes(method: str, score: str | None, promise: dict[str, Any]) -> PrivBayes:
+def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:
+    """Return the settings after a method's name; those that have an option of their own are given by it."""
     from .._base.errors import InputError
-    from ..synth import PrivBayes
+    from ..synth import MethodOptions
+    from ..synth.spec import pairs_of, settings_of
 
-    if "epsilon" not in promise:
-        raise InputError("--method privbayes is a private method: give --epsilon, or use --method bayesnet.")
-    variant = method.partition(":")[2] or "published"
-    return PrivBayes(variant=variant, score=score, **promise)  # type: ignore[arg-type]
-
-
-def _fieldgroups(groups: str | None, promise: dict[str, Any]) -> FieldGroups:
-    from .._base.errors import InputError
-    from ..synth import FieldGroups
-    from ..synth.fieldgroups.groups import parse_groups
-
-    if "epsilon" not in promise:
-        raise InputError("--method fieldgroups is a private method: give --epsilon, or use --method bayesnet.")
-    return FieldGroups(groups=parse_groups(groups) if groups else None, **promise)
+    pairs = pairs_of(words, method)
+    for key, _ in pairs:
+        if key in MethodOptions.__dataclass_fields__:
+            raise InputError(f"Setting '{key}' has an option of its own: give --{key.replace('_', '-')}.")
+    return settings_of(kind, pairs, method)
 
 
 def _edge(word: str, option: str) -> tuple[str, str]:

@@ -117,7 +117,7 @@ def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
     report
         Plain data as `report_of` returns and `report.json` holds.
     network_svg
-        The picture of the network that made the table, as `network_svg` of `report.network` draws it; left out with a word in
+        The picture of the network that made the table, as `model.plot()` draws it; left out with a word in
         its place where it would make the page too large.
 
     Raises

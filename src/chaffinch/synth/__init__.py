@@ -2,20 +2,34 @@
 
 from .bayesnet import BayesNet, BayesNetModel, Evolution, Network
 from .fieldgroups import FieldGroups
+from .generator import TableGenerator
 from .independent import Independent
+from .model import FittedModel
 from .model_file import load_model
+from .options import MethodOptions
 from .privbayes import PrivBayes
-from .protocol import Model, Synthesiser
+from .protocol import Model, ModelColumn, ModelDescription, Synthesiser
+from .settings import SYNTHESISERS, Settings, method_words
+from .spec import synthesiser_of
 
 __all__ = [
+    "SYNTHESISERS",
     "BayesNet",
     "BayesNetModel",
     "Evolution",
     "FieldGroups",
+    "FittedModel",
     "Independent",
+    "MethodOptions",
     "Model",
+    "ModelColumn",
+    "ModelDescription",
     "Network",
     "PrivBayes",
+    "Settings",
     "Synthesiser",
+    "TableGenerator",
     "load_model",
+    "method_words",
+    "synthesiser_of",
 ]

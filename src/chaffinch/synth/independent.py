@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed
-from ..counts.counter import Counter
-from ..counts.memory import MemoryCounter
-from ..table.table import Table
-from .bayesnet.model import BayesNetModel, Fitted
+from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.network import Network
 from .bayesnet.tables import table_from_marginal
+from .data import counter_of
+from .settings import SYNTHESISERS, Settings
 
 __all__ = ["Independent"]
 
 
-@dataclass(frozen=True)
-class Independent:
+@SYNTHESISERS.register
+@dataclass(frozen=True, repr=False)
+class Independent(Settings):
     """A synthesiser that draws each column from its own distribution: a network without edges.
 
     Examples
@@ -28,11 +29,17 @@ class Independent:
     ()
     """
 
-    def fit(self, data: Table | Counter, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+    name: ClassVar[str] = "independent"
+    sentence: ClassVar[str] = "each column alone, the baseline"
+    model: ClassVar[type[BayesNetModel]] = BayesNetModel
+    refused: ClassVar[tuple[str, ...]] = ("sensitive", "keep", "require", "forbid", "root")
+    refusal: ClassVar[str] = "has no edges"
+
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a model of a table, or of whatever a counter counts. Nothing is drawn: the seed has no effect."""
-        counter: Counter = MemoryCounter(data) if isinstance(data, Table) else data
+        counter, origin = counter_of(data)
         names = counter.schema.names
         progress("counting the columns", -1)
         tables = tuple(table_from_marginal(m, smoothing=0.0) for m in counter.marginals([(name,) for name in names]))
-        fitted = Fitted("independent", "none", "none", 0.0, (), None, (), (), None, counter.n_rows, 0)
-        return BayesNetModel(counter.schema, Network(names, ((),) * len(names)), tables, fitted)
+        fitted = FitSummary("independent", "none", "none", n_rows=counter.n_rows)
+        return BayesNetModel(counter.schema, Network(names, ((),) * len(names)), tables, fitted, origin)

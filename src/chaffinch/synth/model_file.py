@@ -1,7 +1,8 @@
 """Model files: one safetensors file whose header carries the model as JSON. Opening one executes nothing.
 
-The JSON holds the schema with its codecs, the network and how it was fitted; the tensors hold the tables. Both are read with
-limits and checked against each other, so a damaged or hostile file gives an error and nothing else.
+The JSON holds the schema with its codecs and the plain data of the model; the tensors hold its arrays. Both are read with
+limits and checked against each other, so a damaged or hostile file gives an error and nothing else. `kind` says which class
+reads the rest, found among those of the registered synthesisers; a file without one holds a Bayesian network.
 """
 
 from __future__ import annotations
@@ -13,44 +14,56 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import replacing
-from ..privacy.account import account_from_dict
 from ..table.codec import Intervals, codec_from_dict
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.types import is_numeric, parse_type, value_type
-from .bayesnet.model import BayesNetModel, Fitted
-from .bayesnet.network import Network
-from .bayesnet.protection import Cut, Protection
-from .bayesnet.tables import ConditionalTable, Level
+from .model import FittedModel
+from .settings import SYNTHESISERS
 
-__all__ = ["FORMAT", "VERSION", "load_model", "save_model"]
+__all__ = ["FORMAT", "VERSION", "file_parts", "load_model", "save_model", "schema_from_dict", "schema_to_dict"]
 
 FORMAT = "chaffinch-model"
 VERSION = 1
 MOST_BYTES = 16 << 30
+UNNAMED_KIND = "bayesnet"
+"""The kind of files that name none."""
 
 
-def save_model(model: BayesNetModel, path: str | os.PathLike[str]) -> None:
+def save_model(model: FittedModel, path: str | os.PathLike[str]) -> None:
     """Write a model, wholly or not at all, readable by its owner only: its tables are counts of records."""
     from safetensors.numpy import save_file
 
-    tensors: dict[str, np.ndarray[Any, Any]] = {}
-    for t, table in enumerate(model.tables):
-        for i, level in enumerate(table.levels):
-            tensors[f"{t}.{i}.keys"] = level.keys
-            tensors[f"{t}.{i}.starts"] = level.starts
-            tensors[f"{t}.{i}.codes"] = level.codes
-            tensors[f"{t}.{i}.weights"] = level.weights
-    text = json.dumps(_describe(model), ensure_ascii=False, allow_nan=False)
+    header, arrays = file_parts(model)
+    text = json.dumps(header, ensure_ascii=False, allow_nan=False)
     with replacing(path, mode=0o600) as part:
-        save_file({name: np.ascontiguousarray(array) for name, array in tensors.items()}, part, {"chaffinch": text})
+        save_file({name: np.ascontiguousarray(array) for name, array in arrays.items()}, part, {"chaffinch": text})
         part.chmod(0o600)
 
 
-def load_model(path: str | os.PathLike[str]) -> BayesNetModel:
+def file_parts(model: FittedModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return what stands in the file of a model: the JSON of its header, and its arrays."""
+    data, arrays = model.state()
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "confidential": model.confidential,
+        **({} if model.kind == UNNAMED_KIND else {"kind": model.kind}),
+        "schema": schema_to_dict(model.schema),
+        **data,
+    }
+    return header, arrays
+
+
+def load_model(path: str | os.PathLike[str]) -> FittedModel:
     """Return the model in a file; raise a clear error for any other file."""
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(
+            f"A model is loaded from the path of its file, which `model.save` wrote. Got a {type(path).__name__}."
+        )
     file = Path(path)
     try:
         size = file.stat().st_size
@@ -63,7 +76,7 @@ def load_model(path: str | os.PathLike[str]) -> BayesNetModel:
     if size > MOST_BYTES or len(head) < 9 or head[8:9] != b"{" or int.from_bytes(head[:8], "little") > size:
         raise FileError(f"'{file}' is not a Chaffinch model. `chaffinch fit DATA -o MODEL` writes one.")
     try:
-        tensors, text = _read(file)
+        arrays, text = _read(file)
         data = json.loads(text)
     except FileError:
         raise
@@ -75,13 +88,19 @@ def load_model(path: str | os.PathLike[str]) -> BayesNetModel:
         raise FileError(
             f"'{file}' has version {str(data.get('version'))[:20]}; this release reads version {VERSION}. Use a newer release."
         )
+    kind, kinds = data.get("kind", UNNAMED_KIND), {settings.model.kind: settings.model for settings in SYNTHESISERS}
+    if not isinstance(kind, str) or kind not in kinds:
+        raise FileError(
+            f"'{file}' holds a model of kind '{str(kind)[:40]}', which no registered synthesiser makes. Import the module that "
+            "registers it first."
+        )
     try:
-        return _build(data, tensors)
+        return kinds[kind].from_state(schema_from_dict(data["schema"]), data, arrays)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, RecursionError, ChaffinchError):
         raise FileError(f"'{file}' is damaged: its parts do not fit together.") from None
 
 
-def _read(file: Path) -> tuple[dict[str, np.ndarray[Any, Any]], str]:
+def _read(file: Path) -> tuple[dict[str, NDArray[Any]], str]:
     from safetensors import safe_open
 
     with safe_open(str(file), framework="numpy") as opened:
@@ -89,22 +108,6 @@ def _read(file: Path) -> tuple[dict[str, np.ndarray[Any, Any]], str]:
         if "chaffinch" not in metadata:
             raise FileError(f"'{file}' is a safetensors file, but not a Chaffinch model.")
         return {name: opened.get_tensor(name) for name in opened.keys()}, metadata["chaffinch"]  # noqa: SIM118
-
-
-def _describe(model: BayesNetModel) -> dict[str, Any]:
-    fitted = {f.name: getattr(model.fitted, f.name) for f in fields(Fitted)}
-    fitted["protection"] = None if model.fitted.protection is None else model.fitted.protection.to_dict()
-    fitted["privacy"] = None if model.fitted.privacy is None else model.fitted.privacy.to_dict()
-    return {
-        "format": FORMAT,
-        "version": VERSION,
-        "confidential": model.confidential,
-        "schema": schema_to_dict(model.schema),
-        "order": list(model.network.order),
-        "parents": [list(parents) for parents in model.network.parents],
-        "smoothing": [table.smoothing for table in model.tables],
-        "fitted": fitted,
-    }
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:
@@ -155,60 +158,3 @@ def _check_column(column: Column) -> None:
 
 def _tuples(value: Any) -> Any:
     return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
-
-
-def _build(data: dict[str, Any], tensors: dict[str, np.ndarray[Any, Any]]) -> BayesNetModel:
-    schema = schema_from_dict(data["schema"])
-    network = Network(tuple(data["order"]), tuple(tuple(parents) for parents in data["parents"]))
-    sizes = dict(zip(schema.names, schema.sizes, strict=True))
-    n_tensors = 4 * sum(len(parents) + 1 for parents in network.parents)
-    if len(tensors) != n_tensors or len(data["smoothing"]) != len(network.order):
-        raise InputError("There are more or fewer tables than the network needs.")
-    tables = []
-    for t, (name, parents) in enumerate(zip(network.order, network.parents, strict=True)):
-        levels = []
-        for i in range(len(parents) + 1):
-            keys, starts, codes, weights = (
-                tensors[f"{t}.{i}.{part}"] for part in ("keys", "starts", "codes", "weights")
-            )
-            kinds = (keys.dtype, starts.dtype, codes.dtype, weights.dtype)
-            if kinds != (np.int64, np.int64, np.uint32, np.float64) or any(
-                a.ndim != 1 for a in (keys, starts, codes, weights)
-            ):
-                raise InputError("A table has the wrong type.")
-            levels.append(Level(tuple(sizes[p] for p in parents[:i]), keys, starts, codes, weights))
-        tables.append(ConditionalTable(name, sizes[name], parents, tuple(levels), float(data["smoothing"][t])))
-        tables[-1].check()
-    fitted = {"privacy": None, **data["fitted"]}
-    if set(fitted) != {f.name for f in fields(Fitted)}:
-        raise InputError("The account of the fit has other entries than this release knows.")
-    protection = fitted["protection"]
-    if protection is not None:
-        protection = Protection(protection["protect"], tuple(Cut(**cut) for cut in protection["cuts"]))
-    privacy = None if fitted["privacy"] is None else account_from_dict(fitted["privacy"])
-    fitted = {key: _tuples(value) for key, value in fitted.items()} | {"protection": protection, "privacy": privacy}
-    if len(fitted["strengths"]) != len(network.edges) or not all(
-        isinstance(x, float | int) for x in fitted["strengths"]
-    ):
-        raise InputError("The strengths of the edges are not as many as the edges.")
-    _check_fitted(fitted, schema.names)
-    return BayesNetModel(schema, network, tuple(tables), Fitted(**fitted))
-
-
-def _check_fitted(fitted: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Raise unless the account of the fit is of the right types and speaks of the model's columns."""
-    cuts = fitted["protection"].cuts if fitted["protection"] else ()
-    words = [fitted[key] for key in ("method", "search", "score")]
-    numbers = [fitted["fitness"], *fitted["strengths"], *(x for c in cuts for x in (c.information, c.through_label))]
-    whole = [fitted["n_rows"], fitted["parents"]]
-    columns = [*fitted["sensitive"], *fitted["kept"], *(name for c in cuts for name in (c.sensitive, c.other))]
-    columns += [] if fitted["label"] is None else [fitted["label"]]
-    sound = (
-        all(isinstance(word, str) for word in words)
-        and all(isinstance(x, float | int) and np.isfinite(x) for x in numbers)
-        and all(isinstance(x, int) and x >= 0 for x in whole)
-        and all(isinstance(name, str) and name in names for name in columns)
-        and (not fitted["protection"] or fitted["protection"].protect in ("separate", "together"))
-    )
-    if not sound:
-        raise InputError("The account of the fit does not go with the model.")

@@ -28,11 +28,11 @@ Counts = NDArray[np.float64]
 
 def agreed(tables: Sequence[NoisyTable]) -> list[Marginal]:
     """Return tables without negative counts that agree with each other as nearly as that allows, in the order given."""
-    held = [np.asarray(table.counts, dtype=np.float64) for table in tables]
+    estimates = [np.asarray(table.counts, dtype=np.float64) for table in tables]
     for _ in range(_ROUNDS):
-        held = consistent(tables, held)
-        held = [nonnegative(counts) for counts in held]
-    return [Marginal(t.columns, t.sizes, counts) for t, counts in zip(tables, held, strict=True)]
+        estimates = consistent(tables, estimates)
+        estimates = [nonnegative(counts) for counts in estimates]
+    return [Marginal(t.columns, t.sizes, counts) for t, counts in zip(tables, estimates, strict=True)]
 
 
 def clipped(tables: Sequence[NoisyTable]) -> list[Marginal]:
@@ -40,9 +40,9 @@ def clipped(tables: Sequence[NoisyTable]) -> list[Marginal]:
     return [Marginal(t.columns, t.sizes, np.maximum(t.counts, 0).astype(np.float64)) for t in tables]
 
 
-def consistent(tables: Sequence[NoisyTable], held: Sequence[Counts]) -> list[Counts]:
+def consistent(tables: Sequence[NoisyTable], estimates: Sequence[Counts]) -> list[Counts]:
     """Return the tables with equal sums on all columns they share (the grand total among them)."""
-    out = [counts.copy() for counts in held]
+    out = [counts.copy() for counts in estimates]
     sets = [frozenset(table.columns) for table in tables]
     for shared in _shared_sets(sets):
         members = [i for i, columns in enumerate(sets) if shared <= columns]
@@ -84,25 +84,25 @@ def nonnegative(counts: Counts) -> Counts:
 
 def _shared_sets(sets: Sequence[frozenset[str]]) -> list[frozenset[str]]:
     """Every set of columns that two tables share, and what these share again, small ones first; single columns if too many."""
-    found = {frozenset[str]()} | {a & b for a, b in combinations(sets, 2)}
-    new = set(found)
-    while new and len(found) <= MOST_SHARED:
-        new = {a & b for a in new for b in found} - found
-        found |= new
-    if len(found) > MOST_SHARED:
-        found = {frozenset[str](), *(frozenset({name}) for columns in sets for name in columns)}
-    return sorted(found, key=lambda s: (len(s), sorted(s)))
+    shared = {frozenset[str]()} | {a & b for a, b in combinations(sets, 2)}
+    new = set(shared)
+    while new and len(shared) <= MOST_SHARED:
+        new = {a & b for a in new for b in shared} - shared
+        shared |= new
+    if len(shared) > MOST_SHARED:
+        shared = {frozenset[str](), *(frozenset({name}) for columns in sets for name in columns)}
+    return sorted(shared, key=lambda s: (len(s), sorted(s)))
 
 
 def _project(counts: Counts, columns: Sequence[str], onto: Sequence[str]) -> Counts:
     """The sums of a table over all columns but some, axes in the order of `onto`."""
     gone = tuple(a for a, name in enumerate(columns) if name not in onto)
-    kept = [name for name in columns if name in onto]
-    return np.asarray(counts.sum(axis=gone)).transpose([kept.index(name) for name in onto])
+    shared = [name for name in columns if name in onto]
+    return np.asarray(counts.sum(axis=gone)).transpose([shared.index(name) for name in onto])
 
 
 def _broadcast(sums: Counts, order: Sequence[str], columns: Sequence[str]) -> Counts:
     """An array of sums laid out so that it can be added to a table of more columns."""
-    kept = [name for name in columns if name in order]
-    laid = sums.transpose([order.index(name) for name in kept])
-    return laid.reshape([laid.shape[kept.index(name)] if name in kept else 1 for name in columns])
+    shared = [name for name in columns if name in order]
+    laid = sums.transpose([order.index(name) for name in shared])
+    return laid.reshape([laid.shape[shared.index(name)] if name in shared else 1 for name in columns])

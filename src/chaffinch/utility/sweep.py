@@ -15,6 +15,7 @@ from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.result import Result
 from ..stats.splits import child
+from ..synth.generator import TableGenerator
 from ..table.table import Table
 from .composite import composite
 from .delta import delta
@@ -121,7 +122,8 @@ def sweep(
         for copy in range(copies):
             at = i * copies + copy
             progress(f"{setting} {value}, synthesis {copy + 1} of {copies}", at / total)
-            table = _synthesis(synthesiser, original, child(root, 1, i, copy))
+            seeds = (int(state) for state in child(root, 1, i, copy).generate_state(2))
+            table = TableGenerator(synthesiser).synthesis(original, *seeds)
 
             def part(doing: str, share: float, at: int = at) -> None:
                 progress(doing, (at + max(share, 0.0)) / total)
@@ -137,18 +139,6 @@ def sweep(
 
 def _mu(norm: Norm) -> Callable[[Table, Any], Result]:
     return lambda original, synthetic: mu_from(phi_k(original, synthetic), norm=norm)
-
-
-def _synthesis(synthesiser: Any, original: Table, stream: np.random.SeedSequence) -> Any:
-    """Return one synthetic table; whole numbers as seeds, since that is what any generator takes."""
-    first, second = (int(state) for state in stream.generate_state(2))
-    if hasattr(synthesiser, "fit"):
-        return synthesiser.fit(original, seed=first).sample(original.n_rows, seed=second)
-    if callable(synthesiser):
-        return synthesiser(original, first)
-    raise InputError(
-        f"A synthesiser needs a fit, or is a function (table, seed) -> table. Got {type(synthesiser).__name__}."
-    )
 
 
 def _mean(values: list[float | None]) -> float | None:

@@ -9,8 +9,8 @@ import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.synth import BayesNet, Evolution
 from chaffinch.synth.bayesnet import genetic
-from chaffinch.synth.bayesnet.rules import make_rules
-from chaffinch.synth.bayesnet.scores import Scores
+from chaffinch.synth.bayesnet.rules import Constraints, make_rules
+from chaffinch.synth.bayesnet.scores import FamilyScores
 
 D = 7
 BLOCKS = {"one block": [0] * D, "three blocks": [0, 1, 1, 2, 2, 2, 2], "each its own": list(range(D))}
@@ -136,12 +136,12 @@ def test_fitness_is_the_sum_over_valid_parents():
 
 @pytest.fixture
 def pairs(linked):
-    return Scores(MemoryCounter(linked(8, [2, 3, 4, 2, 3, 2, 4, 3, 2, 2], 500))).pairs()
+    return FamilyScores(MemoryCounter(linked(8, [2, 3, 4, 2, 3, 2, 4, 3, 2, 2], 500))).pairs()
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_best_never_gets_worse(pairs, seed):
-    rules = make_rules([f"c{i}" for i in range(10)], most=3)
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=3))
     parents, history = genetic.genetic_search(pairs, rules, np.random.default_rng(seed), Evolution(generations=60))
     assert len(history) == 61
     assert (np.diff(history) >= 0).all()
@@ -152,7 +152,7 @@ def test_the_best_never_gets_worse(pairs, seed):
 
 def test_the_network_has_the_fitness_that_was_weighed_with_required_edges(pairs):
     names = [f"c{i}" for i in range(10)]
-    rules = make_rules(names, most=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")])
+    rules = make_rules(names, Constraints(most=2, require=[("c0", "c5"), ("c9", "c5"), ("c5", "c2")], forbid=[("c1", "c3")]))
     parents, history = genetic.genetic_search(pairs, rules, np.random.default_rng(0), Evolution(generations=60))
     assert max(map(len, parents)) <= 2
     total = sum(pairs[c, p] for c, chosen in enumerate(parents) for p in chosen)
@@ -163,7 +163,7 @@ def test_no_clique_over_the_first_columns():
     """Where the first k columns tell nothing of each other, the fittest network leaves some of their edges out."""
     pairs = np.zeros((8, 8))
     pairs[:4, 4:] = pairs[4:, :4] = 1.0
-    rules = make_rules([f"c{i}" for i in range(8)], most=4)
+    rules = make_rules([f"c{i}" for i in range(8)], Constraints(most=4))
     parents, history = genetic.genetic_search(pairs, rules, np.random.default_rng(0))
     assert history[-1] == pytest.approx(16)
     assert sum(map(len, parents)) <= 4 * 8 - 10
@@ -175,7 +175,7 @@ def test_the_parameters_of_the_paper_are_the_defaults():
 
 
 def test_the_default_rate_is_one_over_the_columns(pairs):
-    rules = make_rules([f"c{i}" for i in range(10)], most=2)
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
     default = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(generations=20))
     named = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(mutation=0.1, generations=20))
     other = genetic.genetic_search(pairs, rules, np.random.default_rng(3), Evolution(mutation=0.5, generations=20))
@@ -184,7 +184,7 @@ def test_the_default_rate_is_one_over_the_columns(pairs):
 
 
 def test_parameters_can_be_set_and_are_checked(pairs):
-    rules = make_rules([f"c{i}" for i in range(10)], most=2)
+    rules = make_rules([f"c{i}" for i in range(10)], Constraints(most=2))
     one = Evolution(population=1, selected=1, mutation=1.0, generations=3)
     assert len(genetic.genetic_search(pairs, rules, np.random.default_rng(0), one)[1]) == 4
     none = genetic.genetic_search(pairs, rules, np.random.default_rng(0), Evolution(generations=0))[1]

@@ -10,8 +10,8 @@ import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.synth import BayesNet, Evolution
 from chaffinch.synth.bayesnet import ordering
-from chaffinch.synth.bayesnet.rules import make_rules
-from chaffinch.synth.bayesnet.scores import Scores, default_penalty
+from chaffinch.synth.bayesnet.rules import Constraints, make_rules
+from chaffinch.synth.bayesnet.scores import FamilyScores, default_penalty
 from chaffinch.table import Table
 
 RULES = {
@@ -72,7 +72,7 @@ def test_the_best_of_all_networks_is_found(rule, score, d, most, linked, all_net
         settings = {"order": settings["order"][:d]} if d == 5 else {"order": ("c2", "c0", "c3", "c1")}
     for seed in range(3):
         table = linked(seed, [2, 3, 4, 2, 3][:d], 60 + 100 * seed)
-        scores = Scores(MemoryCounter(table), penalty=default_penalty(table.n_rows, most))
+        scores = FamilyScores(MemoryCounter(table), penalty=default_penalty(table.n_rows, most))
         best, _ = best_of_all(all_networks, d, most, getattr(scores, score), obeys)
         model = BayesNet(parents=most, score=score, **settings).fit(table)
         assert model.fitted.fitness == pytest.approx(best, abs=1e-9)
@@ -92,7 +92,7 @@ def test_the_genetic_search_gets_there_too(rule, linked, all_networks):
     settings, obeys = RULES[rule]
     for seed in range(3):
         table = linked(seed, [2, 3, 4, 2, 3], 200)
-        scores = Scores(MemoryCounter(table))
+        scores = FamilyScores(MemoryCounter(table))
         best, _ = best_of_all(all_networks, 5, 2, scores.pairwise, obeys)
         model = BayesNet(parents=2, search="genetic", **settings).fit(table, seed=seed)
         assert model.fitted.fitness == pytest.approx(best, abs=1e-9)
@@ -101,7 +101,7 @@ def test_the_genetic_search_gets_there_too(rule, linked, all_networks):
 def test_greedy_is_never_above_the_best(linked, all_networks):
     for seed in range(5):
         table = linked(seed, [2, 3, 4, 2, 3], 200)
-        best, _ = best_of_all(all_networks, 5, 2, Scores(MemoryCounter(table)).joint, lambda e, a: True)
+        best, _ = best_of_all(all_networks, 5, 2, FamilyScores(MemoryCounter(table)).joint, lambda e, a: True)
         assert BayesNet(parents=2, search="greedy").fit(table, seed=seed).fitted.fitness <= best + 1e-9
 
 
@@ -109,7 +109,7 @@ def test_greedy_is_never_above_the_best(linked, all_networks):
 def test_one_parent_gives_the_maximum_spanning_tree(columns, linked):
     for seed in range(2):
         table = linked(seed, ([2, 3, 4, 2, 3] * 12)[:columns], 150)
-        pairs = Scores(MemoryCounter(table)).pairs()
+        pairs = FamilyScores(MemoryCounter(table)).pairs()
         tree = -minimum_spanning_tree(-pairs).sum()
         model = BayesNet(parents=1, score="pairwise").fit(table, seed=seed)
         assert model.fitted.fitness == pytest.approx(tree, abs=1e-9)
@@ -121,7 +121,7 @@ def test_the_spanning_tree_crosses_between_far_groups(coded):
     groups = [rng.integers(0, 2, 400) for _ in range(2)]
     codes = [np.where(rng.random(400) < 0.1, rng.integers(0, 2, 400), g) for g in groups for _ in range(45)]
     table = coded(codes, [2] * 90)
-    tree = -minimum_spanning_tree(-Scores(MemoryCounter(table)).pairs()).sum()
+    tree = -minimum_spanning_tree(-FamilyScores(MemoryCounter(table)).pairs()).sum()
     assert BayesNet(parents=1, score="pairwise").fit(table, seed=0).fitted.fitness == pytest.approx(tree, abs=1e-9)
 
 
@@ -209,8 +209,8 @@ def test_noise_has_no_parents(coded):
 
 def test_few_families_are_weighed_for_each_of_many_columns(linked):
     table = linked(5, [2] * 40, 100)
-    pairs = Scores(MemoryCounter(table)).pairs()
+    pairs = FamilyScores(MemoryCounter(table)).pairs()
     for most in (1, 2, 3, 4):
-        families = ordering._families(make_rules(table.schema.names, most=most), pairs)
+        families = ordering._families(make_rules(table.schema.names, Constraints(most=most)), pairs)
         assert max(map(len, families)) <= 350
         assert all(() in sets for sets in families)

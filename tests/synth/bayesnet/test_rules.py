@@ -8,7 +8,7 @@ import pytest
 
 import chaffinch
 from chaffinch.synth import BayesNet, Evolution, Network
-from chaffinch.synth.bayesnet.rules import make_rules
+from chaffinch.synth.bayesnet.rules import Constraints, make_rules
 
 NAMES = ("age", "income", "sex", "job", "region")
 
@@ -102,7 +102,7 @@ CONTRADICTIONS = {
 def test_contradictions_are_named(case):
     settings, message = CONTRADICTIONS[case]
     with pytest.raises(chaffinch.InputError, match=message):
-        make_rules(NAMES, **{"most": 3, **settings})
+        make_rules(NAMES, Constraints(**{"most": 3, **settings}))
 
 
 def test_settings_check_what_they_can_before_they_see_data():

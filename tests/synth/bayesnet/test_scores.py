@@ -1,4 +1,4 @@
-"""Scores of families against plain counts."""
+"""FamilyScores of families against plain counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.metrics import mutual_info_score
 
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts.reference import ReferenceCounter
-from chaffinch.synth.bayesnet.scores import Scores
+from chaffinch.synth.bayesnet.scores import FamilyScores
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def families(d):
 
 @pytest.mark.parametrize("counter", [MemoryCounter, ReferenceCounter])
 def test_scores_equal_plain_counts(counter, table, information):
-    scores = Scores(counter(table))
+    scores = FamilyScores(counter(table))
     columns = [table.code(name) for name in table.schema.names]
     rows = np.stack(columns, axis=1).tolist()
     price = 0.5
@@ -45,7 +45,7 @@ def test_scores_equal_plain_counts(counter, table, information):
 
 
 def test_asking_ahead_changes_nothing(table):
-    asked, lazy = Scores(MemoryCounter(table)), Scores(MemoryCounter(table))
+    asked, lazy = FamilyScores(MemoryCounter(table)), FamilyScores(MemoryCounter(table))
     asked.ask(families(5))
     for family in families(5):
         assert asked.penalised(*family) == lazy.penalised(*family)
@@ -53,23 +53,23 @@ def test_asking_ahead_changes_nothing(table):
 
 @pytest.mark.parametrize("score", ["pairwise", "joint", "penalised"])
 def test_sets_as_bit_masks_score_the_same(score, table):
-    scores = Scores(MemoryCounter(table))
+    scores = FamilyScores(MemoryCounter(table))
     for child in range(5):
         sets = [parents for c, parents in families(5) if c == child]
         masks = np.array([sum(1 << p for p in parents) for parents in sets])
-        plain = [getattr(Scores(MemoryCounter(table)), score)(child, parents) for parents in sets]
+        plain = [getattr(FamilyScores(MemoryCounter(table)), score)(child, parents) for parents in sets]
         assert scores.masked(score, child, masks, most=3) == pytest.approx(plain, abs=1e-11)
 
 
 def test_no_parents_score_zero_and_the_penalty_can_be_turned_off(table):
-    free = Scores(MemoryCounter(table), penalty=0.0)
+    free = FamilyScores(MemoryCounter(table), penalty=0.0)
     for child, parents in families(5):
         assert free.penalised(child, parents) == free.joint(child, parents)
-        assert Scores(MemoryCounter(table)).penalised(child, ()) == 0.0
+        assert FamilyScores(MemoryCounter(table)).penalised(child, ()) == 0.0
 
 
 def test_joint_information_never_falls_with_another_parent(table):
-    scores = Scores(MemoryCounter(table))
+    scores = FamilyScores(MemoryCounter(table))
     for child, parents in families(5):
         for fewer in combinations(parents, max(len(parents) - 1, 0)):
             assert scores.joint(child, parents) >= scores.joint(child, fewer) - 1e-12
@@ -79,7 +79,7 @@ def test_a_penalty_tells_noise_from_a_link(coded):
     rng = np.random.default_rng(1)
     a, noise = rng.integers(0, 4, 2000), rng.integers(0, 20, 2000)
     b = np.where(rng.random(2000) < 0.5, a, rng.integers(0, 4, 2000))
-    scores = Scores(MemoryCounter(coded([a, b, noise], [4, 4, 20])), penalty=1.0)  # twice what chance gives
+    scores = FamilyScores(MemoryCounter(coded([a, b, noise], [4, 4, 20])), penalty=1.0)  # twice what chance gives
     assert scores.joint(1, (0, 2)) > scores.joint(1, (0,))  # more parents always seem to tell more
     assert scores.penalised(1, (0,)) > scores.penalised(1, (0, 2))
     assert scores.penalised(1, (0,)) > 0

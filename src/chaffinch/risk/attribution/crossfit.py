@@ -6,7 +6,7 @@ found is the excess of models of half the size, which see each person more close
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.rates import ClassStatistic
 from ...stats.splits import child
+from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.table import Table
 from .attack import Attack, RiskStudy, mean_of
@@ -34,10 +35,6 @@ HALF_SIZE = (
     "not in the data. The figures are for models of half the size."
 )
 """What is said of figures that were found so."""
-
-Generator = Callable[[Table, int], Any]
-"""Makes a synthetic table from a table and a seed."""
-
 
 def cross_fit(
     original: Table,
@@ -62,7 +59,7 @@ def cross_fit(
     chosen.check(original.schema)
     if original.n_rows < 4:
         raise InputError("Cross-fitting needs at least four records: two for each half.")
-    make = _maker(generate)
+    maker = TableGenerator(generate)
     root = seed_sequence(seed)
     questions = chosen.questions(child(root, 0))
     order = generator(child(root, 4)).permutation(original.n_rows)
@@ -70,7 +67,8 @@ def cross_fit(
     runs = []
     for h, (half, other) in enumerate((halves, halves[::-1])):
         progress("fitting half of the people", h / 2)
-        synthetic = make(half, int(child(root, 5, h).generate_state(1)[0] % (1 << 31)))
+        number = int(child(root, 5, h).generate_state(1)[0] % (1 << 31))
+        synthetic = maker.synthesis(half, number, number + 1)
         scene = attacked_scene(half, [synthetic], other, chosen, child(root, 6, h))
         run = Run(scene, child(root, 3), chosen.resamples, threads, progress)
         for question in questions:
@@ -93,18 +91,6 @@ def cross_fit(
     }
     seconds = {} if promises_privacy(generate) else joint.seconds
     return RiskStudy(attacks=attacks, together=together, about=told, seconds=seconds)
-
-
-def _maker(generate: Any) -> Generator:
-    if hasattr(generate, "fit"):
-
-        def fitted(table: Table, seed: int) -> Any:
-            return generate.fit(table, seed=seed).sample(table.n_rows, seed=seed + 1)
-
-        return fitted
-    if callable(generate):
-        return generate
-    raise InputError("A generator has a method fit, or is a function of a table and a seed. Got neither.")
 
 
 def _joined(first: Attack, second: Attack) -> Attack:

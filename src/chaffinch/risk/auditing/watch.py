@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
+from ...synth.generator import TableGenerator
 from ...table.table import Table
 from ..membership.whitebox import WhiteBox
 from ..shadows.generator import Generator, Released, unknown_code
@@ -60,9 +61,9 @@ class Watched(Generator):
     @property
     def words(self) -> str:
         """What makes the tables, in a line that holds settings and no data."""
-        if getattr(type(self.maker), "__repr__", None) is object.__repr__:  # that would say where in memory it stands
-            return type(self.maker).__qualname__ if self.models else Generator(self.maker, self.base).words
-        return Generator(self.maker, self.base).words
+        if self.models and getattr(type(self.maker), "__repr__", None) is object.__repr__:
+            return type(self.maker).__qualname__  # its repr would say where in memory it stands
+        return TableGenerator(self.maker).words
 
     @property
     def models(self) -> bool:
@@ -80,7 +81,7 @@ class Watched(Generator):
                     model = self.maker.fit(table, seed=fitting)
                     found = self._one(model, table, rows, drawing)
                 else:
-                    found = self.codes_of(self.maker(table, int(drawing.generate_state(1, np.uint32)[0])))
+                    found = self.codes_of(self.draw(None, table, rows, drawing))
             except Exception as raised:  # its message may quote a record: only its kind is kept
                 model, error = None, type(raised).__name__
         out[0, : len(found)] = found[:rows]
@@ -136,7 +137,7 @@ class Look:
             child = names.index(table.child)
             edges[child, [names.index(parent) for parent in table.parents]] = 1
             weights[child] = table.levels[-1].weights.sum()
-        own = [edges.ravel(), weights, [float(model.fitted.n_rows)]]
+        own = [edges.ravel(), weights, [float(model.n_rows)]]
         return np.concatenate([self._white.nodes(model).ravel(), self._white.cells(model), *own]).astype(np.float32)
 
 

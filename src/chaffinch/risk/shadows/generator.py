@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
+from ...synth.generator import TableGenerator
 from ...table.alike import alike
 from ...table.schema import Schema
 from ...table.table import Table
 
 __all__ = ["Generator", "Released", "coded", "unknown_code"]
-
-Maker = Callable[[Table, int], Any]
-
 
 @dataclass(frozen=True, eq=False)
 class Released:
@@ -53,64 +50,37 @@ def _narrow(table: Table) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Generator:
+class Generator(TableGenerator):
     """A synthesiser (settings with `fit`) or a plain function `(table, seed) -> table`, for tables like `base`.
 
     Parameters
     ----------
     maker
-        What makes tables. A function gets a `Table` and a whole number as seed, and may return anything that can be read as a
-        table with the same columns: it is called once for every table that is asked for.
+        See `TableGenerator`. A function is called once for every table that is asked for.
     base
         The population: what is released is coded on its levels and bins. A value that it does not have gets the code
         `unknown_code` and matches nobody.
     """
 
-    maker: Any
     base: Table
-
-    def __post_init__(self) -> None:
-        if not hasattr(self.maker, "fit") and not callable(self.maker):
-            raise InputError(
-                "A synthesiser must have a method fit(table, seed=...) or be a function (table, seed) -> table. "
-                f"Got {type(self.maker).__name__}."
-            )
-
-    @property
-    def fits(self) -> bool:
-        """Whether there is a model between the data and the tables."""
-        return hasattr(self.maker, "fit")
-
-    @property
-    def words(self) -> str:
-        """What makes the tables, in a line that holds settings and no data."""
-        if self.fits:
-            return repr(self.maker)
-        return (
-            f"{getattr(self.maker, '__module__', '')}.{getattr(self.maker, '__qualname__', type(self.maker).__name__)}"
-        )
 
     def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
         """Return what a fit on `table` releases. The fit and each table have random streams of their own."""
         streams = [
             np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for part in range(tables + 1)
         ]
-        model = self.maker.fit(table, seed=streams[0]) if self.fits else None
+        model = self.fit(table, streams[0])
         parts = [self._one(model, table, rows, stream) for stream in streams[1:]]
         return Released(np.stack(parts), model)
 
     def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence) -> NDArray[Any]:
         if model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
-            drawn = model.draw_codes(rows, np.random.default_rng(stream), {})
+            drawn = model.draw_codes(rows, np.random.default_rng(stream))
             out = np.empty((rows, len(self.base.schema.names)), dtype=self._dtype)
             for j, name in enumerate(self.base.schema.names):
                 out[:, j] = drawn[name]
             return out
-        if model is not None:
-            made = model.sample(rows, seed=stream)
-        else:
-            made = self.maker(table, int(stream.generate_state(1, np.uint32)[0]))
-        out = self.codes_of(made)
+        out = self.codes_of(self.draw(model, table, rows, stream))
         if len(out) < rows:
             raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
         return out[:rows]

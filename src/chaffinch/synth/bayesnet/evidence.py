@@ -65,7 +65,7 @@ class Evidence:
     def draw(self, n_rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.uint32]]:
         """Return codes of rows that have the given values."""
         names = self.model.schema.names
-        kept: list[dict[str, NDArray[np.uint32]]] = []
+        accepted: list[dict[str, NDArray[np.uint32]]] = []
         have, drawn, size = 0, 0, max(n_rows, 1024)
         while have < n_rows:
             if drawn > MOST_DRAWS and have * 1_000_000 < drawn:
@@ -76,12 +76,13 @@ class Evidence:
             fixed = {name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()}
             codes = self.model.draw_codes(size, rng, fixed)
             stay = rng.random(size) < self._share(codes)
-            kept.append({name: codes[name][stay] for name in names})
+            accepted.append({name: codes[name][stay] for name in names})
             have, drawn = have + int(stay.sum()), drawn + size
             rate = max(have / drawn, 1e-5)
             size = int(min(max((n_rows - have) / rate * 1.1, 1024), 1 << 20))
         return {
-            name: np.concatenate([part[name] for part in kept] or [np.empty(0, np.uint32)])[:n_rows] for name in names
+            name: np.concatenate([part[name] for part in accepted] or [np.empty(0, np.uint32)])[:n_rows]
+            for name in names
         }
 
     def stamped(self, table: Table) -> Table:

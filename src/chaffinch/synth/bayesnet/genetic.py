@@ -1,8 +1,8 @@
-"""The genetic algorithm of P0, section III, as printed: two chromosomes, an order and lists of k parents.
+"""The genetic algorithm of Hittmeir, Mayer and Ekelhart (2022), section III, as printed: an order and lists of k parents.
 
 Initialization, Crossover, Order Flip, Swap and Next Generation are named as there. Fitness is the sum of pairwise mutual
 information over valid parents; a listed parent that does not precede its child, or that the rules
-do not allow, is ignored. Blocks (P0 section IV, P2 section III): columns only flip places inside their block.
+do not allow, is ignored. Blocks (their section IV; Niederhametner and Mayer 2023, section III): columns only flip places inside their block.
 Where the published code differs from the paper (a clique over the first k columns), the paper is followed.
 """
 
@@ -23,7 +23,7 @@ __all__ = ["Evolution", "genetic_search"]
 
 @dataclass(frozen=True)
 class Evolution:
-    """The four parameters of P0: population size P, selection pressure S, mutation rate r (None: 1/d), iterations e."""
+    """The four parameters of the paper: population size P, selection pressure S, mutation rate r (None: 1/d), iterations e."""
 
     population: int = 200
     selected: int = 10
@@ -60,10 +60,8 @@ def genetic_search(
     rate = 1.0 / d if evolution.mutation is None else evolution.mutation
     if k == 0:
         return [()] * d, np.zeros(evolution.generations + 1)
-    order, lists, history = _evolve(
-        gains, rules.allowed, must, block, members, rules.fixed, k, evolution.population, evolution.selected, rate,
-        evolution.generations, rng,
-    )  # fmt: skip
+    sizes = (evolution.population, evolution.selected, evolution.generations)
+    order, lists, history = _evolve((gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng)
     place = np.empty(d, dtype=np.int64)
     place[_repaired(order, rules)] = np.arange(d)
     out: list[Columns] = []
@@ -87,7 +85,10 @@ def _repaired(order: NDArray[np.int64], rules: Rules) -> list[int]:
 
 
 @numba.njit(cache=True)
-def _evolve(gains, allowed, must, block, members, fixed, k, population, selected, rate, generations, rng):  # type: ignore[no-untyped-def]
+def _evolve(edges, places, k, sizes, rate, rng):  # type: ignore[no-untyped-def]
+    gains, allowed, must = edges
+    block, members, fixed = places
+    population, selected, generations = sizes
     d = gains.shape[0]
     orders = np.empty((population, d), dtype=np.int64)
     lists = np.empty((population, d, k), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""GreedyBayes: column after column, always the one whose best parents tell most of it (P0, section III).
+"""GreedyBayes: column after column, always the one whose best parents tell most of it (Hittmeir, Mayer and Ekelhart 2022, section III).
 
 Only parent sets that contain the newest column are new in a round, so each remaining column keeps the best set
 it has seen, and each family is scored once.
@@ -12,12 +12,14 @@ import numpy as np
 
 from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
 from .rules import Rules, allowed_sets, columns_of
-from .scores import Score, Scores
+from .scores import FamilyScores, Score
 
 __all__ = ["greedy_search"]
 
 
-def greedy_search(scores: Scores, rules: Rules, rng: np.random.Generator, *, score: Score = "joint") -> list[Columns]:
+def greedy_search(
+    scores: FamilyScores, rules: Rules, rng: np.random.Generator, *, score: Score = "joint"
+) -> list[Columns]:
     """Return the parents of each column. The first column of the first block is drawn at random, as published."""
     block_of = {i: b for b, block in enumerate(rules.blocks) for i in block}
     first = rules.blocks[0]
@@ -62,7 +64,7 @@ def _update(
     left: set[int],
     placed: list[int],
     rules: Rules,
-    scores: Scores,
+    scores: FamilyScores,
     score: Score,
 ) -> None:
     """Weigh the new parent sets of every column that is left, as bit masks; the first of equal ones stays."""

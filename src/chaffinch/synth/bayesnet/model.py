@@ -2,68 +2,68 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.drawing import Drawing
 from ..._base.errors import InputError, unknown_name
-from ..._base.html import html_table
-from ..._base.progress import Progress, silent
-from ..._base.seeds import Seed, seed_sequence
-from ..._base.threads import thread_count, thread_map
+from ..._base.seeds import Seed
 from ...privacy.account import Account
 from ...table.schema import Schema
-from ...table.table import Table
+from ...table.table import Origin, Table
+from ..data import open_data
+from ..model import FittedModel, joined
+from ..protocol import ModelColumn, ModelDescription
+from .drawing import network_drawing
 from .evidence import Evidence
 from .network import Network
 from .protection import Protection
 from .sampling import Sampler
 from .tables import ConditionalTable
 
-__all__ = ["BATCH_ROWS", "BayesNetModel", "Fitted"]
-
-BATCH_ROWS = 1 << 16
-"""Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
+__all__ = ["BayesNetModel", "FitSummary"]
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FitSummary:
     """How a model was learnt: search, score and its value, what is protected, how many records there were.
 
     `privacy` is the account of what a private fit spent; without one there is no promise. `n_rows` is then the public number of
-    rows: declared, or measured with noise.
+    rows: declared, or measured with noise. `strengths` follow the edges of the network, in nats.
     """
 
     method: str
     search: str
     score: str
-    fitness: float
-    strengths: tuple[float, ...]
-    label: str | None
-    sensitive: tuple[str, ...]
-    kept: tuple[str, ...]
-    protection: Protection | None
-    n_rows: int
-    parents: int
+    fitness: float = 0.0
+    strengths: tuple[float, ...] = ()
+    label: str | None = None
+    sensitive: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    protection: Protection | None = None
+    n_rows: int = 0
+    parents: int = 0
     privacy: Account | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class BayesNetModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class BayesNetModel(FittedModel):
     """A fitted network. Holds tables of counts: as confidential as the data, unless a private fit made them.
 
     `tables` follow `network.order`.
     """
 
+    kind: ClassVar[str] = "bayesnet"
     schema: Schema
     network: Network
     tables: tuple[ConditionalTable, ...]
-    fitted: Fitted
+    fitted: FitSummary
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         if sorted(self.network.order) != sorted(self.schema.names):
@@ -74,40 +74,26 @@ class BayesNetModel:
             if not fits or table.levels[-1].sizes != tuple(sizes[p] for p in parents):
                 raise InputError(f"The table of column '{name}' does not belong to the network.")
 
-    def sample(
-        self,
-        n_rows: int,
-        *,
-        seed: Seed = None,
-        given: Mapping[str, Any] | None = None,
-        like: Table | None = None,
-        threads: int | None = None,
-    ) -> Table:
-        """Return a table of new rows, with the schema of the data.
+    @property
+    def method(self) -> str:
+        """The name of the method that made it, with its variant."""
+        return self.fitted.method
 
-        `given` fixes values of any columns: rows are drawn from the distribution given them, exactly. `like` is a table
-        whose kind of object and Arrow types to follow.
-        """
-        parts = list(self.batches(n_rows, seed=seed, given=given, like=like, threads=threads))
-        return parts[0] if len(parts) == 1 else _joined(parts)
+    @property
+    def n_rows(self) -> int:
+        """The number of records it learnt from: the public one, where the fit was private."""
+        return self.fitted.n_rows
 
-    def batches(
-        self,
-        n_rows: int,
-        *,
-        seed: Seed = None,
-        given: Mapping[str, Any] | None = None,
-        like: Table | None = None,
-        threads: int | None = None,
-        progress: Progress = silent,
-    ) -> Iterator[Table]:
-        """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory."""
-        if isinstance(n_rows, bool) or not isinstance(n_rows, int | np.integer) or n_rows < 0:
-            raise InputError(f"rows must be a whole number of at least 0. Got {n_rows}.")
-        evidence = Evidence.of(self, given) if given else None
-        yield from self._drawn(int(n_rows), {}, seed, like, threads, progress, evidence)
+    @property
+    def privacy(self) -> Account | None:
+        """What a private fit spent; None without a promise."""
+        return self.fitted.privacy
 
-    def complete(self, table: Table, *, keep: Sequence[str], seed: Seed = None, threads: int | None = None) -> Table:
+    def role(self, name: str) -> str:
+        """Return "label", "sensitive" or nothing."""
+        return "label" if name == self.fitted.label else "sensitive" if name in self.fitted.sensitive else ""
+
+    def complete(self, data: Any, *, keep: Sequence[str], seed: Seed = None, threads: int | None = None) -> Table:
         """Return a table with the kept columns as they are and all others drawn given them.
 
         The model must have been fitted with the same `keep`, so that no drawn column is a parent of a kept one: then drawing
@@ -122,19 +108,22 @@ class BayesNetModel:
                     raise InputError(
                         f"Column '{name}' cannot be kept: its parent '{parent}' is not. Fit with keep = {tuple(keep)}."
                     )
-        self._check_codes(table, keep)
+        table = self._coded(data, keep)
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
-        parts = list(self._drawn(table.n_rows, fixed, seed, table, threads, silent, None))
-        out = parts[0] if len(parts) == 1 else _joined(parts)
-        data = out.data
-        for name in keep:
-            at = data.column_names.index(name)
-            data = data.set_column(at, table.data.schema.field(name), table.data.column(name))
-        return Table(out.schema, data, out.codes, out.notes, out.origin)
 
-    def log_likelihood(self, table: Table) -> NDArray[np.float64]:
+        def draw(first: int, n: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
+            return self.draw_codes(n, rng, {name: codes[first : first + n] for name, codes in fixed.items()})
+
+        out = joined(list(self.drawn(table.n_rows, draw, seed=seed, like=table, threads=threads)))
+        values = out.data
+        for name in keep:
+            at = values.column_names.index(name)
+            values = values.set_column(at, table.data.schema.field(name), table.data.column(name))
+        return replace(out, data=values)
+
+    def log_likelihood(self, data: Any) -> NDArray[np.float64]:
         """Return the log-probability of each row of a table with the same schema, in nats (minus infinity: impossible)."""
-        self._check_codes(table, self.schema.names)
+        table = self._coded(data, self.schema.names)
         total = np.zeros(table.n_rows)
         with np.errstate(divide="ignore"):
             for name, conditional in zip(self.network.order, self.tables, strict=True):
@@ -142,20 +131,31 @@ class BayesNetModel:
                 total += np.log(conditional.probabilities(table.code(name), parents))
         return total
 
-    def _check_codes(self, table: Table, names: Sequence[str]) -> None:
+    def _coded(self, data: Any, names: Sequence[str]) -> Table:
+        """Return data on the codes of the model; a table that was read already must have them."""
+        if not isinstance(data, Table):
+            return open_data(data, self.schema)
         for name in names:
-            ours, theirs = self.schema[name].codec, table.schema[name].codec
+            ours, theirs = self.schema[name].codec, data.schema[name].codec
             if ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict()):
                 raise InputError(
                     f"Column '{name}' has other codes in this table than in the model. Read it with the model's schema: "
                     "chaffinch.read(data, schema=model.schema)."
                 )
+        return data
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file: JSON and safetensors, readable by its owner only."""
-        from ..model_file import save_model
+    def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return what a file needs beside the schema."""
+        from .file import network_state
 
-        save_model(self, path)
+        return network_state(self)
+
+    @classmethod
+    def from_state(cls, schema: Schema, data: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the model of a file, every part checked."""
+        from .file import network_from_state
+
+        return network_from_state(cls, schema, data, arrays)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the network as plain data: nodes, edges with strengths, order, label, sensitive, fitness."""
@@ -168,7 +168,7 @@ class BayesNetModel:
             "order": list(self.network.order),
             "label": fitted.label,
             "sensitive": list(fitted.sensitive),
-            "kept": list(fitted.kept),
+            "kept": list(fitted.keep),
             "parents": fitted.parents,
             "search": fitted.search,
             "score": fitted.score,
@@ -177,27 +177,35 @@ class BayesNetModel:
             **({} if fitted.privacy is None else {"privacy": fitted.privacy.to_dict()}),
         }
 
+    def describe(self) -> ModelDescription:
+        """Return the network in words: each column with its parents and what these tell of it, and what protection cut."""
+        fitted, strength = self.fitted, dict(zip(self.network.edges, self.fitted.strengths, strict=True))
+        columns = tuple(
+            ModelColumn(child, self.role(child), ", ".join(f"{p} {strength[p, child]:.3f}" for p in parents))
+            for child, parents in self._families
+        )
+        noisy = "" if fitted.privacy is None else ", from released tables"
+        return ModelDescription(
+            method=fitted.method,
+            summary=f"{len(self.network.order)} columns, {len(self.network.edges)} edges, at most {fitted.parents} parents; "
+            f"search {fitted.search}, score {fitted.score}, fitness {fitted.fitness:.4f}",
+            heading=f"parents (mutual information, nats{noisy})",
+            columns=columns,
+            promise=None if fitted.privacy is None else fitted.privacy.short,
+            notes=() if fitted.protection is None else fitted.protection.sentences(fitted.label, fitted.sensitive),
+        )
+
+    def plot(self) -> Drawing:
+        """Return the network as a drawing: parents above children, wider edges where these tell more of each other."""
+        return network_drawing(self)
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{child} <- {', '.join(ps)}" if ps else child for child, ps in self._families[:4])
         more = ", ..." * (len(self._families) > 4)
-        promise = f"; {self.fitted.privacy.short}" if self.fitted.privacy is not None else ""
+        promise = f"; {self.privacy.short}" if self.privacy is not None else ""
         return (
             f"BayesNetModel({len(self.network.order)} columns, {len(self.network.edges)} edges: {shown}{more}{promise})"
         )
-
-    @property
-    def confidential(self) -> bool:
-        """Whether the model is as confidential as the data: unless a private fit with real noise made it."""
-        return self.fitted.privacy is None or self.fitted.privacy.test_only
-
-    def _repr_html_(self) -> str:
-        strength = dict(zip(self.network.edges, self.fitted.strengths, strict=True))
-        rows = [
-            (child, ", ".join(f"{p} ({strength[p, child]:.3f})" for p in parents), _role(self.fitted, child))
-            for child, parents in self._families
-        ]
-        promise = None if self.fitted.privacy is None else self.fitted.privacy.sentence
-        return html_table(["column", "parents (mutual information, nats)", ""], rows, caption=promise or "")
 
     @property
     def _families(self) -> list[tuple[str, tuple[str, ...]]]:
@@ -208,56 +216,15 @@ class BayesNetModel:
         return tuple(Sampler(table) for table in self.tables)
 
     def draw_codes(
-        self, n_rows: int, rng: np.random.Generator, fixed: Mapping[str, NDArray[np.uint32]]
-    ) -> dict[str, NDArray[np.uint32]]:
+        self, n_rows: int, rng: np.random.Generator, fixed: Mapping[str, NDArray[np.uint32]] | None = None
+    ) -> Mapping[str, NDArray[np.uint32]]:
         """Return codes of new rows, column by column in the order of the network; fixed columns are taken as given."""
-        codes: dict[str, NDArray[np.uint32]] = dict(fixed)
+        codes: dict[str, NDArray[np.uint32]] = dict(fixed or {})
         for name, sampler in zip(self.network.order, self._samplers, strict=True):
             if name not in codes:
                 codes[name] = sampler.draw([codes[p] for p in sampler.table.parents], rng.random(n_rows))
         return codes
 
-    def _drawn(
-        self,
-        n_rows: int,
-        fixed: Mapping[str, NDArray[np.uint32]],
-        seed: Seed,
-        like: Table | None,
-        threads: int | None,
-        progress: Progress,
-        evidence: Evidence | None,
-    ) -> Iterator[Table]:
-        starts = list(range(0, n_rows, BATCH_ROWS)) or [0]
-        root = seed_sequence(seed)
-        workers = thread_count(threads)
-
-        def one(at: int) -> Table:
-            stop = min(at + BATCH_ROWS, n_rows)
-            # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
-            stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, at // BATCH_ROWS))
-            rng = np.random.default_rng(stream)
-            known = {name: codes[at:stop] for name, codes in fixed.items()}
-            codes = self.draw_codes(stop - at, rng, known) if evidence is None else evidence.draw(stop - at, rng)
-            arrays = [codes[name] for name in self.schema.names]
-            table = Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=like)
-            return table if evidence is None else evidence.stamped(table)
-
-        for first in range(0, len(starts), 2 * workers):
-            yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)
-            progress("drawing rows", min(1.0, (first + 2 * workers) / len(starts)))
-
-
-def _role(fitted: Fitted, name: str) -> str:
-    return "label" if name == fitted.label else "sensitive" if name in fitted.sensitive else ""
-
-
-def _joined(parts: list[Table]) -> Table:
-    """Return one table of several with the same schema."""
-    import pyarrow as pa
-
-    from ...table.codes import Codes
-
-    first = parts[0]
-    data = pa.concat_tables([part.data for part in parts])
-    codes = [np.concatenate([part.codes[j] for part in parts]) for j in range(len(first.codes))]
-    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin)
+    def conditioned(self, given: Mapping[str, Any]) -> Evidence:
+        """Return what draws rows that have given values, exactly."""
+        return Evidence.of(self, given)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...counts.entropies import MOST_MASKED, Columns, masks_up_to
 from .rules import Rules, allowed_sets, columns_of
-from .scores import Score, Scores
+from .scores import FamilyScores, Score
 
 __all__ = ["EXACT", "ordering_search"]
 
@@ -28,7 +28,7 @@ KICKS = 30
 
 
 def ordering_search(
-    scores: Scores, rules: Rules, rng: np.random.Generator, *, score: Score = "penalised"
+    scores: FamilyScores, rules: Rules, rng: np.random.Generator, *, score: Score = "penalised"
 ) -> tuple[list[Columns], float]:
     """Return the parents of each column and the total score.
 
@@ -47,7 +47,7 @@ def ordering_search(
     return [families[i][c] for i, c in enumerate(chosen)], float(sum(weighed[i][c] for i, c in enumerate(chosen)))
 
 
-def _values(scores: Scores, pairs: NDArray[np.float64], score: Score) -> Callable[[int, Columns], float]:
+def _values(scores: FamilyScores, pairs: NDArray[np.float64], score: Score) -> Callable[[int, Columns], float]:
     if score == "pairwise":
         return lambda child, parents: float(pairs[child, list(parents)].sum())
     function: Callable[[int, Columns], float] = getattr(scores, score)
@@ -82,7 +82,7 @@ def _closest(room: int) -> int:
     return n
 
 
-def _exact(scores: Scores, rules: Rules, score: Score) -> tuple[list[Columns], float]:
+def _exact(scores: FamilyScores, rules: Rules, score: Score) -> tuple[list[Columns], float]:
     """Return the best network of all that the rules allow, and its score."""
     d = rules.d
     best = np.full((d, 1 << d), -np.inf)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.plain import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information
@@ -44,19 +45,20 @@ class Protection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "protect": self.protect,
-            "cut_information": self.information,
-            "cuts": [
-                {
-                    "sensitive": c.sensitive,
-                    "other": c.other,
-                    "information": c.information,
-                    "through_label": c.through_label,
-                }
-                for c in self.cuts
-            ],
-        }
+        return {"protect": self.protect, "cut_information": self.information, "cuts": to_plain(self.cuts)}
+
+    def sentences(self, label: str | None, sensitive: Sequence[str]) -> tuple[str, ...]:
+        """Return what was cut in all, what still passes through the label if there is one, and the ten largest cuts."""
+        through = sum(cut.through_label for cut in self.cuts)
+        passing = f"; {through:.3f} nats still pass through the label" if label else ""
+        lines = [
+            f"Protected ({self.protect}): {', '.join(sensitive)}. {len(self.cuts)} links cut, "
+            f"{self.information:.3f} nats of mutual information in all{passing}."
+        ]
+        for cut in sorted(self.cuts, key=lambda c: -c.information)[:10]:
+            rest = f", {cut.through_label:.3f} through the label" if label else ""
+            lines.append(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{rest}")
+        return tuple(lines)
 
 
 def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str], protect: Protect) -> Protection:

@@ -1,15 +1,15 @@
 """What a network may look like: how many parents, which edges, which columns are kept apart.
 
 Protection is a rule like any other. Nothing outside the sensitive block may have a sensitive parent; a sensitive
-column may have the label as its parent ("separate": P2 method 1, P0) and, with "together" (P2 method 2), other
-sensitive columns. Every search takes its rules from here.
+column may have the label as its parent ("separate": Hittmeir, Mayer and Ekelhart 2022; the first method of Niederhametner and
+Mayer 2023) and, with "together" (their second method), other sensitive columns. Every search takes its rules from here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, listed, unknown_name
 from .network import find_cycle
 
-__all__ = ["Protect", "Rules", "allowed_sets", "columns_of", "make_rules"]
+__all__ = ["Constraints", "Protect", "Rules", "allowed_sets", "columns_of", "make_rules"]
 
 Protect = Literal["separate", "together"]
 Edge = tuple[str, str]
@@ -74,22 +74,26 @@ def columns_of(mask: int) -> tuple[int, ...]:
     return tuple(j for j in range(mask.bit_length()) if mask >> j & 1)
 
 
-def make_rules(
-    names: Sequence[str],
-    *,
-    most: int,
-    label: str | None = None,
-    sensitive: Sequence[str] = (),
-    protect: Protect = "separate",
-    keep: Sequence[str] = (),
-    require: Iterable[Edge] = (),
-    forbid: Iterable[Edge] = (),
-    order: Sequence[str] | None = None,
-    root: str | None = None,
-) -> Rules:
-    """Return the rules that settings amount to; raise where they contradict each other."""
-    names, require, forbid = tuple(names), list(require), list(forbid)
-    _check(names, most, label, sensitive, protect, keep, require, forbid, order, root)
+@dataclass(frozen=True)
+class Constraints:
+    """What settings ask of a network, in the names of columns: see `BayesNet`. `most` is the most parents of a column."""
+
+    most: int
+    label: str | None = None
+    sensitive: Sequence[str] = ()
+    protect: Protect = "separate"
+    keep: Sequence[str] = ()
+    require: Sequence[Edge] = ()
+    forbid: Sequence[Edge] = ()
+    order: Sequence[str] | None = None
+    root: str | None = None
+
+
+def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
+    """Return the rules that constraints amount to; raise where they contradict each other."""
+    names = tuple(columns)
+    _check(names, asked)
+    most, label, sensitive, order, root = asked.most, asked.label, asked.sensitive, asked.order, asked.root
     d, at = len(names), {name: i for i, name in enumerate(names)}
     allowed = ~np.eye(d, dtype=bool)
     blocks = [tuple(range(d))]
@@ -98,7 +102,7 @@ def make_rules(
         hidden = [at[name] for name in sensitive]
         allowed[:, hidden] = False
         allowed[hidden, :] = False
-        if protect == "together":
+        if asked.protect == "together":
             for child in hidden:
                 allowed[child, hidden] = True
                 allowed[child, child] = False
@@ -109,15 +113,15 @@ def make_rules(
             allowed[hidden, first] = True
             allowed[first, :] = False
             blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
-            if protect == "separate":
+            if asked.protect == "separate":
                 for child in hidden:
                     must[child].add(first)
-    if keep:
-        kept = [at[name] for name in keep]
-        outside = [i for i in range(d) if i not in kept]
-        allowed[np.ix_(kept, outside)] = False
-        blocks = [tuple(i for i in block if i in kept) for block in blocks] + [
-            tuple(i for i in block if i not in kept) for block in blocks
+    if asked.keep:
+        copied = [at[name] for name in asked.keep]
+        outside = [i for i in range(d) if i not in copied]
+        allowed[np.ix_(copied, outside)] = False
+        blocks = [tuple(i for i in block if i in copied) for block in blocks] + [
+            tuple(i for i in block if i not in copied) for block in blocks
         ]
     if root is not None:
         allowed[at[root], :] = False
@@ -128,9 +132,9 @@ def make_rules(
             for parent in range(d):
                 allowed[child, parent] &= place[parent] < place[child]
         blocks = [tuple(at[name] for name in order)]
-    for source, target in forbid:
+    for source, target in asked.forbid:
         allowed[at[target], at[source]] = False
-    for source, target in require:
+    for source, target in asked.require:
         if not allowed[at[target], at[source]]:
             raise InputError(
                 f"The edge {source}:{target} is required, but protection, a kept column, the order, the root or a forbidden edge "
@@ -151,23 +155,14 @@ def make_rules(
     )
 
 
-def _check(
-    names: tuple[str, ...],
-    most: int,
-    label: str | None,
-    sensitive: Sequence[str],
-    protect: str,
-    keep: Sequence[str],
-    require: list[Edge],
-    forbid: list[Edge],
-    order: Sequence[str] | None,
-    root: str | None,
-) -> None:
+def _check(names: tuple[str, ...], asked: Constraints) -> None:
+    most, label, sensitive, order, root = asked.most, asked.label, asked.sensitive, asked.order, asked.root
+    require, forbid = asked.require, asked.forbid
     if most < 1:
         raise InputError(f"parents must be at least 1. Got {most}.")
-    if protect not in ("separate", "together"):
-        raise unknown_name("way to protect", protect, ("separate", "together"))
-    mentioned = [*sensitive, *keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
+    if asked.protect not in get_args(Protect):
+        raise unknown_name("way to protect", asked.protect, get_args(Protect))
+    mentioned = [*sensitive, *asked.keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
     for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
         if name not in names:
             raise unknown_name("column", name, names)

@@ -42,19 +42,18 @@ class Sampler:
         """Return a code for each row, given the codes of the parents and a uniform number for each row."""
         out = np.empty(len(uniform), dtype=np.uint32)
         given = np.stack(parents) if parents else np.empty((0, len(uniform)), dtype=np.uint32)
-        _draw(out, given, uniform, float(self.table.smoothing), *self._arrays)
+        _draw(out, given, uniform, float(self.table.smoothing), self._arrays)
         return out
 
 
 @numba.njit(nogil=True, cache=True)
-def _draw(  # type: ignore[no-untyped-def]
-    out, parents, uniform, smoothing, sizes, keys, first_key, lookup, first_lookup, starts, codes, cumulated, totals
-):
-    """Draw a code for each row.
+def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-def]
+    """Draw a code for each row; `arrays` as `Sampler` lays them out.
 
     From all parents to none: with probability c / (c + a) the code comes from the combination's own entries, otherwise from
     the next level; what is left of the uniform number serves again, so one number is enough for a row.
     """
+    sizes, keys, first_key, lookup, first_lookup, starts, codes, cumulated, totals = arrays
     k = parents.shape[0]
     level_key = np.empty(k + 1, dtype=np.int64)
     for i in range(out.size):
@@ -67,9 +66,9 @@ def _draw(  # type: ignore[no-untyped-def]
         for level in range(k, -1, -1):
             row = -1
             if first_lookup[level + 1] > first_lookup[level]:
-                found = lookup[first_lookup[level] + level_key[level]]
-                if found >= 0:
-                    row = first_key[level] + found
+                at = lookup[first_lookup[level] + level_key[level]]
+                if at >= 0:
+                    row = first_key[level] + at
             else:
                 low, high = first_key[level], first_key[level + 1]
                 while low < high:

@@ -1,6 +1,6 @@
 """How good a family is: a child with its parents.
 
-`pairwise`   the sum of I(child; parent) over parents: the fitness of P0's genetic algorithm.
+`pairwise`   the sum of I(child; parent) over parents: the fitness of the genetic algorithm.
 `joint`      I(child; all parents): what GreedyBayes maximises. Never falls when a parent is added.
 `penalised`  joint, less a price for each free cell: a parent with many levels has to tell more. The default price is
              what held-out data chose; at one or two nats noise gets no parents.
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ...counts.counter import Counter
 from ...counts.entropies import MOST_MASKED, Columns, JointEntropies, every_entropy
 
-__all__ = ["Score", "Scores", "default_penalty"]
+__all__ = ["FamilyScores", "Score", "default_penalty"]
 
 Score = Literal["pairwise", "joint", "penalised"]
 
@@ -42,8 +42,8 @@ def default_penalty(n_rows: int, parents: int) -> float:
 _DIGITS = 12  # engines differ in the last bits: ties between equivalent networks must not hang on them
 
 
-class Scores:
-    """Scores of families from a counter; entropies are counted once and kept."""
+class FamilyScores:
+    """FamilyScores of families from a counter; entropies are counted once and kept."""
 
     def __init__(self, counter: Counter, *, penalty: float = 0.5) -> None:
         self.known = JointEntropies(counter)

@@ -3,33 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, fields, replace
+from math import comb
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.counter import Counter
 from ...counts.entropies import Columns
-from ...counts.memory import MemoryCounter
 from ...privacy.accounting import check_delta, check_epsilon
-from ...privacy.budget import Budget
 from ...privacy.ledger import Plan
-from ...privacy.opening import Undiscovered
 from ...privacy.relation import Neighbours, Unit
 from ...table.schema import Schema
-from ...table.table import Table
+from ..data import counter_of
+from ..options import MethodOptions
+from ..settings import SYNTHESISERS, Settings
 from .genetic import Evolution, genetic_search
 from .greedy import greedy_search
-from .model import BayesNetModel, Fitted
+from .model import BayesNetModel, FitSummary
 from .network import Network
 from .ordering import ordering_search
 from .private import fit_private, plan_private
 from .protection import protection_of
-from .rules import Protect, Rules, make_rules
-from .scores import Score, Scores, default_penalty
+from .rules import Constraints, Protect, Rules, make_rules
+from .scores import FamilyScores, Score, default_penalty
 from .tables import table_from_marginal
 
 __all__ = ["SMOOTHING", "BayesNet"]
@@ -47,8 +46,9 @@ _SCORES: dict[str, tuple[Score, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class BayesNet:
+@SYNTHESISERS.register
+@dataclass(frozen=True, repr=False)
+class BayesNet(Settings):
     """A synthesiser that learns a Bayesian network of at most `parents` parents for each column.
 
     Parameters
@@ -56,8 +56,8 @@ class BayesNet:
     parents
         The most parents of a column (k in the papers).
     search
-        "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (P0). Under a
-        promise "ordering" and "genetic" run on distances that are measured once (docs/design/0012).
+        "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (Hittmeir,
+        Mayer and Ekelhart 2022). Under a promise "ordering" and "genetic" run on distances that are measured once (docs/design/0012).
     score
         "penalised", "pairwise" or "joint"; each search has its own default, the first of those it can use.
     label, sensitive, protect
@@ -89,6 +89,12 @@ class BayesNet:
     (1, 5)
     """
 
+    name: ClassVar[str] = "bayesnet"
+    sentence: ClassVar[str] = "a Bayesian network of the columns"
+    model: ClassVar[type[BayesNetModel]] = BayesNetModel
+    promise: ClassVar[Literal["optional"]] = "optional"
+    refused: ClassVar[tuple[str, ...]] = ()
+
     parents: int = 3
     search: Search = "ordering"
     score: Score | None = None
@@ -117,7 +123,8 @@ class BayesNet:
             if value is not None:
                 object.__setattr__(self, name, tuple(value))
         for name in ("require", "forbid"):
-            object.__setattr__(self, name, tuple(_edge(edge) for edge in getattr(self, name)))
+            if (edges := tuple(_edge(edge) for edge in getattr(self, name))) != getattr(self, name):
+                object.__setattr__(self, name, edges)
         if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer):
             raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
         if self.parents < 1:
@@ -135,23 +142,25 @@ class BayesNet:
         if self.penalty is not None and (not np.isfinite(self.penalty) or self.penalty < 0):
             raise InputError(f"penalty must be at least 0. Got {self.penalty}.")
 
-    def fit(
-        self, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
-    ) -> BayesNetModel:
-        """Return a model of a table, or of whatever a counter counts.
+    @classmethod
+    def from_options(cls, options: MethodOptions) -> Self:
+        """Return the settings that options amount to."""
+        settings = super().from_options(options)
+        return replace(settings, evolution=Evolution(generations=options.generations))
 
-        With epsilon the schema must declare its domain, and noise comes from the operating system through OpenDP. A seed is for
-        tests and attacks then: the model is marked `test_only`.
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+        """Return a model of a table, of whatever can be read as one, or of whatever a counter counts.
+
+        With epsilon the schema must declare its domain (`chaffinch.prepare`), and noise comes from the operating system through
+        OpenDP. A seed is for tests and attacks then: the model is marked `test_only`.
         """
         if self.epsilon is not None:
             return fit_private(self, data, seed=seed, progress=progress)
-        if isinstance(data, Undiscovered):
-            raise InputError("Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read.")
-        counter: Counter = MemoryCounter(data) if isinstance(data, Table) else data
+        counter, origin = counter_of(data)
         names = counter.schema.names
         rules = self.rules(names)
         price = default_penalty(counter.n_rows, self.parents) if self.penalty is None else self.penalty
-        scores = Scores(counter, penalty=price)
+        scores = FamilyScores(counter, penalty=price)
         progress("searching the network", -1)
         parents, fitness = self._structure(scores, rules, generator(seed))
         progress("counting the tables", -1)
@@ -161,7 +170,7 @@ class BayesNet:
         cliques = [(*network[name], name) for name in network.order]
         tables = tuple(table_from_marginal(m, smoothing=self.smoothing) for m in counter.marginals(cliques))
         strengths = tuple(float(pairs[names.index(child), names.index(p)]) for p, child in network.edges)
-        fitted = Fitted(
+        fitted = FitSummary(
             method="bayesnet",
             search="given" if self.network is not None else self.search,
             score=self._score,
@@ -169,43 +178,34 @@ class BayesNet:
             strengths=strengths,
             label=self.label,
             sensitive=self.sensitive,
-            kept=self.keep,
+            keep=self.keep,
             protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
             n_rows=counter.n_rows,
             parents=self.parents,
         )
-        return BayesNetModel(counter.schema, network, tables, fitted)
+        return BayesNetModel(counter.schema, network, tables, fitted, origin)
 
     def rules(self, names: Sequence[str]) -> Rules:
         """Return the rules that the settings amount to for these columns; raise where they contradict each other."""
-        return make_rules(
-            names,
-            most=self.parents,
-            label=self.label,
-            sensitive=self.sensitive,
-            protect=self.protect,
-            keep=self.keep,
-            require=self.require,
-            forbid=self.forbid,
-            order=self.order,
-            root=self.root,
-        )
-
-    @property
-    def budget(self) -> Budget:
-        """What a private fit has to spend."""
-        if self.epsilon is None:
-            raise InputError("There is no budget without epsilon.")
-        return Budget(self.epsilon, self.delta)
-
-    @property
-    def unit(self) -> Unit:
-        """Whose data a private fit protects."""
-        return Unit(self.neighbours, self.rows_per_person)
+        same = {field.name: getattr(self, field.name) for field in fields(Constraints) if field.name != "most"}
+        return make_rules(names, Constraints(self.parents, **same))
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
         return plan_private(self, schema)
+
+    @property
+    def title(self) -> str:
+        """The method with how it adds up what it spends."""
+        return f"bayesnet ({'zCDP' if self.budget.kind == 'zcdp' else 'pure'})"
+
+    def counted_sets(self, n_columns: int) -> int:
+        """Return about how many sets of columns a fit counts: all up to the largest family, or what a search of orders visits."""
+        if self.network is not None:
+            return n_columns
+        width = 2 if self.search == "genetic" else self.parents + 1
+        every = n_columns <= 16 or self.search == "greedy"
+        return sum(comb(n_columns, w) for w in range(1, width + 1)) if every else n_columns * 600
 
     def _check_promise(self, epsilon: float) -> None:
         """Raise unless a private fit can follow the settings."""
@@ -228,7 +228,7 @@ class BayesNet:
     def _score(self) -> Score:
         return self.score or _SCORES[self.search][0]
 
-    def _structure(self, scores: Scores, rules: Rules, rng: np.random.Generator) -> tuple[list[Columns], float]:
+    def _structure(self, scores: FamilyScores, rules: Rules, rng: np.random.Generator) -> tuple[list[Columns], float]:
         if self.network is not None:
             parents = self.given_parents(rules)
             return parents, scores.total("joint", parents)

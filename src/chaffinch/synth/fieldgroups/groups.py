@@ -1,4 +1,4 @@
-"""Which columns share a table: as told, or learnt from noisy distances. Reads settings and released numbers only."""
+"""Which columns share a table: as given, or learnt from noisy distances. Reads settings and released numbers only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Group = tuple[str, ...]
 Margin = NDArray[np.float64]
 
 MOST_LEARNT_CELLS = 1 << 18
-"""Cells beyond which columns are not grouped by learning; groups that are told may have `MOST_CELLS`."""
+"""Cells beyond which columns are not grouped by learning; given groups may have `MOST_CELLS`."""
 
 
 MOST_LOST = 0.5
@@ -54,17 +54,17 @@ def check_groups(groups: Iterable[Iterable[str]]) -> tuple[Group, ...]:
     groups = (groups,) if isinstance(groups, str) else tuple(groups)
     if any(isinstance(group, str) for group in groups):
         raise InputError("groups is a list of lists of columns, such as (('age', 'sex'), ('job', 'pay')). Got text.")
-    made = tuple(tuple(group) for group in groups)
-    if not all(made):
+    tuples = tuple(tuple(group) for group in groups)
+    if not all(tuples):
         raise InputError("A group needs at least one column. Leave empty groups out.")
     seen: set[str] = set()
-    for name in (name for group in made for name in group):
+    for name in (name for group in tuples for name in group):
         if not isinstance(name, str):
             raise InputError("groups is a list of lists of names of columns.")
         if name in seen:
             raise InputError(f"Column '{name}' is in groups twice. Groups may not overlap: name it once.")
         seen.add(name)
-    return made
+    return tuples
 
 
 def resolved_groups(groups: Sequence[Sequence[str]], schema: Schema) -> tuple[Group, ...]:
@@ -150,8 +150,8 @@ class _Costs:
         for c in group:
             model = model[..., None] * (self.margins[c] / self.total)
         scale = self.l1 * n_groups / self.epsilon
-        kept = model >= max(threshold_of(model.size, scale, self.factor), scale)
-        return float(model[~kept].sum()) + 0.5 * scale * int(kept.sum())
+        above = model >= max(threshold_of(model.size, scale, self.factor), scale)
+        return float(model[~above].sum()) + 0.5 * scale * int(above.sum())
 
 
 def merged_groups(

@@ -14,7 +14,7 @@ from ..bayesnet.private.estimate import margins_of
 from ..bayesnet.private.shares import parts_of
 from ..noisy import nonnegative
 from .groups import Group, chance_distance, clear_of, merged_groups, threshold_of
-from .split import Split
+from .split import GroupSplit
 
 __all__ = ["Empty", "cut", "learnt_groups", "measured_columns", "tables_of"]
 
@@ -22,10 +22,10 @@ Empty = Literal["columns", "first"]
 Margin = NDArray[np.float64]
 
 SPARSE = 1 << 12
-"""Cells beyond which the cells that are left after the threshold are held as a list."""
+"""Cells beyond which the cells that are left after the threshold are kept as a list."""
 
 
-def measured_columns(counter: PrivateCounter, split: Split) -> tuple[list[Margin], list[float]]:
+def measured_columns(counter: PrivateCounter, split: GroupSplit) -> tuple[list[Margin], list[float]]:
     """Return all single columns, without negative counts and of one total of at least 1; and the deviations of their noise."""
     names = counter.schema.names
     amounts = (split.columns * parts_of(counter.schema.sizes, pure=True) * (1 - 1e-12)).tolist()
@@ -36,7 +36,7 @@ def measured_columns(counter: PrivateCounter, split: Split) -> tuple[list[Margin
 
 
 def learnt_groups(
-    counter: PrivateCounter, split: Split, margins: Sequence[Margin], stds: Sequence[float], *, factor: float
+    counter: PrivateCounter, split: GroupSplit, margins: Sequence[Margin], stds: Sequence[float], *, factor: float
 ) -> tuple[Group, ...]:
     """Return groups learnt from one query: how far each pair is from the product of its noisy columns, beyond what chance does."""
     names = counter.schema.names
@@ -51,7 +51,7 @@ def learnt_groups(
 
     cliques = [(names[i], names[j]) for i, j in split.pairs]
     distances, std = counter.distances(cliques, models(), split.distances * (1 - 1e-12), why="groups")
-    made = merged_groups(
+    merged = merged_groups(
         split.pairs,
         distances - np.array(chance),
         clear_of(len(split.pairs), std / 2**0.5),
@@ -60,7 +60,7 @@ def learnt_groups(
         l1=counter.unit.l1,
         factor=factor,
     )
-    return tuple(tuple(names[c] for c in group) for group in made)
+    return tuple(tuple(names[c] for c in group) for group in merged)
 
 
 def cut(counts: NDArray[np.int64], threshold: float) -> NDArray[np.int64]:
@@ -86,10 +86,10 @@ def tables_of(
     out: list[Marginal] = []
     whole: list[bool] = []
     for table in noisy:
-        kept = cut(table.counts, threshold_of(table.n_cells, scale, factor))
-        whole.append(bool(kept.any()))
+        counts = cut(table.counts, threshold_of(table.n_cells, scale, factor))
+        whole.append(bool(counts.any()))
         if whole[-1]:
-            out += _prefixes(_marginal(table, kept))
+            out += _prefixes(_marginal(table, counts))
         elif empty == "first":
             out += [_single(name, _first(size)) for name, size in zip(table.columns, table.sizes, strict=True)]
         else:
@@ -99,9 +99,9 @@ def tables_of(
     return out, whole
 
 
-def _marginal(table: NoisyTable, kept: NDArray[np.int64]) -> Marginal:
-    """The kept cells: dense if the table is small, else those above 0 in a list. Weights are floats: their sums cannot overflow."""
-    dense = Marginal(table.columns, table.sizes, kept.astype(np.float64))
+def _marginal(table: NoisyTable, left: NDArray[np.int64]) -> Marginal:
+    """The cells that are left: dense if the table is small, else those above 0 in a list. Weights are floats: their sums cannot overflow."""
+    dense = Marginal(table.columns, table.sizes, left.astype(np.float64))
     if table.n_cells <= SPARSE:
         return dense
     cells, counts = dense.nonzero()
@@ -130,5 +130,5 @@ def _first(size: int) -> Margin:
 def _summed(table: NoisyTable, axis: int) -> Margin:
     """A column of a noisy table: the sums over the others, without negative counts; all alike if nothing is left."""
     others = tuple(a for a in range(len(table.sizes)) if a != axis)
-    found = nonnegative(np.asarray(table.counts.sum(axis=others, dtype=np.float64)))
-    return found if found.sum() > 0 else np.ones(table.sizes[axis])
+    sums = nonnegative(np.asarray(table.counts.sum(axis=others, dtype=np.float64)))
+    return sums if sums.sum() > 0 else np.ones(table.sizes[axis])

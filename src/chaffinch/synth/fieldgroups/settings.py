@@ -1,26 +1,29 @@
-"""What to learn: tables of groups of fields, after DPFieldGroups (John Gardner, NIST 2018 challenge; P4's "DPGroupFields")."""
+"""What to learn: tables of groups of fields, after DPFieldGroups (John Gardner, NIST 2018 challenge).
+
+Galloni, Lendák and Horváth (2020) call it DPGroupFields.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, ClassVar, get_args
 
 import numpy as np
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.counter import Counter
 from ...privacy.accounting import check_delta, check_epsilon
+from ...privacy.advice import Expectation, expect
 from ...privacy.ledger import Plan
-from ...privacy.opening import Undiscovered, open_private, public_rows
+from ...privacy.opening import open_private, public_rows
 from ...privacy.relation import Neighbours, Unit
 from ...table.schema import Schema
-from ...table.table import Table
-from ..bayesnet.model import BayesNetModel
+from ..bayesnet.model import BayesNetModel, FitSummary
+from ..data import private_data
 from ..private_model import private_model
-from ..pure import PureMethod
+from ..settings import SYNTHESISERS, PureMethod
 from .groups import check_groups, resolved_groups
 from .measuring import Empty, Margin, learnt_groups, measured_columns, tables_of
 from .split import planned, split_of
@@ -28,7 +31,8 @@ from .split import planned, split_of
 __all__ = ["FieldGroups"]
 
 
-@dataclass(frozen=True)
+@SYNTHESISERS.register
+@dataclass(frozen=True, repr=False)
 class FieldGroups(PureMethod):
     """Groups of columns, each measured as one full table with noise; rows draw each group independently of the others.
 
@@ -68,6 +72,10 @@ class FieldGroups(PureMethod):
     (('age', 'sex'), ('job',))
     """
 
+    name: ClassVar[str] = "fieldgroups"
+    sentence: ClassVar[str] = "one noisy table for each group of columns"
+    model: ClassVar[type[BayesNetModel]] = BayesNetModel
+
     epsilon: float
     groups: Sequence[Sequence[str]] | None = None
     delta: float | None = None
@@ -83,8 +91,8 @@ class FieldGroups(PureMethod):
         check_epsilon(self.epsilon)
         if self.delta is not None:
             check_delta(self.delta)
-        if self.groups is not None:
-            object.__setattr__(self, "groups", check_groups(self.groups))
+        if self.groups is not None and self.groups != (groups := check_groups(self.groups)):
+            object.__setattr__(self, "groups", groups)
         if not (np.isfinite(self.threshold) and self.threshold >= 0):
             raise InputError(f"threshold must be at least 0. Got {self.threshold}.")
         if not 0 < self.learning < 1:
@@ -97,15 +105,22 @@ class FieldGroups(PureMethod):
         """Return how the budget would be split on a declared schema, before anything is spent."""
         return planned(self, schema)
 
-    def fit(
-        self, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
-    ) -> BayesNetModel:
-        """Return a private model of a table with a declared schema.
+    def expectation(self, schema: Schema) -> Expectation:
+        """Return what to expect of the budget; columns of different groups are never linked."""
+        split, sizes, rows = self.plan(schema), schema.sizes, schema.rows or 0
+        if self.groups is None:
+            return expect(self.title, split, sizes, rows, n_tables=len(sizes), linked=len(split.steps) > 1)
+        groups = [[schema.names.index(n) for n in group] for group in resolved_groups(self.groups, schema)]
+        return expect(self.title, split, sizes, rows, n_tables=len(groups), groups=groups)
+
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+        """Return a private model of a table with a declared schema (`chaffinch.prepare`).
 
         It is a network in which each column has the earlier columns of its group as parents. Noise comes from the operating
         system through OpenDP. A seed is for tests and attacks: the model is then marked `test_only`.
         """
         rng = generator(seed)
+        data, origin = private_data(data)
         with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
             schema = counter.schema
             groups = resolved_groups(self.groups or (), schema)
@@ -127,13 +142,6 @@ class FieldGroups(PureMethod):
         for group, linked in zip(groups, whole, strict=True):
             at = [schema.names.index(name) for name in group]
             parents += [at[:i] if linked else [] for i in range(len(at))]
-        return private_model(
-            schema,
-            order,
-            parents,
-            tables,
-            account=account,
-            method="fieldgroups",
-            search="groups" if split.learnt else "given",
-            score="distance" if split.learnt else "none",
-        )
+        search, score = ("groups", "distance") if split.learnt else ("given", "none")
+        summary = FitSummary(self.name, search, score, privacy=account)
+        return private_model(schema, order, parents, tables, summary, origin=origin)

@@ -16,14 +16,14 @@ from .groups import clear_of, resolved_groups, usable_pairs
 if TYPE_CHECKING:
     from .settings import FieldGroups
 
-__all__ = ["Split", "planned", "split_of"]
+__all__ = ["GroupSplit", "planned", "split_of"]
 
 _TELLING = 0.25
 """Learning is left out unless a distance of this share of the records would stand out from its noise."""
 
 
 @dataclass(frozen=True)
-class Split:
+class GroupSplit:
     """Amounts of epsilon: for single columns and for distances of `pairs` (0: nothing is learnt), and for the groups' tables."""
 
     columns: float
@@ -37,13 +37,13 @@ class Split:
         return bool(self.pairs)
 
 
-def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: float) -> Split:
+def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: float) -> GroupSplit:
     """Return the split of an amount of epsilon.
 
     Learning takes its share, half of it for single columns and half for the distances of pairs that could be worth a table.
     Where there is no such pair, or noise would drown the distances, all goes to a table for each column.
     """
-    whole = Split(0.0, 0.0, amount)
+    whole = GroupSplit(0.0, 0.0, amount)
     if settings.groups is not None:
         return whole
     half = settings.learning * amount / 2
@@ -52,7 +52,7 @@ def split_of(settings: FieldGroups, sizes: Sequence[int], rows: int, amount: flo
     clear = clear_of(len(pairs), l1 / 2 * len(pairs) / half)
     if not pairs or clear > _TELLING * rows:
         return whole
-    return Split(half, half, amount - 2 * half, tuple(pairs))
+    return GroupSplit(half, half, amount - 2 * half, tuple(pairs))
 
 
 def planned(settings: FieldGroups, schema: Schema) -> Plan:

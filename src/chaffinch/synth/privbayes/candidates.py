@@ -103,9 +103,9 @@ def maximal_sets(
     [(0, 1), (0, 2)]
     """
     order = sorted(columns, key=lambda c: (sizes[c], c))
-    found = _enumerate(order, sizes, cells, most)
-    if found is not None:
-        return sorted(found)
+    maximal = _enumerate(order, sizes, cells, most)
+    if maximal is not None:
+        return sorted(maximal)
     drawn: dict[Columns, None] = {}
     for _ in range(most):
         room, chosen = cells, []
@@ -123,25 +123,25 @@ def _enumerate(order: Sequence[int], sizes: Sequence[int], cells: float, most: i
     Columns are weighed from the smallest to the largest. A set that left out a column of size s is maximal only if s no longer
     fits at the end; of all left out only the smallest matters.
     """
-    found: list[Columns] = []
+    maximal: list[Columns] = []
     steps = 0
     # (position in the order, room left, chosen, smallest size left out)
     stack: list[tuple[int, float, Columns, float]] = [(0, cells, (), float("inf"))]
     while stack:
         at, room, chosen, skipped = stack.pop()
         steps += 1
-        if len(found) > most or steps > 50 * most + 10_000:
+        if len(maximal) > most or steps > 50 * most + 10_000:
             return None
         if at == len(order) or sizes[order[at]] > room:  # nor does any later, larger one fit
             if skipped > room:
-                found.append(tuple(sorted(chosen)))
+                maximal.append(tuple(sorted(chosen)))
             continue
         column = order[at]
         size = sizes[column]
         if size > 1:
             stack.append((at + 1, room, chosen, min(skipped, size)))
         stack.append((at + 1, room / size, (*chosen, column), skipped))
-    return found
+    return maximal
 
 
 def _drawn(columns: Sequence[int], width: int, many: int, rng: np.random.Generator) -> list[Columns]:

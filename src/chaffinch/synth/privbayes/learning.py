@@ -9,7 +9,7 @@ import numpy as np
 
 from ...privacy.counter import NoisyTable, PrivateCounter
 from .candidates import exact_candidates, maximal_candidates
-from .split import Split
+from .split import FamilySplit
 
 if TYPE_CHECKING:
     from .settings import PrivBayes
@@ -27,7 +27,9 @@ class Structure:
     parents: tuple[Columns, ...]
 
 
-def learn(counter: PrivateCounter, settings: PrivBayes, split: Split, rows: int, rng: np.random.Generator) -> Structure:
+def learn(
+    counter: PrivateCounter, settings: PrivBayes, split: FamilySplit, rows: int, rng: np.random.Generator
+) -> Structure:
     """Return a structure chosen family by family (PrivBayes, algorithms 2 and 4).
 
     The first column is drawn blindly. A round in which no family has a parent is decided blindly too: there is nothing to choose, so
@@ -57,7 +59,7 @@ def learn(counter: PrivateCounter, settings: PrivBayes, split: Split, rows: int,
     return Structure(tuple(placed), tuple(parents))
 
 
-def measure(counter: PrivateCounter, structure: Structure, split: Split) -> list[NoisyTable]:
+def measure(counter: PrivateCounter, structure: Structure, split: FamilySplit) -> list[NoisyTable]:
     """Return the noisy table of each family; the first columns share one where their parents are all that stand before them.
 
     What choices did not need is spent here: all tables get the same.

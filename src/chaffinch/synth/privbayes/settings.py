@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...counts.counter import Counter
 from ...privacy.accounting import check_delta, check_epsilon
+from ...privacy.advice import Expectation, expect
 from ...privacy.counter import Mechanism
 from ...privacy.ledger import Plan
-from ...privacy.opening import Undiscovered, open_private, public_rows
+from ...privacy.opening import open_private, public_rows
 from ...privacy.relation import Neighbours, Unit
 from ...privacy.sensitivity import SCORES
 from ...table.schema import Schema
-from ...table.table import Table
-from ..bayesnet.model import BayesNetModel
+from ..bayesnet.model import BayesNetModel, FitSummary
+from ..data import private_data
 from ..noisy import agreed, clipped
+from ..options import MethodOptions
 from ..private_model import private_model
-from ..pure import PureMethod
+from ..settings import SYNTHESISERS, PureMethod
 from .learning import learn, measure
 from .split import planned, split_of
 
@@ -48,11 +49,12 @@ VARIANTS: dict[str, _Variant] = {
     "dpart": _Variant(beta=0.5, score="I", parents=2, joint_start=False, agree=False),
     "sdg": _Variant(beta=0.3, score="R", parents=None, joint_start=False, agree=False),
 }
-"""Published: Zhang et al., TODS 2017. The others are the generators behind the figures of P3 (dpart, sdg) and P4 (DataSynthesizer), with
-the noise that their own promise asks for."""
+"""Published: Zhang et al., TODS 2017. The others are the generators behind the figures of Sedlmeyr 2024 (dpart, sdg) and of Galloni,
+Lendák and Horváth 2020 (DataSynthesizer), with the noise that their own promise asks for."""
 
 
-@dataclass(frozen=True)
+@SYNTHESISERS.register
+@dataclass(frozen=True, repr=False)
 class PrivBayes(PureMethod):
     """A differentially private Bayesian network, learnt greedily and measured with noise (Zhang et al., TODS 2017).
 
@@ -92,6 +94,10 @@ class PrivBayes(PureMethod):
     'replace-one'
     """
 
+    name: ClassVar[str] = "privbayes"
+    sentence: ClassVar[str] = "PrivBayes as published, or as other packages have it"
+    model: ClassVar[type[BayesNetModel]] = BayesNetModel
+
     epsilon: float
     variant: Variant = "published"
     neighbours: Neighbours = "replace-one"
@@ -127,19 +133,42 @@ class PrivBayes(PureMethod):
                 raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
         Unit(self.neighbours, self.rows_per_person)
 
+    @classmethod
+    def from_options(cls, options: MethodOptions) -> Self:
+        """Return the settings that options amount to."""
+        cls.check_options(options)
+        return cls(variant=options.variant or "published", score=options.score, **options.promise)  # type: ignore[arg-type]
+
+    @property
+    def title(self) -> str:
+        """The method with its variant."""
+        return self.name if self.variant == "published" else f"{self.name}:{self.variant}"
+
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
         return planned(self._resolved(), schema)
 
-    def fit(
-        self, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
-    ) -> BayesNetModel:
-        """Return a private model of a table with a declared schema.
+    def expectation(self, schema: Schema) -> Expectation:
+        """Return what to expect of the budget, by the method's own rule of usefulness."""
+        split, sizes, rows = self.plan(schema), schema.sizes, schema.rows or 0
+        linked, last, own = len(split.steps) > 1, split.steps[-1], VARIANTS[self.variant]
+        # The first k + 1 columns of the form with a fixed degree share a table, so d - k tables are measured.
+        parents = len(sizes) - last.times or own.parents
+        # Its own rule weighs counts against the scale of the noise, not against its standard deviation.
+        cells = rows * last.charge.cost("pure") / (self.unit.l1 * self.theta)
+        if not linked:  # it spends nothing on structure now, but would if there were links to choose
+            cells *= 1 - (self.beta or own.beta)
+        degree = parents if linked else None
+        return expect(self.title, split, sizes, rows, n_tables=last.times, linked=linked, largest=cells, parents=degree)
+
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+        """Return a private model of a table with a declared schema (`chaffinch.prepare`).
 
         Noise comes from the operating system through OpenDP. A seed is for tests and attacks: the model is then marked `test_only`.
         """
         settings = self._resolved()
         rng = generator(seed)
+        data, origin = private_data(data)
         with open_private(data, self.budget, self.unit, seed=None if seed is None else rng) as counter:
             rows, how = public_rows(counter)
             split = split_of(settings, counter.schema, counter.ledger.left, rows)
@@ -148,16 +177,15 @@ class PrivBayes(PureMethod):
             progress("measuring the tables", -1)
             tables = measure(counter, structure, split)
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
+        summary = FitSummary(self.title, "privbayes", split.score, privacy=account)
         return private_model(
             counter.schema,
             structure.order,
             structure.parents,
             agreed(tables) if settings.agree else clipped(tables),
-            account=account,
-            method="privbayes" if self.variant == "published" else f"privbayes:{self.variant}",
-            search="privbayes",
-            score=split.score,
+            summary,
             uniform=self.variant != "published",
+            origin=origin,
         )
 
     def _resolved(self) -> PrivBayes:

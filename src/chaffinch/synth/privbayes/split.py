@@ -19,11 +19,11 @@ from .candidates import degree, useful_cells
 if TYPE_CHECKING:
     from .settings import PrivBayes
 
-__all__ = ["Split", "planned", "split_of"]
+__all__ = ["FamilySplit", "planned", "split_of"]
 
 
 @dataclass(frozen=True)
-class Split:
+class FamilySplit:
     """What each step gets.
 
     Parameters
@@ -58,7 +58,7 @@ class Split:
     tables: float
 
 
-def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> Split:
+def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> FamilySplit:
     """Return the split of an amount of epsilon.
 
     Columns of two declared levels throughout have the published degree-k form, others theta-usefulness. Where no column could
@@ -84,7 +84,7 @@ def split_of(settings: PrivBayes, schema: Schema, amount: float, rows: int) -> S
     # The last column has a single family to choose where all before it are its parents: nothing is spent on that.
     rounds = d - 1 - (d == 2 or (parents is not None and d - 1 <= parents)) if linked else 0
     structure = beta * amount if rounds else 0.0
-    return Split(
+    return FamilySplit(
         score=score,
         linked=linked,
         parents=parents if linked else 0,

@@ -66,18 +66,18 @@ def assemble(
     `tables` maps sorted tuples of columns to estimates; every pair of a child and one of its parents must be there.
     """
     sample: dict[int, NDArray[np.uint32]] = {}
-    made: list[Marginal] = []
+    marginals: list[Marginal] = []
     drawn_rows = int(np.clip(20 * margins[0].sum(), *SAMPLE))
     for child in order:
         chosen = parents[child]
         counts = _table(child, chosen, sizes, margins, tables, sample)
         names = (*(rules.names[p] for p in chosen), rules.names[child])
         marginal = Marginal(names, counts.shape, counts)
-        made.append(marginal)
+        marginals.append(marginal)
         drawn: ConditionalTable = table_from_marginal(marginal, smoothing=0.0)
         sample[child] = Sampler(drawn).draw([sample[p] for p in chosen], rng.random(drawn_rows))
     return Assembled(
-        tuple(order), tuple(parents[c] for c in order), tuple(made), tuple(sample[c] for c in range(len(sizes)))
+        tuple(order), tuple(parents[c] for c in order), tuple(marginals), tuple(sample[c] for c in range(len(sizes)))
     )
 
 

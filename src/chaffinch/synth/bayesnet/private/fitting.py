@@ -15,22 +15,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...._base.progress import Progress, silent
 from ...._base.seeds import Seed, generator
-from ....counts.counter import Counter
 from ....privacy.budget import Charge
 from ....privacy.counter import PrivateCounter
 from ....privacy.ledger import Plan, Step
-from ....privacy.opening import Undiscovered, open_private, opening_of, public_rows
+from ....privacy.opening import open_private, opening_of, public_rows
 from ....privacy.relation import Unit
 from ....table.schema import Schema
-from ....table.table import Table
+from ...data import private_data
 from ...private_model import private_model
-from ..model import BayesNetModel
+from ..model import BayesNetModel, FitSummary
 from ..rules import Rules
 from .assemble import Assembled, assemble
 from .estimate import Table as Counts
@@ -49,7 +48,7 @@ from .links import (
 )
 from .protecting import noisy_protection
 from .searching import searched_parents
-from .shares import Shares, parts_of, shares_of
+from .shares import StepShares, parts_of, shares_of
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -70,11 +69,10 @@ class _Known:
     tables: dict[Clique, Counts] = field(default_factory=dict)
 
 
-def fit_private(
-    settings: BayesNet, data: Table | Counter | Undiscovered, *, seed: Seed = None, progress: Progress = silent
-) -> BayesNetModel:
+def fit_private(settings: BayesNet, given: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
     """Return a network fitted under the promise that the settings ask for."""
     rng = generator(seed)
+    data, origin = private_data(given)
     with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
         rules = settings.rules(counter.schema.names)
         if settings.network is not None:
@@ -84,21 +82,18 @@ def fit_private(
         progress("measuring single columns", -1)
         known = _margins(counter, shares)
         progress("measuring links", -1)
-        made, gaps = _learn(settings, counter, rules, shares, known, rng)
-    return private_model(
-        counter.schema,
-        made.order,
-        made.parents,
-        made.tables,
-        account=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
+        assembled, gaps = _learn(settings, counter, rules, shares, known, rng)
+    summary = FitSummary(
         method="bayesnet",
         search="given" if settings.network is not None else settings.search,
         score="distance",
         label=settings.label,
         sensitive=settings.sensitive,
-        protection=noisy_protection(settings, rules, gaps, known.margins, made, known.total),
-        most=settings.parents,
+        protection=noisy_protection(settings, rules, gaps, known.margins, assembled, known.total),
+        parents=settings.parents,
+        privacy=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
     )
+    return private_model(counter.schema, assembled.order, assembled.parents, assembled.tables, summary, origin=origin)
 
 
 def plan_private(settings: BayesNet, schema: Schema) -> Plan:
@@ -128,7 +123,7 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     return opening.plan(steps)
 
 
-def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> Shares:
+def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> StepShares:
     searched = settings.network is None
     triples = searched and settings.parents > 1 and len(sizes) > 2
     return shares_of(
@@ -136,7 +131,7 @@ def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, 
     )
 
 
-def _margins(counter: PrivateCounter, shares: Shares) -> _Known:
+def _margins(counter: PrivateCounter, shares: StepShares) -> _Known:
     names, sizes = counter.schema.names, counter.schema.sizes
     amounts = (shares.margins * parts_of(sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
     noisy = counter.tables([(name,) for name in names], amounts, why="single columns")
@@ -160,7 +155,7 @@ def _learn(
     settings: BayesNet,
     counter: PrivateCounter,
     rules: Rules,
-    shares: Shares,
+    shares: StepShares,
     known: _Known,
     rng: np.random.Generator,
 ) -> tuple[Assembled, Gaps | None]:
@@ -183,7 +178,7 @@ def _learn(
     return assemble(rules, sizes, _order(rules, parents), parents, known.margins, known.tables, rng), gaps
 
 
-def _gaps(counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known) -> Gaps:
+def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: _Known) -> Gaps:
     """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
     pairs = possible_pairs(counter.schema.sizes)
     candidates = Candidates(pairs, known.margins, known.stds, known.total)
@@ -191,7 +186,7 @@ def _gaps(counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known) 
 
 
 def _interactions(
-    counter: PrivateCounter, rules: Rules, shares: Shares, known: _Known, pairs: Gaps, rng: np.random.Generator
+    counter: PrivateCounter, rules: Rules, shares: StepShares, known: _Known, pairs: Gaps, rng: np.random.Generator
 ) -> list[Clique]:
     """Triples that are farther from independence than all of their pairs together: an interaction that no pair shows."""
     triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
@@ -208,8 +203,8 @@ def _interactions(
     )
     std = (gaps.std**2 + 3 * pairs.std**2) ** 0.5
     bar = bar_of(len(triples), std, FEW_ALARMS, pure=counter.pure)
-    told = Gaps(gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar)
-    return worth(told, counter.ledger.left, counter, most=rules.d)
+    interactions = Gaps(gaps.cliques, beyond, std, gaps.curves, np.minimum(beyond, gaps.excess), bar)
+    return worth(interactions, counter.ledger.left, counter, most=rules.d)
 
 
 def _inside(triple: Clique, parents: dict[int, Clique]) -> bool:

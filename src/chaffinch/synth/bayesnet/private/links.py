@@ -66,10 +66,10 @@ class Candidates:
         squared = np.zeros_like(model)
         for axis, c in enumerate(clique):
             shape = [-1 if a == axis else 1 for a in range(len(clique))]
-            held = np.maximum(
+            counts = np.maximum(
                 self.margins[c], self.stds[c]
             )  # a cell cannot be wrong by more than it holds, or may hold
-            squared += (model * (self.stds[c] / held).reshape(shape)) ** 2
+            squared += (model * (self.stds[c] / counts).reshape(shape)) ** 2
         return float(0.4 * np.sqrt(squared).sum()), float(0.4 * np.sqrt(squared + model).sum())
 
 

@@ -1,4 +1,4 @@
-"""What protection cut, told from released numbers alone."""
+"""What protection cut, from released numbers alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["noisy_protection"]
 
 
 def noisy_protection(
-    settings: BayesNet, rules: Rules, gaps: Gaps | None, margins: Sequence[Table], made: Assembled, total: float
+    settings: BayesNet, rules: Rules, gaps: Gaps | None, margins: Sequence[Table], assembled: Assembled, total: float
 ) -> Protection | None:
     """Return the pairs that protection cuts, with what they tell of each other at least.
 
@@ -35,17 +35,19 @@ def noisy_protection(
     cuts = []
     for s, o in cut_pairs(names, settings.label, settings.sensitive, settings.protect):
         i, j = names.index(s), names.index(o)
-        told = 2 * min(distance.get((min(i, j), max(i, j)), 0.0), 1.0) ** 2
+        information = 2 * min(distance.get((min(i, j), max(i, j)), 0.0), 1.0) ** 2
         through = 0.0
         if settings.label is not None:
             label = names.index(settings.label)
-            through = through_label(_pair(made, names, margins, label, i), _pair(made, names, margins, label, j))
-        cuts.append(Cut(s, o, told, through))
+            through = through_label(
+                _pair(assembled, names, margins, label, i), _pair(assembled, names, margins, label, j)
+            )
+        cuts.append(Cut(s, o, information, through))
     return Protection(settings.protect, tuple(cuts))
 
 
-def _pair(made: Assembled, names: Sequence[str], margins: Sequence[Table], a: int, b: int) -> Marginal:
+def _pair(assembled: Assembled, names: Sequence[str], margins: Sequence[Table], a: int, b: int) -> Marginal:
     sizes = (len(margins[a]), len(margins[b]))
-    key = made.sample[a].astype(np.int64) * sizes[1] + made.sample[b]
+    key = assembled.sample[a].astype(np.int64) * sizes[1] + assembled.sample[b]
     counts = np.bincount(key, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(key)
     return Marginal((names[a], names[b]), sizes, counts)

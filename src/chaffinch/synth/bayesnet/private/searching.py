@@ -52,7 +52,7 @@ def searched_parents(
 ) -> dict[int, Clique]:
     """Return the parents that a search finds on the distances of pairs, each less what its noise would cost.
 
-    How noisy tables will be depends on how many there are: the search is run again on the number it found. The columns of a
+    How noisy tables will be depends on how many there are: the search is run again on the number of the last. The columns of a
     triple that is to be measured are linked before all others: an interaction needs all three together, whatever their pairs tell.
     """
     edges = rules.d * min(rules.most, rules.d - 1)
@@ -68,11 +68,12 @@ def searched_parents(
             for a, b in combinations(triple, 2):
                 matrix[a, b] = matrix[b, a] = strong
         if settings.search == "genetic":
-            found, _ = genetic_search(matrix, rules, rng, settings.evolution)
+            families, _ = genetic_search(matrix, rules, rng, settings.evolution)
         else:
-            found, _ = ordering_search(PairScores(matrix), rules, rng, score="pairwise")  # type: ignore[arg-type]
+            families, _ = ordering_search(PairScores(matrix), rules, rng, score="pairwise")  # type: ignore[arg-type]
         parents = {
-            child: _kept(child, chosen, matrix, counter.schema.sizes, rules) for child, chosen in enumerate(found)
+            child: _worthwhile(child, chosen, matrix, counter.schema.sizes, rules)
+            for child, chosen in enumerate(families)
         }
         now = sum(len(chosen) for chosen in parents.values())
         if now == edges:
@@ -81,13 +82,15 @@ def searched_parents(
     return parents
 
 
-def _kept(child: int, chosen: Sequence[int], matrix: NDArray[np.float64], sizes: Sequence[int], rules: Rules) -> Clique:
+def _worthwhile(
+    child: int, chosen: Sequence[int], matrix: NDArray[np.float64], sizes: Sequence[int], rules: Rules
+) -> Clique:
     """The parents that are worth it, strongest first, as many as keep the table small; those that must be come before all."""
     must = rules.required[child]
     strengths = {p: float(matrix[child, p]) for p in chosen if matrix[child, p] > 0}
-    kept = limited({**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most)
-    if any(p not in kept for p in must):
+    strongest = limited({**strengths, **dict.fromkeys(must, float("inf"))}, child, sizes, rules.most)
+    if any(p not in strongest for p in must):
         raise InputError(
             f"The table of '{rules.names[child]}' with the parents it must have is too large to be measured. Use fewer levels."
         )
-    return kept
+    return strongest

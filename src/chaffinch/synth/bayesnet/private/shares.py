@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from ....privacy.relation import Unit
 
-__all__ = ["Shares", "parts_of", "shares_of", "std_of"]
+__all__ = ["StepShares", "parts_of", "shares_of", "std_of"]
 
 DISTANCES = 0.06
 TRIPLES = 0.01
 
 
 @dataclass(frozen=True)
-class Shares:
+class StepShares:
     """Amounts, in the currency of the budget, of single columns, distances of pairs, distances of triples, and tables of links."""
 
     margins: float
@@ -54,7 +54,7 @@ def parts_of(cells: Sequence[float], *, pure: bool) -> NDArray[np.float64]:
 
 def shares_of(
     amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, distances: bool, triples: bool
-) -> Shares:
+) -> StepShares:
     """Return what each step gets.
 
     If all were spent on single columns their mean error would be e; they get a share of 0.2 + 20 e, at most 0.8. (Chosen on Adult
@@ -66,7 +66,7 @@ def shares_of(
     ]
     share = min(0.8, 0.2 + 20 * float(np.mean(errors)))
     if len(sizes) == 1:
-        return Shares(amount, 0.0, 0.0, 0.0)
+        return StepShares(amount, 0.0, 0.0, 0.0)
     second, third = DISTANCES * amount * distances, TRIPLES * amount * triples
     margins = share * (amount - second - third)
-    return Shares(margins, second, third, amount - margins - second - third)
+    return StepShares(margins, second, third, amount - margins - second - third)

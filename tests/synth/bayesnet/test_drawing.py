@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from itertools import combinations, pairwise
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 import chaffinch
-from chaffinch.report.layers import GAP, layered, spread
-from chaffinch.report.network import network_svg
-from chaffinch.synth import Network
 
 
 def model(**settings):
@@ -24,7 +19,7 @@ def model(**settings):
 
 def test_the_picture_is_well_formed_and_names_what_it_shows():
     drawn = model(label="c0", sensitive=("c1", "c2"))
-    svg = network_svg(drawn)
+    svg = drawn.plot().svg
     root = ET.fromstring(svg)
     space = "{http://www.w3.org/2000/svg}"
     words = [element.text for element in root.iter(f"{space}text")]
@@ -38,28 +33,12 @@ def test_the_picture_is_well_formed_and_names_what_it_shows():
 
 def test_names_are_escaped():
     frame = pa.table({'<b>"&': ["x", "y"] * 20, "b": ["p", "q"] * 20})
-    svg = network_svg(chaffinch.BayesNet(parents=1).fit(chaffinch.read(frame), seed=1))
+    svg = chaffinch.BayesNet(parents=1).fit(chaffinch.read(frame), seed=1).plot().svg
     ET.fromstring(svg)
     assert "<b>" not in svg
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_nothing_overlaps_and_parents_stand_above(seed):
-    rng = np.random.default_rng(seed)
-    names = [f"n{i}" for i in range(12)]
-    edges = [(names[i], names[j]) for i, j in combinations(range(12), 2) if rng.random() < 0.25]
-    network = Network.of(names, edges)
-    layers = layered(network)
-    row = {point: i for i, layer in enumerate(layers) for point in layer}
-    assert all(row[a] < row[b] for a, b in edges)
-    width = {point: 40.0 if isinstance(point, str) else 8.0 for point in row}
-    x = spread(network, layers, width)
-    for layer in layers:
-        for a, b in pairwise(layer):
-            assert x[b] - x[a] >= (width[a] + width[b]) / 2 + GAP - 1e-6
-
-
 def test_a_network_without_edges_is_drawn():
     frame = pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20})
-    svg = network_svg(chaffinch.Independent().fit(chaffinch.read(frame)))
+    svg = chaffinch.Independent().fit(chaffinch.read(frame)).plot().svg
     assert "No edges" in svg

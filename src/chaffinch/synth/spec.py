@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import MISSING, fields
+from collections.abc import Iterable, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .._base.errors import InputError, unknown_name
+from .settings import SYNTHESISERS, Settings
 
-if TYPE_CHECKING:
-    from ..synth import BayesNet, FieldGroups, Independent, PrivBayes
+__all__ = ["pairs_of", "settings_of", "synthesiser_of"]
 
-__all__ = ["synthesiser_of"]
-
-METHODS = ("bayesnet", "independent", "privbayes", "fieldgroups")
-NOT_IN_A_LINE = ("network", "evolution")
-"""Arguments that are objects: a network is for Python, and the fields of an evolution have names of their own here."""
 EXAMPLE = "Write it as bayesnet:parents=2,epsilon=1."
 
 
-def synthesiser_of(spec: str) -> BayesNet | PrivBayes | FieldGroups | Independent:
-    """Return the settings that a line says: NAME, NAME:SETTING=VALUE,... or privbayes:VARIANT:SETTING=VALUE,...
+def synthesiser_of(spec: str) -> Settings:
+    """Return the settings that a line says: NAME, NAME:SETTING=VALUE,... or NAME:VARIANT:SETTING=VALUE,...
 
     Values are whole numbers, numbers, words, true or false, columns as A+B, edges as PARENT:CHILD+PARENT:CHILD, and groups as A+B;C+D.
     What a value may be comes from the argument's own type. Columns whose names hold one of , + ; : cannot be named in a line.
@@ -33,45 +28,50 @@ def synthesiser_of(spec: str) -> BayesNet | PrivBayes | FieldGroups | Independen
     >>> synthesiser_of("privbayes:dpart:epsilon=1").variant
     'dpart'
     """
-    from ..synth import BayesNet, Evolution, FieldGroups, Independent, PrivBayes
-
     name, _, rest = spec.strip().partition(":")
-    kinds: dict[str, Any] = dict(zip(METHODS, (BayesNet, Independent, PrivBayes, FieldGroups), strict=True))
-    if name not in kinds:
-        if not name:
-            raise InputError(f"A synthesiser is missing. {EXAMPLE}")
-        raise unknown_name("method", name, METHODS)
+    if not name:
+        raise InputError(f"A synthesiser is missing. {EXAMPLE}")
+    kind = SYNTHESISERS[name]
     given: list[tuple[str, str]] = []
     first, _, after = rest.partition(":")
-    if name == "privbayes" and first and "=" not in first:
+    if "variant" in kind.setting_names() and first and "=" not in first:
         given.append(("variant", first.strip()))
         rest = after
-    given += [_pair(part, spec) for part in rest.split(",") if part.strip()]
-    kind = kinds[name]
-    hints = {key: hint for key, hint in get_type_hints(kind).items() if key not in NOT_IN_A_LINE}
-    known = [field.name for field in fields(kind) if field.name in hints] if hints else []
-    evolved = get_type_hints(Evolution) if name == "bayesnet" else {}
+    settings = settings_of(kind, [*given, *pairs_of(rest, spec)], spec)
+    for field in fields(kind):  # type: ignore[arg-type]
+        if field.name not in settings and field.default is MISSING and field.default_factory is MISSING:
+            raise InputError(f"'{name}' is a private method and needs {field.name}: write it as {name}:{field.name}=1.")
+    return kind(**settings)
+
+
+def pairs_of(words: str, spec: str) -> list[tuple[str, str]]:
+    """Return SETTING=VALUE,SETTING=VALUE as pairs of words."""
+    return [_pair(part, spec) for part in words.split(",") if part.strip()]
+
+
+def settings_of(kind: type[Settings], given: Iterable[tuple[str, str]], spec: str) -> dict[str, Any]:
+    """Return the arguments that pairs of words say, each as its type asks for.
+
+    A setting that is itself a group of settings (`evolution`) is said by their names; other objects are for Python.
+    """
+    hints = {name: hint for name, hint in get_type_hints(kind).items() if name in kind.setting_names()}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    plain = {name: hint for name, hint in hints.items() if not any(map(is_dataclass, (hint, *get_args(hint))))}
+    nested = {key: name for name, group in groups.items() for key in get_type_hints(group)}
     settings: dict[str, Any] = {}
-    evolution: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
     for key, word in given:
-        if key in settings or key in evolution:
+        if key in settings or key in parts.get(nested.get(key, ""), {}):
             raise InputError(f"Setting '{key}' is there twice in '{spec}'. Say it once.")
-        if key in known:
-            settings[key] = _value(key, word, hints[key])
-        elif key in evolved:
-            evolution[key] = _value(key, word, evolved[key])
-        elif not known:
-            raise InputError(f"'{name}' has no settings. Got '{key}': leave it out.")
+        if key in plain:
+            settings[key] = _value(key, word, plain[key])
+        elif key in nested:
+            parts.setdefault(nested[key], {})[key] = _value(key, word, get_type_hints(groups[nested[key]])[key])
+        elif not plain:
+            raise InputError(f"'{kind.name}' has no settings. Got '{key}': leave it out.")
         else:
-            raise unknown_name(f"{name} setting", key, [*known, *evolved])
-    if evolution:
-        settings["evolution"] = Evolution(**evolution)
-    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING] if known else []
-    for key in needed:
-        if key not in settings:
-            raise InputError(f"'{name}' is a private method and needs {key}: write it as {name}:{key}=1.")
-    made: BayesNet | PrivBayes | FieldGroups | Independent = kind(**settings)
-    return made
+            raise unknown_name(f"{kind.name} setting", key, [*plain, *nested])
+    return settings | {name: groups[name](**words) for name, words in parts.items()}
 
 
 def _pair(part: str, spec: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.cli.spec import synthesiser_of
+from chaffinch.synth.spec import synthesiser_of
 
 BayesNet, PrivBayes, FieldGroups = chaffinch.BayesNet, chaffinch.PrivBayes, chaffinch.FieldGroups
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from itertools import pairwise
 
-from ..synth.bayesnet.network import Network
+from .network import Network
 
 __all__ = ["Point", "layered", "spread", "way"]
 

@@ -16,6 +16,7 @@ from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth import PrivBayes
+from chaffinch.synth.bayesnet.model import FitSummary
 from chaffinch.synth.private_model import private_model
 from chaffinch.synth.privbayes import VARIANTS
 from chaffinch.table import Column, Schema
@@ -184,10 +185,7 @@ def conditional(uniform):
         (0, 1),
         ((), (0,)),
         [Marginal(("c0", "c1"), (2, 3), counts)],
-        account=account,
-        method="privbayes",
-        search="privbayes",
-        score="R",
+        FitSummary("privbayes", "privbayes", "R", privacy=account),
         uniform=uniform,
     )
     return [model.tables[1].probabilities(np.array([x]), [np.array([1])])[0] for x in range(3)]

@@ -1,0 +1,54 @@
+"""What a fit may be given: whatever `chaffinch.read` takes, a counter, or data prepared for a private fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._base.errors import InputError, PrivacyError
+from ..counts.counter import Counter
+from ..counts.memory import MemoryCounter
+from ..privacy.opening import Undiscovered
+from ..table.read import read
+from ..table.schema import Schema
+from ..table.table import Origin, Table
+from .protocol import is_model
+
+__all__ = ["counter_of", "open_data", "private_data"]
+
+
+def open_data(data: Any, schema: Schema | None = None) -> Table:
+    """Return anything as a table that can be read as one, under a schema where one is given."""
+    if isinstance(data, Table):
+        return data
+    if is_model(data):
+        raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
+    return read(data, schema)
+
+
+def counter_of(data: Any) -> tuple[Counter, Origin | None]:
+    """Return a counter of the data, and what the tables drawn from a model of them should look like, if that is known."""
+    if isinstance(data, Undiscovered):
+        raise InputError("Discovery is part of a private fit: give epsilon, or read the table with chaffinch.read.")
+    if isinstance(data, MemoryCounter):
+        return data, data.table.look
+    if hasattr(data, "marginals"):
+        counter: Counter = data
+        return counter, None
+    table = open_data(data)
+    return MemoryCounter(table), table.look
+
+
+def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:
+    """Return data that a private fit may open, and their look; what has no declared domain is refused before it is read."""
+    if isinstance(data, Table):
+        return data, data.look
+    if isinstance(data, MemoryCounter):
+        return data, data.table.look
+    if isinstance(data, Undiscovered) or hasattr(data, "marginals"):  # asks a counter for nothing that would be charged
+        return data, None
+    if is_model(data):
+        open_data(data)
+    raise PrivacyError(
+        "A private fit needs a declared domain: levels, bounds and bins that were not read from the data. Fit to what "
+        "chaffinch.prepare(data, 'schema.toml') returns; `chaffinch schema DATA --blank -o schema.toml` writes a schema to fill in."
+    )

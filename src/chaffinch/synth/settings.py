@@ -1,0 +1,180 @@
+"""What every synthesiser is: frozen settings that register themselves, fit a model and build themselves from options.
+
+Adding one is one file: a frozen dataclass of `Settings` with a `fit`, a `FittedModel` it returns, and
+`SYNTHESISERS.register` on it. `--method`, `--help`, `chaffinch.load`, `release`, attacks and audits then find it by its name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, replace
+from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
+
+from .._base.errors import InputError, listed, unknown_name
+from .._base.progress import Progress, silent
+from .._base.registry import Registry
+from .._base.seeds import Seed
+from ..privacy.advice import Expectation
+from ..privacy.budget import Budget
+from ..privacy.ledger import Plan
+from ..privacy.relation import Neighbours, Unit
+from ..table.schema import Schema
+from .model import FittedModel
+from .options import MethodOptions
+from .protocol import Model
+
+__all__ = ["SYNTHESISERS", "PureMethod", "Settings", "method_words"]
+
+
+class Settings:
+    """What the settings of synthesisers share; frozen dataclasses inherit it (with `repr=False`, to keep its short one).
+
+    Class attributes
+    ----------------
+    name, sentence
+        What it is called in `--method`, and one sentence for `--help`.
+    model
+        The class of its models, by whose `kind` a file finds it.
+    promise
+        Whether it makes a promise of privacy: "never", "optional" (with an epsilon) or "always".
+    refused, refusal
+        Options that contradict the method, and why: "has no edges".
+    """
+
+    name: ClassVar[str]
+    sentence: ClassVar[str] = ""
+    model: ClassVar[type[FittedModel]]
+    promise: ClassVar[Literal["never", "optional", "always"]] = "never"
+    refused: ClassVar[tuple[str, ...]] = ("keep", "require", "forbid", "root")
+    refusal: ClassVar[str] = "chooses its own network"
+
+    def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> Model:
+        """Return a model of a table, of whatever a counter counts, or of anything that can be read as a table."""
+        raise NotImplementedError
+
+    @property
+    def private(self) -> bool:
+        """Whether a fit makes a promise of privacy."""
+        return getattr(self, "epsilon", None) is not None
+
+    @property
+    def budget(self) -> Budget:
+        """What a private fit has to spend."""
+        epsilon = getattr(self, "epsilon", None)
+        if epsilon is None:
+            raise InputError("There is no budget without epsilon.")
+        return Budget(epsilon, getattr(self, "delta", None))
+
+    @property
+    def unit(self) -> Unit:
+        """Whose data a private fit protects."""
+        return Unit(getattr(self, "neighbours", "add-remove"), getattr(self, "rows_per_person", 1))
+
+    def plan(self, schema: Schema) -> Plan:
+        """Return how the budget would be split on a declared schema, before anything is spent."""
+        raise InputError(f"'{self.name}' makes no promise: there is no budget to split.")
+
+    @property
+    def title(self) -> str:
+        """The method in a word or two, with what sets its variant apart."""
+        return self.name
+
+    def expectation(self, schema: Schema) -> Expectation:
+        """Return what to expect of the budget on a declared schema, before anything is spent."""
+        from ..privacy.advice import expect
+
+        return expect(self.title, self.plan(schema), schema.sizes, schema.rows or 0)
+
+    def counted_sets(self, n_columns: int) -> int:
+        """Return about how many sets of columns a fit counts: what it takes grows with them. Single columns at least."""
+        return n_columns
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the settings by name, as scikit-learn's estimators do."""
+        return {name: getattr(self, name) for name in self.setting_names()}
+
+    def set_params(self, **settings: Any) -> Self:
+        """Return settings with some of them changed: these are frozen."""
+        for name in settings:
+            if name not in self.setting_names():
+                raise unknown_name(f"{self.name} setting", name, self.setting_names())
+        return replace(self, **settings)  # type: ignore[type-var]
+
+    def __repr__(self) -> str:
+        changed = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)  # type: ignore[arg-type]
+            if getattr(self, field.name) != _default(field)
+        ]
+        return f"{type(self).__qualname__}({', '.join(changed)})"
+
+    @classmethod
+    def from_options(cls, options: MethodOptions) -> Self:
+        """Return the settings that options amount to: those of the same names, where they were given."""
+        cls.check_options(options)
+        given = options.given | options.promise
+        return cls(**{name: given[name] for name in cls.setting_names() if name in given})
+
+    @classmethod
+    def setting_names(cls) -> tuple[str, ...]:
+        """Return the names of the settings, in order."""
+        return tuple(field.name for field in fields(cls))  # type: ignore[arg-type]
+
+    @classmethod
+    def check_options(cls, options: MethodOptions) -> None:
+        """Raise where options contradict the method."""
+        given = options.given
+        if "groups" in given and "groups" not in cls.setting_names():
+            names = [kind.name for kind in SYNTHESISERS if "groups" in kind.setting_names()]
+            raise InputError(f"--groups is for --method {listed(names)}: add that, or leave it out.")
+        method = f"{cls.name}:{options.variant}" if options.variant else cls.name
+        if any(name in given for name in cls.refused):
+            *most, last = [f"--{name}" for name in cls.refused]
+            raise InputError(f"--method {method} {cls.refusal}: leave out {', '.join(most)} and {last}.")
+        if cls.promise == "always" and options.epsilon is None:
+            raise InputError(
+                f"--method {cls.name} is a private method: give --epsilon, or use --method {_without('always')}."
+            )
+        if cls.promise == "never" and options.epsilon is not None:
+            raise InputError(
+                f"--method {cls.name} makes no promise: leave out --epsilon, or use --method {_without('never')}."
+            )
+
+
+SYNTHESISERS: Registry[type[Settings]] = Registry("method")
+"""The synthesisers by the names of `--method`: register a class of `Settings` to add one."""
+
+
+class PureMethod(Settings):
+    """What methods under pure epsilon share; a delta serves only for levels that are to be discovered."""
+
+    promise = "always"
+    epsilon: float
+    delta: float | None
+    neighbours: Neighbours
+    rows_per_person: int
+
+    @property
+    def budget(self) -> Budget:
+        """What there is to spend: pure epsilon."""
+        return Budget(self.epsilon, self.delta, accounting="pure")
+
+
+def method_words(*, private: bool = False) -> list[str]:
+    """Return each method with its variants and its sentence, for `--help`; only those that can promise privacy if asked."""
+    words = []
+    for kind in SYNTHESISERS:
+        if private and kind.promise == "never":
+            continue
+        variants = "|".join(f":{word}" for word in get_args(get_type_hints(kind).get("variant"))[1:])
+        needs = ", needs --epsilon" if kind.promise == "always" and not private else ""
+        words.append(f"{kind.name}{f'[{variants}]' if variants else ''} ({kind.sentence}{needs})")
+    return words
+
+
+def _without(promise: str) -> str:
+    """The first method that does not insist on a promise, or on none."""
+    return next((kind.name for kind in SYNTHESISERS if kind.promise != promise), "another")
+
+
+def _default(field: Any) -> Any:
+    return field.default if field.default_factory is MISSING else field.default_factory()

@@ -1,0 +1,30 @@
+"""inspect: what a model holds, printed from its description."""
+
+from __future__ import annotations
+
+import pytest
+
+import chaffinch
+
+
+@pytest.fixture
+def model(data, tmp_path):
+    settings = chaffinch.BayesNet(parents=2, label="contraceptive_method", sensitive=("wife_age",))
+    settings.fit(data / "cmc.csv", seed=1).save(tmp_path / "m.chaffinch")
+    return tmp_path / "m.chaffinch"
+
+
+def test_every_column_is_shown_with_its_role_and_parents(model, tmp_path, run_here):
+    done = run_here("inspect", model, "--svg", tmp_path / "n.svg")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("10 columns, ")
+    assert lines[1].split() == ["column", "role", "parents", "(mutual", "information,", "nats)"]
+    assert any(line.split()[:2] == ["wife_age", "sensitive"] for line in lines)
+    assert any(line.startswith("Protected (separate): wife_age. 8 links cut") for line in lines)
+    assert (tmp_path / "n.svg").read_text() == chaffinch.load(model).plot().svg
+
+
+def test_a_file_that_is_no_model(data, run_here):
+    done = run_here("inspect", data / "cmc.csv")
+    assert (done.code, "is not a Chaffinch model" in done.err) == (2, True)

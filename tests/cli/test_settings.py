@@ -1,0 +1,33 @@
+"""Options that say what to learn: what contradicts itself ends with 2 and writes nothing."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--parents", "0"], "parents must be at least 1. Got 0."),
+        (["--rows", "-1"], "rows must be at least 0"),
+        (["--copies", "0"], "copies must be at least 1"),
+        (["--sensitive", "agee"], "Did you mean 'age'"),
+        (["--sensitive", "age", "--label", "age"], "cannot be the label and sensitive"),
+        (["--require", "age"], "--require takes PARENT:CHILD"),
+        (["--require", "age:caesarian", "--require", "caesarian:age"], "cycle: age -> caesarian -> age"),
+        (["--require", "age:caesarian", "--forbid", "age:caesarian"], "required and forbidden at once"),
+        (["--search", "greddy"], "Did you mean 'greedy'"),
+        (["--score", "pairwise", "--search", "greedy"], "score for greedy search"),
+        (["--method", "ctgan"], "Unknown method 'ctgan'"),
+        (["--keep", "age", "--rows", "5"], "--rows cannot be given"),
+        (["--smoothing", "-1"], "smoothing must be at least 0"),
+        (["--protect", "both", "--sensitive", "age"], "Unknown way to protect 'both'"),
+    ],
+)
+def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, run_here, arguments, says):
+    done = run_here("synth", data / "caesarian.csv", "-o", tmp_path / "s.csv", *arguments)
+    assert done.code == 2, done.err
+    assert says in done.err
+    assert os.listdir(tmp_path) == []

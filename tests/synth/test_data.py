@@ -1,0 +1,150 @@
+"""What a fit may be given: every kind of table, counters, prepared data; and clear words for everything else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes
+from chaffinch.counts import StreamCounter
+
+
+def frame(n: int = 300) -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    ill = rng.random(n) < 0.3
+    return pd.DataFrame(
+        {
+            "sex": pd.Categorical(rng.choice(["f", "m"], n)),
+            "age": pd.array(np.where(rng.random(n) < 0.1, None, rng.integers(20, 60, n)), dtype="Int32"),
+            "ill": pd.array(ill, dtype="boolean"),
+            "area": pd.array(np.where(ill, "north", "south"), dtype="string"),
+        }
+    )
+
+
+KINDS = {
+    "pandas": (frame, pd.DataFrame),
+    "polars": (lambda: pl.from_pandas(frame()), pl.DataFrame),
+    "arrow": (lambda: pa.table(frame()), pa.Table),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("settings", [BayesNet(parents=2), Independent()], ids=repr)
+def test_what_came_in_comes_out(kind, settings):
+    make, native = KINDS[kind]
+    model = settings.fit(make(), seed=1)
+    drawn = model.sample(seed=2)
+    assert len(drawn) == model.n_rows == 300, "as many rows as it learnt from"
+    assert isinstance(drawn.to_native(), native)
+    read = settings.fit(chaffinch.read(make()), seed=1)
+    assert read.sample(seed=2).data.equals(drawn.data)
+    assert isinstance(read.sample(5, seed=2).to_native(), native)
+
+
+def test_pandas_types_survive_a_synthesis():
+    drawn = BayesNet(parents=1).fit(frame(), seed=1).sample(seed=2).to_native()
+    assert dict(drawn.dtypes) == dict(frame().dtypes)
+    assert drawn["age"].isna().any()
+
+
+def test_paths_and_counters(tmp_path):
+    frame().to_csv(tmp_path / "t.csv", index=False)
+    model = Independent().fit(tmp_path / "t.csv")
+    assert isinstance(model.sample(3).to_native(), pa.Table)
+    counter = StreamCounter(chaffinch.scan(tmp_path / "t.csv"))
+    assert Independent().fit(counter).sample(9, seed=1).data.equals(model.sample(9, seed=1).data)
+    assert isinstance(Independent().fit(chaffinch.MemoryCounter(chaffinch.read(frame()))).sample(3).to_native(), pd.DataFrame)
+
+
+def test_a_loaded_model_gives_arrow_and_the_same_values(tmp_path):
+    model = BayesNet(parents=1).fit(frame(), seed=1)
+    model.save(tmp_path / "m")
+    back = chaffinch.load(tmp_path / "m").sample(seed=4)
+    assert isinstance(back.to_native(), pa.Table)
+    assert back.data.to_pylist() == model.sample(seed=4).data.to_pylist()
+
+
+def test_a_model_holds_the_look_and_no_row():
+    model = Independent().fit(frame().assign(area=["Zebedee", *frame()["area"][1:]]))
+    assert "Zebedee" not in repr(model.origin)
+    assert model.origin.fields.names == list(frame().columns)
+
+
+# What cannot be data
+
+
+@pytest.mark.parametrize("settings", [BayesNet(), Independent()], ids=repr)
+def test_what_is_no_table(settings, tmp_path):
+    for data, words in (
+        ([1, 2], "Cannot read a list"),
+        ({"a": [1]}, "Cannot read a dict"),
+        (None, "Cannot read a NoneType"),
+        (7, "Cannot read a int"),
+        (BayesNet(), "Cannot read a BayesNet"),
+        (Independent().fit(frame()), r"This is a model, and data are needed: .*model\.sample\(\)"),
+    ):
+        with pytest.raises(chaffinch.InputError, match=words):
+            settings.fit(data)
+    with pytest.raises(chaffinch.FileError, match="No such file"):
+        settings.fit(tmp_path / "none.csv")
+
+
+def test_an_unknown_column_is_named():
+    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"):
+        BayesNet(label="agge").fit(frame())
+
+
+@pytest.mark.parametrize("settings", [BayesNet(epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)], ids=repr)
+def test_a_private_fit_takes_prepared_data_alone(settings, tmp_path):
+    frame().to_csv(tmp_path / "t.csv", index=False)
+    for data in (frame(), tmp_path / "t.csv", tmp_path / "none.csv", pa.table(frame()), [1, 2]):
+        with pytest.raises(chaffinch.PrivacyError, match=r"declared domain.*chaffinch\.prepare"):
+            settings.fit(data)
+    with pytest.raises(chaffinch.InputError, match="This is a model"):
+        settings.fit(Independent().fit(frame()))
+
+
+def test_a_private_fit_gives_back_the_kind_it_was_given():
+    columns = (
+        chaffinch.Column("sex", "categorical", levels=("f", "m")),
+        chaffinch.Column("ill", "boolean"),
+    )
+    schema = chaffinch.Schema(columns, public=True, rows=300)
+    model = BayesNet(epsilon=5.0).fit(chaffinch.prepare(frame()[["sex", "ill"]], schema), seed=1)
+    drawn = model.sample(seed=1)
+    assert len(drawn) == 300
+    assert isinstance(drawn.to_native(), pd.DataFrame)
+
+
+# What cannot be a model, a number of rows, a table for a model
+
+
+def test_other_things_in_the_place_of_a_model(tmp_path):
+    for thing in (chaffinch.read(frame()), frame(), [1], None):
+        with pytest.raises(chaffinch.InputError, match="loaded from the path of its file"):
+            chaffinch.load(thing)
+    frame().to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(chaffinch.FileError, match="is not a Chaffinch model"):
+        chaffinch.load(tmp_path / "t.csv")
+
+
+def test_a_table_in_the_place_of_a_number_is_not_printed():
+    model = Independent().fit(frame())
+    for rows in (frame(), chaffinch.read(frame()), "many", -1, 2.5, True):
+        with pytest.raises(chaffinch.InputError, match="rows must be a whole number of at least 0") as caught:
+            model.sample(rows)
+        assert "north" not in str(caught.value)
+
+
+def test_tables_for_a_model_are_read_with_its_schema():
+    model = BayesNet(parents=1, keep=("sex",)).fit(frame(), seed=1)
+    assert np.allclose(model.log_likelihood(frame()), model.log_likelihood(chaffinch.read(frame(), model.schema)))
+    whole = model.complete(frame(), keep=["sex"], seed=1).to_native()
+    assert whole["sex"].tolist() == frame()["sex"].tolist()
+    with pytest.raises(chaffinch.InputError, match="This is a model"):
+        model.log_likelihood(model)

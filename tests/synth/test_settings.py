@@ -1,0 +1,238 @@
+"""A synthesiser is one place: what every one offers, and a user's own that the whole package finds by its name."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+import chaffinch
+from chaffinch.synth import (
+    SYNTHESISERS,
+    BayesNet,
+    FieldGroups,
+    FittedModel,
+    Independent,
+    Model,
+    PrivBayes,
+    Settings,
+    synthesiser_of,
+)
+from chaffinch.synth.data import counter_of
+from chaffinch.synth.settings import method_words
+from chaffinch.table import Schema
+
+# A synthesiser of a user's own, in one place: it repeats the commonest code of each column, with some noise.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ToyModel(FittedModel):
+    """The commonest code of each column, and how often another is drawn."""
+
+    kind: ClassVar[str] = "toy"
+    schema: Schema
+    modes: dict[str, int]
+    noise: float
+    rows: int
+    origin: Any = None
+
+    @property
+    def n_rows(self) -> int:
+        return self.rows
+
+    def draw_codes(self, n_rows, rng):
+        out = {}
+        for name, size in zip(self.schema.names, self.schema.sizes, strict=True):
+            other = rng.integers(0, size, n_rows)
+            out[name] = np.where(rng.random(n_rows) < self.noise, other, self.modes[name]).astype(np.uint32)
+        return out
+
+    def state(self):
+        modes = np.array([self.modes[name] for name in self.schema.names], dtype=np.int64)
+        return {"noise": self.noise, "rows": self.rows}, {"modes": modes}
+
+    @classmethod
+    def from_state(cls, schema, data, arrays):
+        modes = dict(zip(schema.names, arrays["modes"].tolist(), strict=True))
+        return cls(schema, modes, float(data["noise"]), int(data["rows"]))
+
+
+@dataclass(frozen=True, repr=False)
+class Toy(Settings):
+    """The commonest code of each column, and another one with a chance of `noise`."""
+
+    name: ClassVar[str] = "toy"
+    sentence: ClassVar[str] = "the commonest value of each column"
+    model: ClassVar[type[ToyModel]] = ToyModel
+    refusal: ClassVar[str] = "has no edges"
+
+    noise: float = 0.25
+
+    def fit(self, data, *, seed=None, progress=lambda words, share: None):
+        counter, origin = counter_of(data)
+        counts = counter.marginals([(name,) for name in counter.schema.names])
+        modes = {m.columns[0]: int(np.argmax(m.counts)) for m in counts}
+        return ToyModel(counter.schema, modes, self.noise, counter.n_rows, origin)
+
+
+@pytest.fixture
+def toy():
+    """The user's own, registered as users do, and gone again afterwards."""
+    SYNTHESISERS.register(Toy)
+    yield Toy
+    SYNTHESISERS.remove("toy")
+
+
+@pytest.fixture
+def people(tmp_path):
+    rng = np.random.default_rng(3)
+    ill = rng.random(200) < 0.3
+    frame = pd.DataFrame(
+        {"sex": rng.choice(["f", "m"], 200), "age": rng.integers(20, 60, 200), "ill": np.where(ill, "yes", "no")}
+    )
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    return tmp_path / "people.csv"
+
+
+# A user's own
+
+
+def test_a_toy_is_saved_loaded_and_sampled(toy, people, tmp_path):
+    model = Toy(noise=0.5).fit(pd.read_csv(people))
+    assert isinstance(model, Model)
+    model.save(tmp_path / "m.chaffinch")
+    back = chaffinch.load(tmp_path / "m.chaffinch")
+    assert back.n_rows == len(back.sample(seed=1)) == 200
+    assert back.sample(50, seed=1).data.equals(model.sample(50, seed=1).data)
+    assert isinstance(model.sample(5, seed=1).to_native(), pd.DataFrame)
+    assert back.confidential
+    with pytest.raises(chaffinch.InputError, match="cannot be given values"):
+        model.sample(5, given={"sex": "f"})
+
+
+def test_a_file_of_a_kind_that_nobody_registered(people, tmp_path):
+    Toy().fit(people).save(tmp_path / "m.chaffinch")
+    with pytest.raises(chaffinch.FileError, match="kind 'toy', which no registered synthesiser makes"):
+        chaffinch.load(tmp_path / "m.chaffinch")
+
+
+def test_a_damaged_file_of_a_toy(toy, people, tmp_path):
+    Toy().fit(people).save(tmp_path / "m.chaffinch")
+    raw = (tmp_path / "m.chaffinch").read_bytes()
+    (tmp_path / "m.chaffinch").write_bytes(raw.replace(b'\\"rows\\": 200}', b'\\"tows\\": 200}'))
+    assert raw != (tmp_path / "m.chaffinch").read_bytes()
+    with pytest.raises(chaffinch.FileError, match="damaged"):
+        chaffinch.load(tmp_path / "m.chaffinch")
+
+
+def test_the_command_line_finds_a_toy(toy, people, tmp_path, run_here):
+    out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
+    done = run_here("synth", people, "-o", out, "--method", "toy:noise=0", "--model", model, "--seed", 1)
+    assert done.code == 0, done.err
+    assert pd.read_csv(out)["ill"].unique().tolist() == ["no"], "no noise: the commonest value throughout"
+    assert run_here("sample", model, "-o", tmp_path / "again.csv", "-n", 7).code == 0
+    shown = run_here("inspect", model)
+    assert (shown.code, shown.out.splitlines()[0]) == (0, "3 columns, method toy")
+    assert run_here("inspect", model, "--svg", tmp_path / "m.svg").code == 2
+    for command in ("synth", "fit", "release"):
+        words = re.sub(r"[\s│]+", " ", run_here(command, "--help").out)
+        assert "toy (the commonest value of each column)" in words, command
+    assert "toy (" not in re.sub(r"[\s│]+", " ", run_here("plan", "--help").out), "it makes no promise"
+
+
+def test_a_toy_is_released(toy, people, tmp_path, run_here):
+    folder = tmp_path / "folder"
+    done = run_here(
+        "release", people, "-o", folder, "--method", "toy", "--label", "ill", "--measures", "tvd",
+        "--repeats", 1, "--seed", 1,
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert sorted(p.name for p in folder.iterdir()) == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
+    assert json.loads((folder / "report.json").read_text())["synthesis"]["network"]["method"] == "toy"
+    assert ">toy<" in (folder / "report.html").read_text()
+
+
+def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
+    for options, words in (
+        (["--keep", "sex"], "--method toy has no edges: leave out --keep, --require, --forbid and --root."),
+        (["--epsilon", 1], "--method toy makes no promise: leave out --epsilon, or use --method bayesnet."),
+        (["--groups", "sex,ill"], "--groups is for --method fieldgroups: add that, or leave it out."),
+    ):
+        done = run_here("synth", people, "-o", tmp_path / "o.csv", "--method", "toy", *options)
+        assert (done.code, words in done.err) == (2, True), done.err
+    for method, words in (
+        ("toy:dpart", "Unknown method 'toy:dpart'"),
+        ("toy:noize=1", "Unknown toy setting 'noize'. Did you mean 'noise'?"),
+        ("toy:noise=much", "noise must be a number. Got 'much'."),
+        ("toy:epsilon=1", "Setting 'epsilon' has an option of its own: give --epsilon."),
+        ("tov", "Unknown method 'tov'. Did you mean 'toy'?"),
+    ):
+        done = run_here("synth", people, "-o", tmp_path / "o.csv", "--method", method)
+        assert (done.code, words in done.err) == (2, True), done.err
+
+
+def test_a_toy_in_one_line_and_under_attack(toy, people):
+    assert synthesiser_of("toy:noise=0.5") == Toy(noise=0.5)
+    table = chaffinch.read(people)
+    study = chaffinch.study_risk(table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1)
+    assert study.attacks
+
+
+def test_a_name_is_taken_once(toy):
+    with pytest.raises(chaffinch.InputError, match="There is a method 'toy' already"):
+        SYNTHESISERS.register(Toy)
+
+
+# What every one offers
+
+EVERY = [
+    BayesNet(),
+    BayesNet(parents=2, sensitive=("a",), label="b", require=(("a", "c"),), epsilon=1.0),
+    Independent(),
+    PrivBayes(epsilon=1.0, variant="dpart"),
+    FieldGroups(epsilon=2.0, groups=(("a", "b"),)),
+    Toy(noise=0.5),
+]
+
+
+@pytest.mark.parametrize("settings", EVERY, ids=repr)
+def test_settings_show_what_differs_and_are_cloned_like_estimators(settings):
+    params = settings.get_params()
+    assert type(settings)(**params) == settings == clone(settings, safe=False)
+    namespace = {kind.__name__: kind for kind in (BayesNet, Independent, PrivBayes, FieldGroups, Toy)}
+    again = eval(repr(settings), namespace)
+    assert again == settings
+    assert all(f"{name}=" not in repr(settings) for name in params if params[name] in (None, (), "add-remove", 1.9))
+
+
+def test_settings_are_changed_in_a_copy():
+    settings = BayesNet()
+    assert settings.set_params(parents=1) == BayesNet(parents=1)
+    assert settings == BayesNet()
+    with pytest.raises(chaffinch.UnknownNameError, match="Unknown bayesnet setting 'parent'"):
+        settings.set_params(parent=1)
+    with pytest.raises(chaffinch.InputError, match="at least 1"):
+        settings.set_params(parents=0)
+
+
+def test_every_name_has_a_sentence_in_help():
+    words = ", ".join(method_words())
+    for kind in SYNTHESISERS:
+        assert f"{kind.name}" in words
+        assert kind.sentence in words
+    assert "privbayes[:datasynthesizer|:dpart|:sdg]" in words
+    assert not any("independent" in word for word in method_words(private=True))
+
+
+def test_no_budget_without_a_promise():
+    for settings in (BayesNet(), Independent()):
+        with pytest.raises(chaffinch.InputError, match="no budget"):
+            _ = settings.budget
+    with pytest.raises(chaffinch.InputError, match="'independent' makes no promise"):
+        Independent().plan(Schema((chaffinch.Column("a", "boolean"),)))
