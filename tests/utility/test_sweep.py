@@ -124,5 +124,5 @@ def test_errors() -> None:
         sweep(table(), {})
     with pytest.raises(InputError, match=r"copies must be at least 1. Got 0"):
         sweep(table(), {1: Independent()}, copies=0)
-    with pytest.raises(InputError, match="needs a fit, or is a function"):
+    with pytest.raises(InputError, match="must have a method fit"):
         sweep(table(), {1: "privbayes"})
