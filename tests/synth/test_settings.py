@@ -234,5 +234,7 @@ def test_no_budget_without_a_promise():
     for settings in (BayesNet(), Independent()):
         with pytest.raises(chaffinch.InputError, match="no budget"):
             _ = settings.budget
+    assert not hasattr(Independent(), "unit"), "an audit asks under which relation epsilon is claimed"
+    assert BayesNet().unit.neighbours == "add-remove"
     with pytest.raises(chaffinch.InputError, match="'independent' makes no promise"):
         Independent().plan(Schema((chaffinch.Column("a", "boolean"),)))

@@ -66,8 +66,10 @@ class Settings:
 
     @property
     def unit(self) -> Unit:
-        """Whose data a private fit protects."""
-        return Unit(getattr(self, "neighbours", "add-remove"), getattr(self, "rows_per_person", 1))
+        """Whose data a private fit protects; settings that know no relation have no unit."""
+        if "neighbours" not in self.setting_names():
+            raise AttributeError(f"'{self.name}' has no neighbour relation: it makes no promise.")
+        return Unit(getattr(self, "neighbours"), getattr(self, "rows_per_person", 1))  # noqa: B009
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
