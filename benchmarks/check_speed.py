@@ -15,8 +15,8 @@ import numpy as np
 from common import best, save
 from evolving_cases import FIRST_CODE, LEVELS, census
 
-from chaffinch.outputs.check import check
-from chaffinch.outputs.checking.attribution import attack_of, attributed
+from chaffinch.outputs.check.assess import check
+from chaffinch.outputs.check.attribution import attack_of, attributed
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.refit import refit

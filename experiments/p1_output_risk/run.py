@@ -23,8 +23,8 @@ from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
 from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.check import Checked, check  # noqa: E402
-from chaffinch.outputs.checking.attribution import CONVENTIONS  # noqa: E402
+from chaffinch.outputs.check.assess import Checked, check  # noqa: E402
+from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.evolve import evolve  # noqa: E402
 from chaffinch.outputs.recipes import recipes_of  # noqa: E402
 from chaffinch.outputs.spec import Spec  # noqa: E402

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
-    from .outputs.check import Checked, check
+    from .outputs.check.assess import Checked, check
     from .outputs.evolve import Evolved, evolve
     from .outputs.recipes import Recipes, read_recipes
     from .outputs.rules import Policy, read_policy
@@ -59,7 +59,7 @@ _HOMES = {
     "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "risk.singling_out": ("SinglingOut", "study_singling_out"),
     "utility": ("UtilityResult",),
-    "outputs.check": ("Checked", "check"),
+    "outputs.check.assess": ("Checked", "check"),
     "outputs.evolve": ("Evolved", "evolve"),
     "outputs.recipes": ("Recipes", "read_recipes"),
     "outputs.rules": ("Policy", "read_policy"),

@@ -87,7 +87,7 @@ def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
 
 
 def test_recorded_outputs_count_the_next_time_and_keep_their_names(run, spec, tmp_path):
-    from chaffinch.outputs.checking.released import read_released
+    from chaffinch.outputs.check.released import read_released
 
     known = tmp_path / "released.json"
     done = run(spec(HEAD, TABLE), *ASK, *QUICK, "--released", known, "--record")
@@ -208,7 +208,7 @@ def acro_of(folder, *uids):
 def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
     folder, back, told = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json"
     before = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
-    from chaffinch.outputs.acro.read import read_acro
+    from chaffinch.outputs.readers.acro.read import read_acro
 
     columns = read_acro(folder)["counts"].independent[:2]
     done = run(
@@ -245,7 +245,7 @@ def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
 
 
 def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_path):
-    from chaffinch.outputs.acro.read import read_acro
+    from chaffinch.outputs.readers.acro.read import read_acro
 
     folder, back, told, page = acro_of(tmp_path / "acro", "counts", "output_33"), tmp_path / "back", tmp_path / "c.json", tmp_path / "c.html"  # fmt: skip
     harmless = '[[outputs]]\nname = "{}"\nkind = "table"\nby = ["{}"]\n'
@@ -289,7 +289,7 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
 
 def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp_path, monkeypatch):
     """The second table is made of unions of cells of the first, which are not looked at here."""
-    from chaffinch.outputs.acro.read import read_acro
+    from chaffinch.outputs.readers.acro.read import read_acro
     from chaffinch.outputs.rules import differencing, kernels
 
     monkeypatch.setattr(kernels, "MOST_UNITED", 1)

@@ -12,7 +12,7 @@ import typer
 from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, console
 
 if TYPE_CHECKING:
-    from ..outputs.check import Checked
+    from ..outputs.check.assess import Checked
     from .checking import Asked
 
 __all__ = ["check"]
@@ -119,7 +119,7 @@ def check(
         spec, data, released, policy, recipes, outputs=(json, html, inside), record=record, back=acro_write_back
     )
     start_arrow(threads)
-    from ..outputs.check import check as check_now
+    from ..outputs.check.assess import check as check_now
 
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=True, threads=threads, seed=seed, progress=progress)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ..outputs.acro.read import AcroDirectory
-    from ..outputs.acro.recipes import AcroOutput, AcroOutputs, Skipped
-    from ..outputs.check import Checked
-    from ..outputs.checking.released import Released
+    from ..outputs.check.assess import Checked
+    from ..outputs.check.released import Released
+    from ..outputs.readers.acro.read import AcroDirectory
+    from ..outputs.readers.acro.recipes import AcroOutput, AcroOutputs, Skipped
     from ..outputs.recipes import Recipes
     from ..outputs.rules import Policy
     from ..outputs.rules.findings import Finding
@@ -94,7 +94,7 @@ class Asked:
     ) -> Asked:
         """Return what the files say, before any record is read; `new` lets the file of released outputs be absent."""
         from .._base.errors import InputError
-        from ..outputs.checking.released import Released, read_released
+        from ..outputs.check.released import Released, read_released
         from ..outputs.documents import read_document
         from ..outputs.rules.policy import policy_of_acro, read_policy
 
@@ -103,7 +103,7 @@ class Asked:
         asked = cls(source, keys, sensitive, replace_readable=replace_readable)
         rules = read_policy(policy)
         if source.is_dir():
-            from ..outputs.acro.read import read_acro
+            from ..outputs.readers.acro.read import read_acro
 
             acro = read_acro(source)
             asked = replace(asked, acro=acro, given=_given(recipes))
@@ -131,7 +131,7 @@ class Asked:
             declared = [Field(one["name"], tuple(one["levels"])) for one in self.released.columns]
         outputs = None
         if self.acro is not None:
-            from ..outputs.acro.recipes import recipes_of_acro
+            from ..outputs.readers.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(
                 self.acro, table, declared=declared, given=self.given, replace_readable=self.replace_readable
@@ -205,7 +205,7 @@ def check_places(
 
 def record_released(path: Path, asked: Asked, checked: Checked, table: Table) -> None:
     """Add the outputs to the file of released ones: as published, or as the data give them where they came without numbers."""
-    from ..outputs.checking.released import Released, recorded, write_released
+    from ..outputs.check.released import Released, recorded, write_released
     from ..outputs.records import codes_of_table
 
     assert checked.recipes is not None
@@ -223,7 +223,7 @@ def record_released(path: Path, asked: Asked, checked: Checked, table: Table) ->
 def write_back(folder: Path, asked: Asked, checked: Checked, told: Mapping[str, Any]) -> None:
     """Copy the ACRO folder with the result as one more output, page and JSON, and a comment on each result that was checked."""
     from .._base.errors import listed
-    from ..outputs.acro.write import write_back as write
+    from ..outputs.readers.acro.write import write_back as write
     from ..report.check import check_page, rules_sentence
 
     assert asked.outputs is not None

@@ -1,0 +1,125 @@
+"""Attribution against the error of the outputs (P1's figure 3): searches that are stopped on the way, and a straight line through them.
+
+The line at an error of 0 is what the outputs give away when they are met exactly; its slope says whether closer is riskier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..._base.progress import Progress, silent
+from ..._base.seeds import seed_sequence
+from .assessment import Scene
+from .attribution import CONVENTIONS
+from .ensembles import Evolver
+from .marginal import LEVEL, Estimate
+
+__all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
+
+STOPS = (1, 3_000, 10_000, 20_000, 40_000, 80_000, None)
+"""Proposals after which searches are stopped; the last go on until the outputs are met, or as long as any other search does."""
+
+
+@dataclass(frozen=True)
+class ErrorPoint:
+    """One dataset: the mean absolute error of its outputs, and its TCAP against the people behind them and people held out."""
+
+    error: float
+    original: float
+    holdout: float
+
+
+@dataclass(frozen=True)
+class ErrorLine:
+    """TCAP = intercept + slope x error, for one sensitive attribute, convention and group of people.
+
+    Parameters
+    ----------
+    sensitive, convention
+        Which attack.
+    intercept, slope
+        With intervals, over datasets.
+    r_squared
+        The share of variance that the error explains.
+    points
+        The datasets.
+    """
+
+    sensitive: str
+    convention: str
+    intercept: Estimate
+    slope: Estimate
+    r_squared: float
+    points: tuple[ErrorPoint, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {
+            "sensitive": self.sensitive,
+            "convention": self.convention,
+            "intercept": self.intercept.to_dict(),
+            "slope": self.slope.to_dict(),
+            "r_squared": self.r_squared if np.isfinite(self.r_squared) else None,
+            "points": [[point.error, point.original, point.holdout] for point in self.points],
+        }
+
+
+def error_lines(
+    scene: Scene, names: Sequence[str], evolver: Evolver, *, copies: int = 4, progress: Progress = silent
+) -> tuple[ErrorLine, ...]:
+    """Return the lines for the first fold: so many datasets for each of several moments of the search."""
+    fold = scene.folds[0]
+    spec = replace(scene.specs[0], outputs=tuple(output for output in scene.specs[0].outputs if output.name in names))
+    points: dict[tuple[str, str], list[ErrorPoint]] = {}
+    seeds = seed_sequence(scene.entropy).spawn(3)[2].spawn(len(STOPS))
+    for number, (stop, seed) in enumerate(zip(STOPS, seeds, strict=True)):
+        most = evolver.proposals if stop is None else min(stop, evolver.proposals or stop)
+        ensemble = replace(evolver, proposals=most)(spec, copies=copies, seed=seed)
+        for attack in scene.attacks:
+            means = scene.attributed(ensemble.datasets, fold, attack).means
+            for c, convention in enumerate(CONVENTIONS):
+                points.setdefault((attack.sensitive, convention), []).extend(
+                    ErrorPoint(error, float(mine), float(theirs))
+                    for error, (mine, theirs) in zip(ensemble.errors, means[:, :, c], strict=True)
+                )
+        progress("error and attribution", (number + 1) / len(STOPS))
+    return tuple(_line(*which, tuple(some), scene.level) for which, some in points.items())
+
+
+def _line(sensitive: str, convention: str, points: tuple[ErrorPoint, ...], level: float) -> ErrorLine:
+    known = [point for point in points if np.isfinite(point.error) and np.isfinite(point.original)]
+    intercept, slope, r_squared = line_through(
+        np.array([point.error for point in known]), np.array([point.original for point in known]), level=level
+    )
+    return ErrorLine(sensitive, convention, intercept, slope, r_squared, tuple(known))
+
+
+def line_through(
+    x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], *, level: float = LEVEL
+) -> tuple[Estimate, Estimate, float]:
+    """Return intercept and slope of the least-squares line with intervals, and R squared.
+
+    Examples
+    --------
+    >>> intercept, slope, _ = line_through(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0, 5.0]))
+    >>> round(intercept.value, 6), round(slope.value, 6)
+    (1.0, 2.0)
+    """
+    from scipy import stats
+
+    nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
+    if len(x) < 3 or np.ptp(x) == 0.0:
+        return nothing, nothing, float("nan")
+    fit = stats.linregress(x, y)
+    quantile = float(stats.t.ppf(0.5 + level / 2.0, len(x) - 2))
+    lines = [
+        Estimate(
+            float(value), float(error), float(value - quantile * error), float(value + quantile * error), len(x) - 2
+        )
+        for value, error in ((fit.intercept, fit.intercept_stderr), (fit.slope, fit.stderr))
+    ]
+    return lines[0], lines[1], float(fit.rvalue**2)

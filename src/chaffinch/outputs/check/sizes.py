@@ -1,0 +1,75 @@
+"""Marginal risk by the size of the data behind the outputs: folds of folds, and what they suggest for the whole (P1, section on folds).
+
+Outputs of half the data are not those of all of it. Folds of a fold say how the risk changes when the data behind the outputs are halved;
+the same step in the other direction is a guess at the whole, marked as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..._base.progress import Progress, silent
+from ..._base.seeds import seed_sequence
+from .assessment import Scene, Stage
+from .folds import folds
+from .marginal import Estimate, Measure
+
+__all__ = ["BySize", "by_size"]
+
+
+@dataclass(frozen=True)
+class BySize:
+    """Marginal risk at several sizes.
+
+    Parameters
+    ----------
+    sensitive, convention
+        Which attack.
+    folds_of_folds
+        Marginal risk of outputs of a quarter of the data (of half of what folds have).
+    folds
+        Marginal risk of outputs of a fold.
+    whole
+        The straight line through both, over the logarithm of size, at the whole data: an extrapolation.
+    """
+
+    sensitive: str
+    convention: str
+    folds_of_folds: Estimate
+    folds: Estimate
+    whole: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        parts = {name: getattr(self, name).to_dict() for name in ("folds_of_folds", "folds", "whole")}
+        return {"sensitive": self.sensitive, "convention": self.convention, **parts}
+
+
+def by_size(scene: Scene, stage: Stage, names: Sequence[str], *, progress: Progress = silent) -> tuple[BySize, ...]:
+    """Return the marginal risk in folds of the first split's folds, in its folds, and extrapolated to the whole."""
+    seeds = seed_sequence(scene.entropy).spawn(4)[3].spawn(2)
+    inner = tuple(
+        one
+        for fold, seed in zip(scene.folds[:2], seeds, strict=True)
+        for one in folds(len(scene.codes), seed=seed, within=fold)
+    )
+    smaller = replace(scene, folds=inner).assess("folds of folds", names, progress=progress)
+    sizes = [len(inner[0].original), len(scene.folds[0].original), len(scene.codes)]
+    return tuple(
+        BySize(small.sensitive, small.convention, small.marginal, large.marginal, _line(small, large, sizes))
+        for small, large in zip(smaller.measures, stage.measures, strict=True)
+    )
+
+
+def _line(small: Measure, large: Measure, sizes: Sequence[int]) -> Estimate:
+    """The line through two estimates, at a third size."""
+    ahead = math.log(sizes[2] / sizes[1]) / math.log(sizes[1] / sizes[0])
+    a, b = small.marginal, large.marginal
+    value = b.value + ahead * (b.value - a.value)
+    error = math.hypot((1.0 + ahead) * b.error, ahead * a.error)
+    # Intervals are as wide, in errors, as those of the two.
+    half = error * max((one.high - one.low) / (2.0 * one.error) if one.error > 0.0 else 0.0 for one in (a, b))
+    return Estimate(value, error, value - half, value + half, min(a.freedom, b.freedom))

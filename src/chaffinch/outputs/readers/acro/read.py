@@ -1,0 +1,349 @@
+"""A directory of outputs as ACRO finalised it: every file checked against its checksum, nothing outside the folder touched.
+
+    results.json            version, tool, results {uid: {status, type, properties, files, command, summary, fair, ...}}
+    config.json             the rules that ACRO was run with; it has no checksum
+    output_0_0.csv ...      what was published
+    checksums/<file>.txt    the sha256 of each file
+
+Read are versions 1.0.x. Before 1.0 results do not name their variables (they have no `fair`) and checks have other names; ACRO's own loader
+takes its own version alone, so the JSON is read here.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ...._base.errors import FileError, InputError, listed, unknown_name
+
+__all__ = ["AcroDirectory", "AcroFile", "AcroResult", "plain_file_name", "read_acro"]
+
+RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
+STATUSES = ("pass", "review", "fail")
+NOT_FOR_RELEASE = "DONT_RELEASE"
+"""How ACRO marks results that are for the checker alone, such as the summary of a session."""
+
+MOST_JSON_BYTES = 64 << 20
+MOST_TABLE_BYTES = 64 << 20
+MOST_FILE_BYTES = 1 << 30
+MOST_RESULTS = 10_000
+
+_VERSION = re.compile(r"1\.0(\.\d+)?((a|b|rc|\.dev|\.post|\+)[\w.]+)?")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class AcroFile:
+    """A file of a result, checked: its name in the folder, its sha256, and its rows if it is a table."""
+
+    name: str
+    sha256: str = field(repr=False)
+    rows: tuple[tuple[str, ...], ...] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class AcroResult:
+    """One output.
+
+    Parameters
+    ----------
+    uid
+        What it is called.
+    status
+        `pass`, `review` or `fail`: ACRO's word, or whoever changed it.
+    type, method
+        Such as `table` and `crosstab`, `regression` and `logitr`, `custom` and nothing.
+    files
+        Its files.
+    command
+        The line of source that made it. It is parsed, never run; of a call over several lines ACRO keeps the first.
+    summary, timestamp, comments, exception
+        As they stand in the file.
+    statbarn
+        The class of statistic in ACRO's ontology; of several functions in one table it is the last one's.
+    dependent, independent
+        The variables that ACRO noted: values, and then rows and columns; or coefficients' names.
+    properties
+        What else it says, such as `mitigation` and `round_base`.
+    """
+
+    uid: str
+    status: str
+    type: str
+    method: str
+    files: tuple[AcroFile, ...]
+    command: str = field(default="", repr=False)
+    summary: str = field(default="", repr=False)
+    timestamp: str = field(default="", repr=False)
+    comments: tuple[str, ...] = field(default=(), repr=False)
+    exception: str = field(default="", repr=False)
+    statbarn: str | None = None
+    dependent: str | None = field(default=None, repr=False)
+    independent: tuple[str, ...] = field(default=(), repr=False)
+    properties: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+    @property
+    def tables(self) -> tuple[AcroFile, ...]:
+        """Its files that are tables."""
+        return tuple(file for file in self.files if file.rows is not None)
+
+
+@dataclass(frozen=True)
+class AcroDirectory:
+    """A directory as ACRO wrote it.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    version
+        ACRO's version.
+    config
+        The rules it was run with; what is absent has ACRO's own default.
+    results
+        The outputs, in order, without those for the checker alone.
+    withheld
+        The uids of those.
+    """
+
+    folder: Path
+    version: str
+    config: Mapping[str, Any] = field(repr=False)
+    results: tuple[AcroResult, ...]
+    withheld: tuple[str, ...] = ()
+
+    @property
+    def uids(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return tuple(result.uid for result in self.results)
+
+    def __getitem__(self, uid: str) -> AcroResult:
+        for result in self.results:
+            if result.uid == uid:
+                return result
+        raise unknown_name("ACRO result", uid, self.uids)
+
+    @property
+    def threshold(self) -> int:
+        """The count below which cells are withheld."""
+        return int(self.config.get("safe_threshold", 10))
+
+    @property
+    def zeros_withheld(self) -> bool:
+        """Whether a withheld cell may be empty: ACRO then turns zeros of suppressed tables into missing numbers, too."""
+        return bool(self.config.get("zeros_are_disclosive", True))
+
+    @property
+    def round_base(self) -> int:
+        """What rounded tables are rounded to, unless they say otherwise."""
+        return int(self.config.get("safe_round_base", 5))
+
+    @property
+    def blocked_extensions(self) -> tuple[str, ...]:
+        """Endings of files that ACRO does not take, in small letters."""
+        found = self.config.get("blocked_extensions", ())
+        return tuple(str(ending).lower() for ending in found) if isinstance(found, list | tuple) else ()
+
+
+def read_acro(folder: str | os.PathLike[str]) -> AcroDirectory:
+    """Return an ACRO directory, checked; InputError or FileError, naming the file, where something is amiss.
+
+    Every file of a result must lie in the folder itself and have the checksum that ACRO wrote. Links are refused. No file is changed.
+    """
+    place = Path(folder)
+    if not place.is_dir():
+        raise FileError(f"No such folder: '{place}'. Name the folder that ACRO's finalise wrote.")
+    if not (place / RESULTS).exists():
+        raise InputError(f"'{place}' has no {RESULTS}, so it is no directory of ACRO's.{_instead(place)}")
+    raw = _checked_bytes(place, RESULTS, MOST_JSON_BYTES)
+    data = json_object(raw, f"'{place / RESULTS}'")
+    version = _version(data, place)
+    results = data.get("results")
+    if not isinstance(results, dict):
+        raise InputError(f"'{place / RESULTS}' must have results by name. Finalise the session again.")
+    if len(results) > MOST_RESULTS:
+        raise InputError(f"'{place / RESULTS}' has {len(results)} results, over {MOST_RESULTS}.")
+    config = _config(place)
+    every = {uid: _result(uid, entry, place) for uid, entry in results.items()}
+    withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
+    kept = tuple(result for uid, result in every.items() if uid not in withheld)
+    return AcroDirectory(place, version, config, kept, withheld)
+
+
+def plain_file_name(name: object, *, what: str) -> str:
+    """Return a file's name if it stays in its folder; InputError if it has a path, or is none."""
+    if not isinstance(name, str) or not name or name in (".", "..") or any(sign in name for sign in "/\\\0"):
+        raise InputError(f"{what} names a file that is not in its folder: names may have no path. Nothing was read.")
+    return name
+
+
+def json_object(raw: bytes, what: str) -> dict[str, Any]:
+    """Return the object in some JSON; InputError if it is none, or names a key twice."""
+    try:
+        data = json.loads(raw.decode("utf-8-sig"), object_pairs_hook=_once)
+    except UnicodeDecodeError:
+        raise InputError(f"{what} is not UTF-8, which JSON is.") from None
+    except (ValueError, RecursionError) as error:
+        reason = (str(error).splitlines() or ["it cannot be parsed"])[0].rstrip(".")
+        raise InputError(f"{what} is not valid JSON: {reason}.") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{what} must hold an object, with keys.")
+    return data
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands in it twice")
+    return found
+
+
+def _instead(place: Path) -> str:
+    if (place / "results.xlsx").exists():
+        return ' It has results.xlsx: finalise the session as "json".'
+    if (place / "evidence.json").exists():
+        return " It has the evidence of a federated session, which has no results."
+    return ""
+
+
+def _version(data: Mapping[str, Any], place: Path) -> str:
+    version, tool = data.get("version"), data.get("tool")
+    name = tool.get("name") if isinstance(tool, dict) else None
+    if not isinstance(version, str) or (name is not None and name != "ACRO"):
+        raise InputError(f"'{place / RESULTS}' must say which version of ACRO wrote it.")
+    if not _VERSION.fullmatch(version):
+        older = " Before 1.0 results do not name their variables." if version.startswith("0.") else ""
+        raise InputError(
+            f"'{place / RESULTS}' was written by ACRO {version[:20]}; this release reads 1.0.{older} Run the session with ACRO 1.0, or describe "
+            "the outputs in a file of their own."
+        )
+    return version
+
+
+def _config(place: Path) -> Mapping[str, Any]:
+    if not (place / CONFIG).exists():
+        raise InputError(f"'{place}' has no {CONFIG}: the rules that ACRO was run with are needed.")
+    raw = _bytes(place, CONFIG, MOST_JSON_BYTES)
+    if (place / CHECKSUMS / f"{CONFIG}.txt").exists():  # ACRO 1.0.2 writes none
+        _compare(place, CONFIG, hashlib.sha256(raw).hexdigest())
+    config = json_object(raw, f"'{place / CONFIG}'")
+    for key, least in (("safe_threshold", 1), ("safe_round_base", 1)):
+        number = config.get(key, least)
+        if isinstance(number, bool) or not isinstance(number, int) or number < least:
+            raise InputError(f"'{place / CONFIG}': {key} must be a whole number of at least {least}.")
+    return MappingProxyType(config)
+
+
+def _result(uid: str, entry: object, place: Path) -> AcroResult:
+    what = f"'{place / RESULTS}', result '{uid}'"
+    if not isinstance(entry, dict):
+        raise InputError(f"{what} must be an object, with keys.")
+    if missing := [key for key in ("uid", "status", "type", "files") if key not in entry]:
+        raise InputError(f"{what} lacks {listed(missing)}.")
+    if entry["uid"] != uid:
+        raise InputError(f"{what} must have its own name as uid.")
+    if entry["status"] not in STATUSES:
+        raise InputError(f"{what}: its status must be one of {', '.join(STATUSES)}.")
+    files = entry["files"]
+    if not isinstance(files, list) or not all(isinstance(file, dict) for file in files):
+        raise InputError(f"{what} must have a list of files.")
+    words = {key: entry.get(key) or "" for key in ("type", "command", "summary", "timestamp", "exception")}
+    if wrong := next((key for key, text in words.items() if not isinstance(text, str)), None):
+        raise InputError(f"{what}: its {wrong} must be words.")
+    comments = entry.get("comments") or []
+    if not isinstance(comments, list):
+        raise InputError(f"{what} must have a list of comments.")
+    fair, properties = (found if isinstance(found := entry.get(key), dict) else {} for key in ("fair", "properties"))
+    independent = fair.get("independent")
+    return AcroResult(
+        uid=uid,
+        status=entry["status"],
+        method=str(properties.get("method", "")),
+        files=tuple(_file(file.get("name"), place, what) for file in files),
+        comments=tuple(str(comment) for comment in comments),
+        statbarn=_word(fair.get("statbarn")),
+        dependent=_word(fair.get("dependent")),
+        independent=tuple(map(str, independent)) if isinstance(independent, list) else (),
+        properties=MappingProxyType(properties),
+        **words,
+    )
+
+
+def _word(found: object) -> str | None:
+    return found if isinstance(found, str) and found not in ("", "unknown", "none") else None
+
+
+def _file(name: object, place: Path, what: str) -> AcroFile:
+    called = plain_file_name(name, what=what)
+    if called.lower().endswith(".csv"):
+        raw = _checked_bytes(place, called, MOST_TABLE_BYTES)
+        return AcroFile(called, hashlib.sha256(raw).hexdigest(), _rows(raw, place / called))
+    digest = hashlib.sha256()
+    path = _inside(place, called, MOST_FILE_BYTES)
+    try:
+        with open(path, "rb") as handle:
+            while block := handle.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+    _compare(place, called, digest.hexdigest())
+    return AcroFile(called, digest.hexdigest())
+
+
+def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
+    try:
+        return tuple(tuple(row) for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise InputError(f"'{path}' is not a table that can be read: it must be CSV in UTF-8.") from None
+
+
+def _inside(place: Path, name: str, most: int) -> Path:
+    """The path of a plain file of the folder, not too large."""
+    path = place / name
+    try:
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            raise InputError(f"'{path}' must be a file of the folder itself, no link. Nothing was read.")
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise InputError(f"'{path}' is missing, though the directory lists it. Finalise the session again.") from None
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+    if size > most:
+        raise InputError(f"'{path}' is over {most >> 20} MiB, more than is read of one file.")
+    return path
+
+
+def _bytes(place: Path, name: str, most: int) -> bytes:
+    path = _inside(place, name, most)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+
+
+def _checked_bytes(place: Path, name: str, most: int) -> bytes:
+    """A file's bytes, those that were checked: it is read once."""
+    raw = _bytes(place, name, most)
+    _compare(place, name, hashlib.sha256(raw).hexdigest())
+    return raw
+
+
+def _compare(place: Path, name: str, sha256: str) -> None:
+    path = place / CHECKSUMS / f"{name}.txt"
+    if (place / CHECKSUMS).is_symlink() or not path.exists():
+        raise InputError(f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again.")
+    text = _bytes(place / CHECKSUMS, path.name, 4096).decode("ascii", "replace").strip().lower()
+    if not _SHA256.fullmatch(text) or text != sha256:
+        raise InputError(
+            f"'{place / name}' does not have the checksum in {CHECKSUMS}/{name}.txt: one of them was changed after ACRO wrote them. "
+            "Finalise the session again."
+        )

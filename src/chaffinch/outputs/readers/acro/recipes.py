@@ -1,0 +1,287 @@
+"""An ACRO directory as outputs with their published numbers, and what of it could not be read, with the reason."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from ...._base.errors import InputError, listed, unknown_name
+from ....table.table import Table
+from ...fields import Field, Fields
+from ...spec import KINDS, Spec
+from .commands import Call, read_call
+from .conditions import UnclearError
+from .read import AcroDirectory, AcroResult
+from .regressions import KINDS as REGRESSIONS
+from .regressions import coefficient_columns, formula_words, regression_outputs
+from .survival import survival_outputs
+from .tables import Made, table_outputs
+
+if TYPE_CHECKING:
+    from ...recipes import Recipes
+
+__all__ = ["AcroOutput", "AcroOutputs", "Skipped", "columns_of_acro", "recipes_of_acro"]
+
+MANY_ROWS = 1_000_000
+
+
+@dataclass(frozen=True)
+class AcroOutput:
+    """An output that was read, or that a recipe stands for.
+
+    Parameters
+    ----------
+    uid, status, statbarn
+        Which result it is of, with its status and class of statistic.
+    entry
+        The output as a file of outputs has it, with the published numbers where the result was read.
+    notes
+        What cannot be checked of it.
+    by_recipe
+        Whether the entry is a recipe that was given for the result: what is said of it is then said of the recipe, not of the result's files.
+    replaced
+        Whether the recipe stands in the place of a result that can be read.
+    """
+
+    uid: str
+    status: str
+    statbarn: str | None
+    entry: Mapping[str, Any] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    by_recipe: bool = False
+    replaced: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the output is called: the uid, with more where a result has several."""
+        return str(self.entry["name"])
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A result that was not read, and why."""
+
+    uid: str
+    status: str
+    type: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class AcroOutputs:
+    """The outputs of an ACRO directory, the columns that they are of, and the results that were not read."""
+
+    fields: Fields = field(repr=False)
+    outputs: tuple[AcroOutput, ...]
+    skipped: tuple[Skipped, ...]
+
+    @property
+    def entries(self) -> list[dict[str, Any]]:
+        """The outputs as a file of outputs has them, numbers included."""
+        return [dict(output.entry) for output in self.outputs]
+
+    def recipes(self) -> Recipes:
+        """Return the outputs as recipes, to be computed on other records."""
+        from ...recipes import recipes_of
+
+        return recipes_of(self.entries, self.fields)
+
+    def of(self, uid: str) -> tuple[AcroOutput, ...]:
+        """Return the outputs of one result."""
+        return tuple(output for output in self.outputs if output.uid == uid)
+
+
+def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]:
+    """Return which of some columns the results of a directory are about, in the order of `known`."""
+    words: set[str] = set()
+    for result in directory.results:
+        words |= {*coefficient_columns(result.independent), *([result.dependent] if result.dependent else [])}
+        for file in result.tables:
+            words |= {row[1] for row in file.rows or () if len(row) > 1 and row[0] == "Dep. Variable:"}
+        call = _call(result)
+        if call is not None:
+            formula = call.constant("formula")
+            words |= set(formula_words(formula)) if isinstance(formula, str) else set()
+            words |= _mentioned(call)
+    return [name for name in known if name in words]
+
+
+def recipes_of_acro(
+    directory: AcroDirectory,
+    data: Fields | Table,
+    *,
+    declared: Sequence[Field] = (),
+    given: Mapping[str, Mapping[str, Any]] | None = None,
+    replace_readable: bool = False,
+    rows: int | None = None,
+) -> AcroOutputs:
+    """Return the outputs of an ACRO directory with their published numbers, and what was skipped and why.
+
+    Parameters
+    ----------
+    directory
+        What `read_acro` returned.
+    data
+        The columns; or the table behind the outputs, whose columns they are about are taken. With a table an output must be of as many
+        records as the table has complete ones, if its command shows no filter: it is skipped otherwise.
+    declared
+        Columns with their levels, where these are not to come from the table.
+    given
+        Entries by uid for results that cannot be read, such as images.
+    replace_readable
+        Whether entries of `given` may also stand in the place of results that can be read, which are then not judged themselves; an
+        InputError otherwise.
+    rows
+        The number of records, if it is known.
+
+    Results of type custom, images, and whatever cannot be told with certainty are skipped. A result with several functions gives several
+    outputs. No part of a command is run.
+    """
+    given = given or {}
+    for uid in given:
+        if uid not in directory.uids:
+            raise unknown_name("ACRO result", uid, directory.uids)
+    if isinstance(data, Table):
+        from ...recipes import named_columns
+        from ...records import fields_of_table
+
+        used = {*columns_of_acro(directory, data.columns), *named_columns(list(given.values()), data.columns)}
+        named = [name for name in data.columns if name in used]
+        if not named:
+            raise InputError(
+                f"The data have none of the columns that the results of '{directory.folder}' are about. Name the data they were made from."
+            )
+        fields = fields_of_table(data, named, declared=declared)
+        rows = data.n_rows if rows is None else rows
+    else:
+        fields = data
+    size = rows or _largest_n(directory) or MANY_ROWS
+    outputs: list[AcroOutput] = []
+    skipped: list[Skipped] = []
+    for result in directory.results:
+        own, reason = list[AcroOutput](), ""
+        try:
+            for made in _outputs(result, directory, fields, size):
+                notes = made.notes + _counted(made, result, data, rows)
+                own.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
+        except InputError as error:
+            own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
+        if result.uid in given:
+            entry = {**given[result.uid], "name": result.uid}
+            outputs.append(
+                AcroOutput(result.uid, result.status, result.statbarn, entry, by_recipe=True, replaced=bool(own))
+            )
+        elif own:
+            outputs += own
+        else:
+            skipped.append(Skipped(result.uid, result.status, result.type, reason))
+    replaced = [f"'{output.uid}'" for output in outputs if output.replaced]
+    if replaced and not replace_readable:
+        results, them = ("Result", "it") if len(replaced) == 1 else ("Results", "them")
+        raise InputError(
+            f"{results} {listed(replaced)} can be read, and recipes are given for {them}: these would be judged, and the results themselves "
+            f"not. Leave the recipes for {them} out; or say that they may stand for results that can be read: replace_readable=True, on the "
+            "command line --replace-readable."
+        )
+    return AcroOutputs(fields, tuple(outputs), tuple(skipped))
+
+
+def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[Made]:
+    call = _call(result)
+
+    def check(entry: Mapping[str, Any]) -> None:
+        _check(entry, fields, rows)
+
+    if result.type == "regression" and result.method in REGRESSIONS:
+        return regression_outputs(result, fields, call, check)
+    if result.type == "table" and result.method in ("crosstab", "pivot_table"):
+        made = table_outputs(result, directory, fields, call)
+    elif result.type == "table" and result.method in ("surv func", "surv_func"):
+        made = survival_outputs(result, fields, call)
+    elif result.type == "custom":
+        raise UnclearError("a custom file, which ACRO knows nothing about: give a recipe")
+    elif not result.tables:
+        raise UnclearError("an image, without the numbers behind it: give a recipe")
+    else:
+        raise UnclearError(f"results of type '{result.type}' by '{result.method}' are not supported: give a recipe")
+    for one in made:
+        check(one.entry)
+    return made
+
+
+def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
+    """Raise InputError for an entry that does not fit the columns."""
+    try:
+        output = KINDS[str(entry["kind"])].model_validate(dict(entry))
+    except ValidationError as error:
+        fault = error.errors(include_input=False, include_url=False)[0]
+        raise UnclearError(f"'{fault['loc'][0] if fault['loc'] else 'it'}' is not as it should be") from None
+    Spec(fields, (output,), rows).compiled()
+
+
+def _call(result: AcroResult) -> Call | None:
+    return read_call(result.command, {"surv func": "surv_func"}.get(result.method, result.method))
+
+
+def _counted(made: Made, result: AcroResult, data: Fields | Table, rows: int | None) -> tuple[str, ...]:
+    """Check the number of records against the data; return what cannot be checked."""
+    if "where" in made.entry:
+        return ()
+    cut = () if _call(result) is not None else ("its command is cut off, so that a filter would not show",)
+    if made.n is None:
+        return cut
+    if isinstance(data, Table):
+        words = [*made.entry.get("by", ()), *formula_words(str(made.entry.get("formula", "")))]
+        if made.n == _complete(data, [name for name in data.columns if name in words]):
+            return ()
+        raise UnclearError(
+            "it was not made of all complete records of the data: of other data, or with a filter that its command does not show. "
+            "Give a recipe."
+        )
+    if rows is not None and made.n != rows:
+        return (
+            *cut,
+            "it was not made of all records: some have missing values, or a filter does not show in its command",
+        )
+    return cut if rows is None else ()
+
+
+def _complete(table: Table, names: Sequence[str]) -> int:
+    """How many records have no missing value in some columns."""
+    import pyarrow.compute as pc
+
+    valid = None
+    for name in names:
+        mask = pc.is_valid(table.data.column(name))
+        valid = mask if valid is None else pc.and_(valid, mask)
+    return table.n_rows if valid is None else int(pc.sum(valid).as_py() or 0)
+
+
+def _largest_n(directory: AcroDirectory) -> int | None:
+    """The largest number of records that a regression says it was made of."""
+    found = [
+        int(float(after))
+        for result in directory.results
+        for file in result.tables
+        for row in file.rows or ()
+        for cell, after in pairwise(row)
+        if cell == "No. Observations:" and after.replace(".", "", 1).isdigit()
+    ]
+    return max(found, default=None)
+
+
+def _mentioned(call: Call) -> set[str]:
+    """Attributes and words in quotes that stand in a call's arguments: columns are among them."""
+    found: set[str] = set()
+    for argument in (*call.arguments.values(), *call.names.values()):
+        for node in ast.walk(argument):
+            if isinstance(node, ast.Attribute):
+                found.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value, *formula_words(node.value)}
+    return found

@@ -1,0 +1,358 @@
+"""ACRO's tables as outputs with their published numbers: counts, percentages, means, sums, spreads, medians, extremes.
+
+What is withheld or rounded follows the way ACRO does it (1.0.2):
+- Suppression leaves out the *records* of disclosive cells and makes the table again: totals are of the cells that are shown, and say nothing
+  more. Where zeros are disclosive, empty cells are missing too, so that a missing count is 0 up to the threshold.
+- Rounded tables have totals of rounded cells, which are rounded again: no roundings of the true totals. They are left out.
+- Numbers that are not rounded have full precision: a mean times its count is a whole sum.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ...._base.errors import InputError
+from ...fields import Field, Fields
+from .commands import Call, filters_of, referred_column
+from .conditions import UnclearError
+from .layouts import TOTAL, Key, Layout, read_layout
+from .read import AcroDirectory, AcroResult
+
+__all__ = ["STATBARNS", "Made", "filter_text", "functions_of", "number_of", "plain_number", "table_outputs"]
+
+ANALYSES = {
+    "FrequencyTable": "count",
+    "Mean": "mean",
+    "Sum": "sum",
+    "StandardDeviation": "std",
+    "Median": "median",
+    "Minimum": "min",
+    "Maximum": "max",
+    "Mode": "mode",
+    "ModeCalculation": "agg_mode",
+}
+"""What ACRO's summary calls a function, and what pandas does."""
+
+KINDS = {"count": "table", "mean": "mean", "sum": "sum", "std": "sd", "median": "median", "min": "quantiles", "max": "quantiles"}  # fmt: skip
+STATBARNS = {
+    "count": "Frequencies",
+    "mean": "LinearAggregations",
+    "sum": "LinearAggregations",
+    "std": "Shape",
+    "median": "Position",
+    "min": "Endpoints",
+    "max": "Endpoints",
+}
+"""The class of each function in ACRO's ontology; ACRO itself notes that of the last function of a table."""
+
+SEPARATOR = "|"
+
+_INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
+
+
+@dataclass(frozen=True)
+class Made:
+    """An output made of a result: its entry, the class of its statistic, and what a reader should know.
+
+    `n` is the number of records that it shows, where it shows that exactly.
+    """
+
+    entry: dict[str, Any]
+    statbarn: str | None
+    notes: tuple[str, ...] = ()
+    n: int | None = None
+
+
+def functions_of(result: AcroResult) -> list[str]:
+    """Return the functions of a table by the names that pandas has for them, in order, from ACRO's summary.
+
+    Examples
+    --------
+    >>> functions_of(AcroResult("t", "pass", "table", "pivot_table", (), summary="Mean : \\n PPercentCheck: pass\\nSum : \\n"))
+    ['mean', 'sum']
+    """
+    # At the start of a line, except after a spread that passed: ACRO forgets the end of that line.
+    found = re.findall(r"(?:^|(?<= : ))(\w+) : ", result.summary, re.MULTILINE)
+    return [ANALYSES[name] for name in found if name in ANALYSES]
+
+
+def filter_text(filters: list[str]) -> str | None:
+    """Return filters joined into one; None for none."""
+    every = list(dict.fromkeys(filters))
+    if len(every) < 2:
+        return every[0] if every else None
+    return " and ".join(f"({text})" for text in every)
+
+
+def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None) -> list[Made]:
+    """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
+    functions = functions_of(result)
+    if not functions:
+        raise UnclearError("its summary does not say which statistic it is: give a recipe")
+    if unknown := [name for name in functions if name not in KINDS]:
+        raise UnclearError(f"a table of {unknown[0].removeprefix('agg_')}s is not supported")
+    if len(result.tables) != 1 or not result.independent:
+        raise UnclearError("it does not have one table with the variables that it is of: give a recipe")
+    for name in (*result.independent, *([result.dependent] if result.dependent else [])):
+        if name not in fields.names:
+            raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
+    if call is not None:
+        _check_options(call, functions)
+    where = filter_text([] if call is None else _filters(result, call))
+    total = call.constant("margins_name") if call is not None else None
+    layout = read_layout(
+        result.tables[0].rows or (),
+        result.independent,
+        functions=functions,
+        values=result.dependent,
+        total=total if isinstance(total, str) else TOTAL,
+        levels=[label for name in result.independent for label in fields[name].labels],
+    )
+    if "" in layout.parts and len(functions) > 1:
+        raise UnclearError("the header of its table does not say which number is of which function")
+    table = _Table(result, directory, fields, layout, functions, where)
+    return [made for name, cells in layout.parts.items() for made in table.made(name or functions[0], cells)]
+
+
+def _check_options(call: Call, functions: list[str]) -> None:
+    """Raise UnclearError for options that make other numbers of a function's."""
+    if call.argument("fill_value") is not None and not set(functions) <= {"count", "sum"}:
+        raise UnclearError("its missing numbers were filled with a value: give a recipe")
+    normalised = call.argument("normalize")
+    if normalised is not None and call.constant("normalize") is not False and functions != ["count"]:
+        raise UnclearError("shares of anything but counts are not supported: give a recipe")
+
+
+def _filters(result: AcroResult, call: Call) -> list[str]:
+    """The filters of a table's command; UnclearError where rows or columns are anything but the columns that ACRO noted."""
+    if call.method == "pivot_table":
+        data = call.argument("data")
+        return [] if data is None else filters_of([data], call)
+    filters: list[str] = []
+    for place in ("index", "columns", "values"):
+        node = call.argument(place)
+        for part in getattr(node, "elts", [node]) if node is not None else []:
+            column, found = referred_column(part, call)
+            known = (*result.independent, result.dependent)
+            if column is not None and column not in known and not ({"rownames", "colnames"} & set(call.arguments)):
+                raise UnclearError("it is made of an expression, not of a column")
+            filters += found
+    return filters
+
+
+class _Table:
+    """A table's layout with what turns its cells into entries."""
+
+    def __init__(
+        self,
+        result: AcroResult,
+        directory: AcroDirectory,
+        fields: Fields,
+        layout: Layout,
+        functions: list[str],
+        where: str | None,
+    ) -> None:
+        self.result, self.directory, self.layout, self.functions = result, directory, layout, functions
+        mitigation = str(result.properties.get("mitigation", "none"))
+        self.suppressed, self.rounded = mitigation == "suppress", mitigation == "round"
+        self.base = int(result.properties.get("round_base", directory.round_base)) if self.rounded else 1
+        self.where = {} if where is None else {"where": where}
+        self.names: list[dict[str, str]] = []
+        self.groups: dict[str, dict[str, list[Any]]] = {}
+        for place, name in enumerate(layout.variables):
+            labels = {key[place] for cells in layout.parts.values() for key in cells} - {None}
+            named, groups = _named(fields[name], sorted(str(label) for label in labels))
+            self.names.append(named)
+            if groups:
+                self.groups[name] = groups
+        self.counts: dict[Key, int] = {}
+        if not self.rounded and not self.suppressed and (found := layout.parts.get("count")):
+            self.counts = {key: round(number_of(text)) for key, text in found.items() if text}
+
+    def made(self, function: str, cells: Mapping[Key, str]) -> list[Made]:
+        """Return the output of a function, and one for each kind of totals that is not part of it."""
+        inner = {key: text for key, text in cells.items() if None not in key}
+        totals = {key: text for key, text in cells.items() if None in key}
+        notes: list[str] = []
+        if totals and (self.suppressed or self.rounded):
+            what = "of the cells that are shown" if self.suppressed else "of rounded cells"
+            notes.append(f"its totals are {what}: they say nothing more, and are left out")
+            totals = {}
+        single = len(self.layout.parts) == 1
+        name = self.result.uid if single else f"{self.result.uid}: {function}"
+        if function == "count":
+            return self._counted(name, inner, totals, notes)
+        made = [self._summary(name, function, inner, notes)]
+        for pattern in dict.fromkeys(tuple(label is None for label in key) for key in totals):
+            part = {key: text for key, text in totals.items() if tuple(label is None for label in key) == pattern}
+            made.append(self._summary(self._over(name, pattern), function, part, []))
+        return made
+
+    def _over(self, name: str, pattern: tuple[bool, ...]) -> str:
+        left = [one for one, out in zip(self.layout.variables, pattern, strict=True) if not out]
+        return f"{name}, by {' and '.join(left)}" if left else f"{name}, in all"
+
+    def _word(self, key: Key) -> str:
+        return SEPARATOR.join(
+            TOTAL if label is None else names[label] for names, label in zip(self.names, key, strict=True)
+        )
+
+    def _by(self, key: Key) -> dict[str, Any]:
+        """The columns that a cell's levels are of, and their bands."""
+        by = [name for name, label in zip(self.layout.variables, key, strict=True) if label is not None]
+        groups = {name: self.groups[name] for name in by if name in self.groups}
+        return {"by": by, **({"groups": groups} if groups else {})}
+
+    def _counted(self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]) -> list[Made]:
+        numbers = {key: number_of(text) if text else None for key, text in inner.items()}
+        known = [number for number in numbers.values() if number is not None]
+        if any(not float(number).is_integer() for number in known):
+            return [self._percentages(name, numbers, notes)]
+        entry: dict[str, Any] = {"name": name, "kind": "table", **self._by(next(iter(inner))), **self.where}
+        if self.rounded:
+            entry["base"] = self.base
+        withheld: int | str = 0  # without mitigation a cell is missing where there are no records
+        if self.suppressed and None in numbers.values():
+            # With other functions in the table a cell may have been withheld for dominance, whatever its count.
+            withheld = "x" if self.functions == ["count"] else "?"
+        if withheld == "x":
+            entry |= {"threshold": self.directory.threshold, "suppressed_zeros": self.directory.zeros_withheld}
+        if self.suppressed and any(0 < number < self.directory.threshold for number in known):
+            notes.append("it is marked as suppressed, yet shows counts below the threshold")
+        cells = {self._word(key): withheld if n is None else round(n) for key, n in numbers.items()}
+        exact = not self.rounded and not (self.suppressed and None in numbers.values())
+        n = sum(count for count in cells.values() if isinstance(count, int)) if exact and not self.groups else None
+        made: list[Made] = []
+        if totals and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1:
+            cells |= {self._word(key): round(number_of(text)) if text else 0 for key, text in totals.items()}
+            entry["margins"] = True
+            totals = {}
+        made.append(Made({**entry, "cells": cells}, STATBARNS["count"], tuple(notes), n))
+        for pattern in dict.fromkeys(tuple(label is None for label in key) for key in totals):
+            part = {key: text for key, text in totals.items() if tuple(label is None for label in key) == pattern}
+            if not all(pattern):  # the total of all says no more than the cells
+                over = {self._over_word(key): round(number_of(text)) if text else 0 for key, text in part.items()}
+                one = {"name": self._over(name, pattern), "kind": "table", **self._by(next(iter(part))), **self.where}
+                made.append(Made({**one, "cells": over}, STATBARNS["count"]))
+        return made
+
+    def _over_word(self, key: Key) -> str:
+        """The levels of a total, without the variables that it is over."""
+        return SEPARATOR.join(names[label] for names, label in zip(self.names, key, strict=True) if label is not None)
+
+    def _percentages(self, name: str, numbers: dict[Key, float | None], notes: list[str]) -> Made:
+        if self.rounded or (self.suppressed and None in numbers.values()):
+            raise UnclearError("percentages of a table that is suppressed or rounded are not supported: give a recipe")
+        of = _of_what({key: number or 0.0 for key, number in numbers.items()}, len(self.layout.rows))
+        if of != "all" and (len(self.layout.rows) > 1 or len(self.layout.columns) > 1):
+            raise UnclearError("percentages of rows or columns of more than one variable are not supported")
+        values = {self._word(key): 100.0 * (number or 0.0) for key, number in numbers.items()}
+        entry = {"name": name, "kind": "table", **self._by(next(iter(numbers))), **self.where, "percentages": of}
+        if self.layout.totals:
+            notes.append("the totals of percentages are left out")
+        return Made({**entry, "values": values}, STATBARNS["count"], tuple(notes))
+
+    def _summary(self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]) -> Made:
+        """The entry of a mean, sum, spread, median or extreme."""
+        if self.result.dependent is None:
+            raise UnclearError("ACRO did not note which variable it is a statistic of: give a recipe")
+        if not any(cells.values()):
+            raise UnclearError("every number of it is withheld: nothing is published")
+        by = self._by(next(iter(cells)))
+        entry: dict[str, Any] = {"name": name, "kind": KINDS[function], "of": self.result.dependent}
+        entry |= (by if by["by"] else {}) | self.where
+        if self.rounded:
+            entry["decimals"] = -math.ceil(math.log10(self.base)) if self.base > 1 else 0
+            if 10 ** -entry["decimals"] != self.base:
+                notes.append(f"rounded to {self.base}, which is taken as rounded to {10 ** -entry['decimals']}")
+        quantile = {"min": 0.0, "max": 1.0}.get(function)
+        if quantile is not None:
+            entry["at"] = [quantile]
+        numbers = {key: plain_number(number_of(text)) if text else None for key, text in cells.items()}
+        if not by["by"]:
+            (only,) = numbers.values()
+            return Made(
+                {**entry, **({"values": [only]} if quantile is not None else {"value": only})}, STATBARNS[function]
+            )
+        values: dict[str, Any] = {}
+        for key, number in numbers.items():
+            if number is not None:
+                values[self._over_word(key)] = number if quantile is None else [number]
+            elif function in ("mean", "sum", "std"):
+                values[self._over_word(key)] = "x"
+        entry["values"] = values
+        if KINDS[function] in ("median", "quantiles") and self.counts:
+            entry["n"] = {self._over_word(key): self.counts[key] for key in cells if self.counts.get(key)}
+        return Made(entry, STATBARNS[function], tuple(notes))
+
+
+def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
+    """Labels of a table as the column's own; or, of a number in bands such as (20, 30], the bands."""
+    if any(SEPARATOR in label for label in (*labels, *field.labels)):
+        raise UnclearError(f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level")
+    try:
+        return {label: field.labels[field.code(label)] for label in labels}, {}
+    except InputError:
+        pass
+    bands = {label: _INTERVAL.fullmatch(label) for label in labels}
+    if field.numeric and labels and all(bands.values()):
+        groups = {}
+        for label, found in bands.items():
+            assert found is not None
+            low, high = float(found[2]), float(found[3])
+            inside = [
+                level
+                for level, value in zip(field.levels, field.values, strict=True)
+                if (value > low or (value == low and found[1] == "["))
+                and (value < high or (value == high and found[4] == "]"))
+            ]
+            if not inside:
+                raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
+            groups[label] = [inside[0], inside[-1]]
+        ordered = dict(sorted(groups.items(), key=lambda item: float(item[1][0])))
+        return {label: label for label in labels}, ordered
+    strange = next(label for label in labels if not _known(field, label))
+    raise UnclearError(f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe")
+
+
+def _known(field: Field, label: str) -> bool:
+    try:
+        field.code(label)
+    except InputError:
+        return False
+    return True
+
+
+def _of_what(numbers: Mapping[Key, float], width: int) -> str:
+    """What shares add up within: all cells, rows or columns."""
+    for name, part in (
+        ("all", lambda key: ()),
+        ("rows", lambda key: key[:width]),
+        ("columns", lambda key: key[width:]),
+    ):
+        sums: dict[Key, float] = {}
+        for key, number in numbers.items():
+            sums[part(key)] = sums.get(part(key), 0.0) + number
+        if all(abs(total - 1.0) < 1e-9 for total in sums.values()):
+            return name
+    raise UnclearError("its numbers are neither counts nor shares: give a recipe")
+
+
+def number_of(text: str) -> float:
+    """Return the number in a cell."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UnclearError("a cell of its table is no number")
+    return number
+
+
+def plain_number(number: float) -> int | float:
+    """Return a number as a whole one, if it is."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number

@@ -1,0 +1,240 @@
+"""Our result put into an ACRO directory: a custom output with the report, comments on what was assessed, checksums made anew.
+
+Evidence is added; the decision stays with the checker. No status that stands in the directory is changed, so that a `fail` never becomes a
+`pass`; ours is `review`, or `fail` where an excess or a failed rule was found. The new directory is made whole beside its place, read
+again and then renamed into it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from ...._base.errors import FileError, InputError, unknown_name
+from .read import CHECKSUMS, MOST_FILE_BYTES, RESULTS, AcroDirectory, json_object, read_acro
+
+__all__ = ["write_back"]
+
+UID = "chaffinch_check"
+LONGEST_COMMENT = 4000
+
+
+def write_back(
+    folder: str | os.PathLike[str],
+    out_folder: str | os.PathLike[str] | None,
+    *,
+    report: Path | Sequence[Path],
+    assessed: Mapping[str, str],
+    summary: str,
+    failed: bool = False,
+    comment: str = "",
+    in_place: bool = False,
+    timestamp: str | None = None,
+) -> Path:
+    """Return the folder of an ACRO directory with our result in it.
+
+    Parameters
+    ----------
+    folder
+        An ACRO directory. It is read and checked first, and stays as it is unless `in_place` is said.
+    out_folder
+        A new folder, outside `folder`; None with `in_place`.
+    report
+        The file or files of our result. A JSON file may not have both keys `version` and `results` at its top, by which viewers find
+        ACRO's own, and none may be one that is for inside alone.
+    assessed
+        By uid of a result, the words to add to its comments.
+    summary
+        What was found, in one sentence.
+    failed
+        Whether an excess or a failed rule was found: our status is then `fail`, otherwise `review`.
+    comment
+        A comment on our own result.
+    in_place
+        Write into `folder` itself.
+    timestamp
+        When it was made; now, if absent.
+
+    InputError or FileError, and nothing written, if the directory is not whole, a uid is unknown, or a report cannot be taken.
+    """
+    directory = read_acro(folder)
+    reports = [Path(report)] if isinstance(report, str | os.PathLike) else [Path(one) for one in report]
+    target = _target(directory.folder, out_folder, in_place=in_place)
+    _check_words(directory, assessed, (summary, comment))
+    contents = _contents(directory, reports)
+    data = json_object((directory.folder / RESULTS).read_bytes(), f"'{directory.folder / RESULTS}'")
+    for uid, words in assessed.items():
+        data["results"][uid].setdefault("comments", [])
+        data["results"][uid]["comments"] = [*(data["results"][uid]["comments"] or []), words]
+    uid = _new_uid(directory, contents)
+    files = {_file_name(uid, path, contents): raw for path, raw in contents.items()}
+    data["results"][uid] = {
+        "uid": uid,
+        "status": "fail" if failed else "review",
+        "type": "custom",
+        "properties": {},
+        "files": [{"name": name, "sdc": {}} for name in files],
+        "outcome": {},
+        "command": "custom",
+        "summary": summary,
+        "timestamp": datetime.now().isoformat() if timestamp is None else timestamp,
+        "comments": [comment] if comment else [],
+        "exception": "",
+        "fair": {},
+    }
+    # As ACRO writes it, so that what is not ours keeps its bytes.
+    files[RESULTS] = json.dumps(data, indent=4, sort_keys=False).encode("utf-8")
+    with _becoming(target, replacing=in_place) as part:
+        _copy(directory.folder, part)
+        (part / CHECKSUMS).mkdir(exist_ok=True)
+        for name, raw in files.items():
+            (part / name).write_bytes(raw)
+            (part / CHECKSUMS / f"{name}.txt").write_text(hashlib.sha256(raw).hexdigest(), encoding="ascii")
+        _check_kept(directory, read_acro(part), uid)
+    return target
+
+
+def _target(folder: Path, out_folder: str | os.PathLike[str] | None, *, in_place: bool) -> Path:
+    if in_place:
+        if out_folder is not None:
+            raise InputError("Name a new folder, or write in place: not both.")
+        if folder.is_symlink():
+            raise InputError(f"'{folder}' is a link: name the folder itself to write in place.")
+        return folder.resolve()
+    if out_folder is None:
+        raise InputError(
+            "Name a new folder for the directory with our result; or say that it is to be written in place."
+        )
+    target = Path(out_folder)
+    if target.exists() or target.is_symlink():
+        raise InputError(f"Cannot write '{target}': it exists. Name a new folder.")
+    if folder.resolve() in (target.resolve(), *target.resolve().parents):
+        raise InputError(f"Cannot write '{target}': it lies in the directory itself. Name a folder outside it.")
+    if not target.parent.is_dir():
+        raise FileError(
+            f"Cannot write '{target}': there is no folder '{target.parent}'. Make it first, or name another."
+        )
+    return target
+
+
+def _check_words(directory: AcroDirectory, assessed: Mapping[str, str], others: Sequence[str]) -> None:
+    for uid in assessed:
+        if uid not in directory.uids:
+            raise unknown_name("ACRO result", uid, directory.uids)
+    for words in (*assessed.values(), *others):
+        if not isinstance(words, str) or len(words) > LONGEST_COMMENT:
+            raise InputError(f"Comments and summaries must be words of at most {LONGEST_COMMENT} characters.")
+
+
+def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, bytes]:
+    """The reports, read and checked."""
+    if not reports:
+        raise InputError("There must be a report to write back: an ACRO result has at least one file.")
+    contents: dict[Path, bytes] = {}
+    for path in reports:
+        if path.suffix.lower() in directory.blocked_extensions:
+            raise InputError(
+                f"ACRO takes no files that end with {path.suffix} (blocked_extensions in its config.json). Report in another format."
+            )
+        try:
+            if path.stat().st_size > MOST_FILE_BYTES:
+                raise InputError(f"'{path}' is over {MOST_FILE_BYTES >> 20} MiB, too large for a report.")
+            raw = path.read_bytes()
+        except OSError as error:
+            raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+        if path.suffix.lower() == ".json":
+            _check_report(json_object(raw, f"'{path}'"), path)
+        contents[path] = raw
+    return contents
+
+
+def _check_report(data: Mapping[str, Any], path: Path) -> None:
+    if {"version", "results"} <= set(data):
+        raise InputError(
+            f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them."
+        )
+    if data.get("confidential"):
+        raise InputError(f"'{path}' is confidential: it is for inside alone, and no report to write back.")
+
+
+def _new_uid(directory: AcroDirectory, contents: Mapping[Path, bytes]) -> str:
+    """A name that no result has, and whose files do not exist."""
+    taken = {*directory.uids, *directory.withheld}
+    number = 1
+    while True:
+        uid = UID if number == 1 else f"{UID}_{number}"
+        if uid not in taken and not any((directory.folder / _file_name(uid, p, contents)).exists() for p in contents):
+            return uid
+        number += 1
+
+
+def _file_name(uid: str, path: Path, contents: Mapping[Path, bytes]) -> str:
+    """What a report is called in the directory: by our uid; numbered where two have the same ending."""
+    same = [other for other in contents if other.suffix.lower() == path.suffix.lower()]
+    place = f"_{same.index(path)}" if len(same) > 1 else ""
+    return f"{uid}{place}{path.suffix.lower()}"
+
+
+def _copy(folder: Path, part: Path) -> None:
+    """Copy a folder's files, and those of its folders; links are refused, since they may lead elsewhere."""
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
+            raise InputError(
+                f"'{entry}' must be a file or folder of the directory itself, no link. Nothing was written."
+            )
+        if entry.is_dir():
+            (part / entry.name).mkdir()
+            _copy(entry, part / entry.name)
+        else:
+            shutil.copyfile(entry, part / entry.name)
+
+
+def _check_kept(before: AcroDirectory, after: AcroDirectory, uid: str) -> None:
+    """What was there must be there still, with its status and files; only comments are added."""
+    for result in before.results:
+        now = after[result.uid]
+        if (now.status, now.files, now.comments[: len(result.comments)]) != (
+            result.status,
+            result.files,
+            result.comments,
+        ):
+            raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
+    if after.uids != (*before.uids, uid) or after.withheld != before.withheld:
+        raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
+
+
+@contextlib.contextmanager
+def _becoming(target: Path, *, replacing: bool) -> Iterator[Path]:
+    """Give a new folder beside `target`, and rename it into place when the block ends well; otherwise remove it.
+
+    A folder that is replaced is renamed aside first, and put back if the second renaming fails: at any moment one of the two is whole.
+    """
+    part = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+    try:
+        part.mkdir()
+        yield part
+        if replacing:
+            os.rename(target, aside)
+            try:
+                os.rename(part, target)
+            except OSError:
+                os.rename(aside, target)
+                raise
+        else:
+            os.rename(part, target)
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(f"Cannot write '{target}': {error.strerror or 'the system refused'}.") from None
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)

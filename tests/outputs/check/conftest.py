@@ -1,0 +1,54 @@
+"""A small population, and ensembles made in this process: a fresh one for each would take most of the time."""
+
+import numpy as np
+import pytest
+
+from chaffinch._base.seeds import seed_sequence
+from chaffinch.outputs.check.ensembles import Ensemble, Fit
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.refit import compared
+from chaffinch.outputs.solve import incremental
+
+SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}
+
+
+def made_here(spec, *, copies, seed, progress=None):
+    """An ensemble as `Evolver` makes it, without processes."""
+    problem, rows = spec.problem(), spec.n_rows()
+    solved = []
+    for stream in seed_sequence(seed).spawn(copies):
+        first, search = stream.spawn(2)
+        start = problem.columns.start(rows, seed=first)
+        solved.append(incremental.solve(problem, start, seed=search))
+    seen = [compared(spec, one.codes) for one in solved]
+    fits = [
+        Fit(some[0].name, some[0].kind, some[0].size, float(np.mean([one.within for one in some])),
+            float(np.mean([one.mean for one in some])), max(one.worst for one in some))
+        for some in zip(*seen, strict=True)
+    ]  # fmt: skip
+    errors = tuple(float(np.mean([one.mean for one in some])) for some in seen)
+    return Ensemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors)
+
+
+@pytest.fixture
+def maker():
+    return made_here
+
+
+@pytest.fixture(scope="session")
+def fields():
+    levels = {name: tuple(f"{name}{k}" for k in range(size)) for name, size in SIZES.items()}
+    return Fields(tuple(Field(name, some) for name, some in levels.items()))
+
+
+@pytest.fixture(scope="session")
+def people():
+    """Codes of so many people, whose y follows their a and b half of the time."""
+
+    def drawn(n, seed):
+        rng = np.random.default_rng(seed)
+        x = np.stack([rng.integers(0, size, n) for name, size in SIZES.items() if name != "y"], axis=1)
+        y = np.where(rng.random(n) < 0.5, (x[:, 0] + x[:, 1]) % 3, rng.integers(0, 3, n))
+        return np.c_[x, y].astype(np.int32)
+
+    return drawn

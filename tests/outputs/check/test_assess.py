@@ -1,0 +1,245 @@
+"""The whole assessment, with controls: outputs that tell nothing, outputs that tell too much, and what mitigation gains."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from chaffinch import InputError
+from chaffinch.outputs.check.assess import check
+from chaffinch.outputs.check.ensembles import Ensemble, prior_datasets
+from chaffinch.outputs.fields import Fields
+from chaffinch.outputs.recipes import recipes_of
+
+KEYS, SENSITIVE = ("a", "b", "c"), ("y",)
+JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
+MARGIN = {
+    "name": "margin",
+    "kind": "table",
+    "by": ["a", "b", "c"],
+    "groups": {"a": {"low": ["a0", "a1"], "high": ["a2", "a3", "a4"]}},
+}
+PLAIN = {"name": "plain", "kind": "table", "by": ["y"]}
+
+
+@pytest.fixture
+def checked(fields, people, maker):
+    def run(*entries, n=240, seed=1, released=(), **options):
+        options = {"keys": KEYS, "sensitive": SENSITIVE, "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
+        old = recipes_of(released, fields) if released else None
+        return check(recipes_of(entries, fields), people(n, seed), released=old, maker=maker, **options)
+
+    return run
+
+
+def marginal(found, convention="p1"):
+    return next(one.marginal for one in found.all.measures if one.convention == convention)
+
+
+def test_small_cells_of_three_keys_are_found_and_mitigation_lowers_the_risk(checked):
+    bare = checked(JOINT)
+    assert bare.verdict.word == "excess found"
+    assert bare.rules.worst == "fail"
+    assert not bare.passed
+    suppressed = checked({**JOINT, "threshold": 10, "suppressed_zeros": True})
+    coarse = checked({**JOINT, "by": ["a", "b", "y"]}, keys=("a", "b"), key_sizes=(1, 2))
+    before = checked(JOINT, keys=("a", "b"), key_sizes=(1, 2))
+    assert marginal(suppressed).value < 0.5 * marginal(bare).value
+    assert marginal(coarse).value <= marginal(before).value + 0.02
+    assert marginal(bare).low > 0.2
+
+
+def test_the_risk_is_that_of_the_output_not_of_the_start(checked):
+    found = checked(JOINT)
+    measure = found.all.measures[0]
+    assert measure.original.value > measure.prior.value + 0.2
+    assert measure.beyond_prior.low > 0.0
+    assert found.all.reached == 1.0
+
+
+def test_which_output_did_it(checked):
+    found = checked(PLAIN, JOINT, MARGIN, leave_one_out="always")
+    assert [stage.outputs for stage in found.cumulative] == [
+        ("plain",),
+        ("plain", "joint"),
+        ("plain", "joint", "margin"),
+    ]
+    added = {stage.name: changes[0][2] for stage, changes in zip(found.cumulative[1:], found.added, strict=True)}
+    assert added["joint"].low > 0.0
+    assert abs(added["margin"].value) < 0.1
+    without = {stage.name: stage.measures[0].marginal.value for stage in found.without}
+    assert without["without joint"] < 0.3 * min(without["without plain"], without["without margin"])
+
+
+def test_released_outputs_come_first(checked):
+    found = checked(JOINT, released=[MARGIN, PLAIN])
+    assert [stage.name for stage in found.cumulative] == ["released already", "joint"]
+    assert [(one.name, one.released) for one in found.outputs] == [("margin", True), ("plain", True), ("joint", False)]
+    assert found.added[0][0][2].low > 0.0
+
+
+def test_agreement_says_whom(checked, fields, people):
+    found = checked(JOINT)
+    (agreement,) = found.agreement
+    assert agreement.right > agreement.right_holdout
+    assert agreement.excess.low > 0.0
+    assert found.exposed
+    codes = people(240, 1)
+    for one in found.exposed[:50]:
+        alike = np.ones(len(codes), dtype=bool)
+        for name, level in one.keys:
+            alike &= codes[:, fields.position(name)] == fields[name].labels.index(level)
+        value = fields["y"].labels.index(one.value)
+        assert (alike.sum(), (codes[alike, 4] == value).sum()) == (one.people, one.with_value)
+
+
+def test_what_leaves_holds_no_class(checked):
+    found = checked(JOINT)
+    names = re.compile(r"\b[abcy]\d\b")  # of levels
+    assert not names.search(json.dumps(found.to_dict()))
+    assert names.search(json.dumps(found.inside()))
+
+
+def test_shares_of_few_people_do_not_leave(checked):
+    (found,) = checked(JOINT).agreement
+    few, none = replace(found, right=3 / found.people), replace(found, right=0.0)
+    assert few.to_dict()["right"] is None
+    assert few.to_dict()["excess"]["value"] is None
+    assert none.to_dict()["right"] == 0.0
+    assert found.to_dict()["excess"]["value"] == found.excess.value
+
+
+def test_published_numbers_that_are_not_the_datas(checked, fields, people):
+    counts = np.bincount(people(240, 1)[:, 4], minlength=3).tolist()
+    right = {**PLAIN, "by": ["y"], "counts": counts}
+    fine = checked(right, MARGIN, cumulative=False)
+    assert fine.outputs[0].consistent is True
+    assert fine.outputs[1].consistent is None
+    wrong = checked({**right, "counts": [counts[0] + 1, counts[1] - 1, counts[2]]}, MARGIN, cumulative=False)
+    assert wrong.verdict.text == "outputs inconsistent"
+    assert not wrong.passed
+
+
+def test_two_tables_that_differ_by_one_person_are_flagged(fields, maker, people):
+    codes = people(400, 5)
+    codes[:, 3] = 0
+    codes[0, 3] = 1  # one person alone has d1
+    entries = [
+        {"name": "all", "kind": "table", "by": ["a", "y"]},
+        {"name": "most", "kind": "table", "by": ["a", "y"], "where": "d == 'd0'"},
+    ]
+    found = check(
+        recipes_of(entries, fields), codes, keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0, seed=1, maker=maker
+    )
+    assert any(one.rule == "differencing" and one.status == "fail" for one in found.rules.findings)
+    assert not found.passed
+
+
+def unsearched(spec, *, copies, seed, progress=None):
+    """An ensemble that no search has touched, for what does not depend on it."""
+    return Ensemble(prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed), (False,) * copies)
+
+
+def test_a_saturated_logit_with_a_cell_of_two_is_flagged(fields, people):
+    codes = people(400, 6)
+    few = np.flatnonzero((codes[:, 0] == 4) & (codes[:, 2] == 2))
+    codes = np.delete(codes, few[2:], axis=0)
+    codes[few[:2], 4] = [0, 1]
+    # Both of them must be behind the outputs of each fold: few are held out, and by this seed others.
+    entry = {"name": "logit", "kind": "logit", "formula": "y ~ C(a) * C(c)", "success": "y1", "decimals": 4}
+    found = check(
+        recipes_of([entry], fields),
+        codes,
+        keys=["a", "c"],
+        sensitive=["y"],
+        syntheses=2,
+        whole_runs=0,
+        holdout_share=0.1,
+        seed=1,
+        maker=unsearched,
+    )
+    failed = [one for one in found.rules.findings if one.status == "fail"]
+    assert failed
+    assert all(one.output == "logit" for one in failed)
+
+
+def test_sizes_and_whole_data(checked):
+    found = checked(JOINT, fold_of_fold=True, whole_runs=3)
+    assert [(one.sensitive, one.convention) for one in found.sizes] == [("y", "p1"), ("y", "p1_zero")]
+    first = found.sizes[0]
+    assert first.whole.value == pytest.approx(2 * first.folds.value - first.folds_of_folds.value)
+    assert found.whole[0].mean > 0.9  # every cell of the joint table is known: whoever is alone in a cell is found
+
+
+def test_repeated_splits_and_small_holdouts(checked):
+    found = checked(PLAIN, MARGIN, repeat_splits=2, holdout_share=0.2, cumulative=False)
+    assert found.verdict.word == "no excess found"
+    assert "detectable" in found.verdict.text
+
+
+def test_settings_change_nothing_but_speed(checked):
+    one, two = (checked(JOINT, workers=workers).to_dict() for workers in (1, 2))
+    one.pop("run"), two.pop("run")
+    assert one == two
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"keys": ("a", "d")}, "key 'd' is in no output"),
+        ({"sensitive": ("d",)}, "sensitive attribute 'd' is in no output"),
+        ({"keys": ("a", "zz")}, "zz"),
+        ({"keys": ()}, "needs keys"),
+        ({"syntheses": 1}, "at least 2"),
+        ({"holdout_share": 0.9}, "at most 0.5"),
+    ],
+)
+def test_questions_that_cannot_be_asked(checked, options, words):
+    with pytest.raises(InputError, match=words):
+        checked(JOINT, **options)
+
+
+def test_margins_that_only_the_new_outputs_know_are_used(fields, people):
+    """What was released describes columns without weights: those of the file that is checked must not be lost."""
+    weighted = Fields(tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields))
+    seen = []
+
+    def maker(spec, *, copies, seed, progress=None):
+        seen.append({field.name: field.weights for field in spec.fields})
+        datasets = tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies))
+        return Ensemble(datasets, (True,) * copies)
+
+    asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "cumulative": False, "seed": 1}
+    old, new = recipes_of([{**PLAIN, "name": "old"}], fields), {"name": "new", "kind": "table", "by": ["a", "y"]}
+    check(recipes_of([new], weighted), people(100, 1), released=old, start="margins", maker=maker, **asked)
+    assert seen
+    assert all(each == {"a": None, "y": (0.7, 0.2, 0.1)} for each in seen)
+    with pytest.raises(InputError, match="weights of a column"):
+        check(recipes_of([new], fields), people(100, 1), start="margins", maker=maker, **asked)
+
+
+def test_a_recipe_that_fails_on_a_fold_says_where(fields, maker, people):
+    codes = people(100, 7)
+    codes[codes[:, 0] == 4, 0] = 0
+    codes[0, 0] = 4  # one person: in one of the folds the level has nobody
+    entry = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
+    with pytest.raises(InputError, match=r"logit.*fold.*a level of column 'a'") as caught:
+        check(recipes_of([entry], fields), codes, keys=["a"], sensitive=["y"], syntheses=2, seed=1, maker=maker)
+    assert "100" not in str(caught.value)
+    assert "a4" not in str(caught.value)  # one person has it
+
+
+@pytest.mark.slow
+def test_a_null_output_covers_zero_at_its_rate(fields, people, maker):
+    """Counts rounded to thousands say nothing of 160 people. Of 120 exact 95 % intervals fewer than 105 cover zero with a chance of 0.03 %."""
+    recipes = recipes_of([{"name": "rounded", "kind": "table", "by": list("abcdy"), "base": 1000}], fields)
+    covered = 0
+    for seed in range(120):
+        found = check(
+            recipes, people(160, 100 + seed), keys=list("abcd"), sensitive=["y"], key_sizes=(3, 4), syntheses=8, whole_runs=0,
+            seed=seed, maker=maker, cumulative=False,
+        )  # fmt: skip
+        covered += all(one.marginal.low <= 0.0 <= one.marginal.high for one in found.all.measures)
+    assert covered >= 105

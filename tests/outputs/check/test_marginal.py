@@ -1,0 +1,98 @@
+"""Folds and intervals: hand-worked numbers, and the rate at which zero is covered when there is nothing to find."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from chaffinch import InputError
+from chaffinch.outputs.check.attribution import attack_of, attributed
+from chaffinch.outputs.check.folds import folds
+from chaffinch.outputs.check.marginal import Part, apart, combined, measures_of
+from chaffinch.outputs.fields import Field, Fields
+
+SIZES = (6, 4, 3, 2, 3)
+FIELDS = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))
+
+
+def population(rng, n):
+    x = np.stack([rng.integers(0, size, n) for size in SIZES[:-1]], axis=1)
+    y = np.where(rng.random(n) < 0.5, (x[:, 0] + x[:, 1]) % 3, rng.integers(0, 3, n))
+    return np.c_[x, y].astype(np.int32)
+
+
+def assessed(seed, *, n=300, syntheses=12, copied=0):
+    """The marginal risk of ensembles drawn from the population; `copied` of the fold's own records go into each dataset."""
+    rng = np.random.default_rng(seed)
+    people = population(rng, n)
+    attack = attack_of(FIELDS, "abcd", "y", sizes=(2, 4))
+    found = []
+    for fold in folds(n, seed=rng):
+        group = np.full(n, -1)
+        group[fold.compared], group[fold.holdout] = 0, 1
+        datasets = [population(rng, n // 2) for _ in range(syntheses)]
+        for one in datasets:
+            one[:copied] = people[rng.choice(fold.original, copied, replace=False)]
+        found.append(attributed(datasets, people, group, attack, threads=1))
+    return measures_of("y", found, found)
+
+
+def test_folds_swap_sides():
+    first, second = folds(101, seed=1)
+    assert sorted(first.holdout) == sorted(set(range(101)) - set(first.original))
+    assert not set(first.holdout) & set(second.holdout)
+    assert len(first.compared) == len(first.holdout) == 50
+    assert set(first.compared) <= set(first.original)
+
+
+def test_smaller_holdouts_and_folds_of_folds():
+    few = folds(200, holdout_share=0.2, repeats=2, seed=1)
+    assert [len(fold.holdout) for fold in few] == [40] * 4
+    assert [len(fold.compared) for fold in few] == [40] * 4
+    inner = folds(200, seed=1, within=few[0])
+    assert all(set(fold.original) | set(fold.holdout) == set(few[0].original) for fold in inner)
+    with pytest.raises(InputError, match=r"at most 0\.5"):
+        folds(100, holdout_share=0.7)
+    with pytest.raises(InputError, match="at least 20"):
+        folds(30)
+
+
+def test_two_folds_by_hand():
+    # Datasets give 1, 3 in one fold and 2, 2 in the other; four people, of whom two move each fold in opposite directions.
+    first = Part(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    second = Part(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    estimate = combined([first, second], level=0.9)
+    assert estimate.value == 2.0
+    assert estimate.error == pytest.approx(
+        np.sqrt(2.0 / 2 / 4)
+    )  # influences cancel: only the first fold's datasets differ
+    half = stats.t.ppf(0.95, 1) * estimate.error
+    assert (estimate.low, estimate.high) == pytest.approx((2 - half, 2 + half))
+
+
+def test_what_is_special_about_pairs_counts_once():
+    # Two datasets, two people; each person matters to one dataset alone, by 1: over people 0.5, over datasets 1 (var 2 / 2), pairs 0.5.
+    part = Part(np.array([1.0, -1.0]), np.array([0.5, -0.5]), np.array([1.0, 1.0]))
+    assert combined([part]).error == pytest.approx(np.sqrt(0.5 + 1.0 - 0.5))
+
+
+def test_apart_subtracts_the_same_people():
+    part = Part(np.array([1.0, 3.0]), np.array([0.3, -0.3]), np.array([0.2, 0.2]))
+    assert apart([part], [part]).value == 0.0
+    assert apart([part], [part]).error == pytest.approx(np.sqrt(2.0))  # datasets' variance twice, people cancel
+
+
+def test_nothing_measured_is_nan():
+    nothing = Part(np.full(3, np.nan), np.zeros(2), np.zeros(3))
+    assert np.isnan(combined([nothing]).value)
+
+
+def test_zero_is_covered_when_there_is_nothing_to_find():
+    """95 % intervals over 150 draws: fewer than 133 covering (89 %) has a chance of 0.05 % if they are exact, less if they are wide."""
+    covered = np.zeros(2)
+    for seed in range(150):
+        covered += [measure.marginal.low <= 0.0 <= measure.marginal.high for measure in assessed(seed)]
+    assert (covered >= 133).all()
+
+
+def test_copied_records_are_found():
+    assert all(measure.excess for measure in assessed(1, copied=75))
