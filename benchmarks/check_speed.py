@@ -15,8 +15,8 @@ import numpy as np
 from common import best, save
 from evolving_cases import FIRST_CODE, LEVELS, census
 
-from chaffinch.outputs.check.assess import check
-from chaffinch.outputs.check.attribution import attack_of, attributed
+from chaffinch import check
+from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.refit import refit
@@ -77,7 +77,7 @@ def alone() -> list[list[object]]:
     synthetic = np.stack([rng.permutation(column) for column in census(N // 2, seed=1).T], axis=1)
     group = np.arange(N) % 2
     attack = attack_of(FIELDS, KEYS, "tenure", sizes=(3, 6))
-    ours = best(lambda: attributed([synthetic], people, group, attack, threads=1), repeats=5)
+    ours = best(lambda: ensemble_tcap([synthetic], people, group, attack, threads=1), repeats=5)
 
     def measured() -> list[float | None]:
         label = FIELDS.position("tenure")

@@ -22,8 +22,8 @@ sys.path.insert(0, str(HERE))
 from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
+from chaffinch import CheckResult, check  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
-from chaffinch.outputs.check.assess import Checked, check  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.evolve import evolve  # noqa: E402
 from chaffinch.outputs.recipes import recipes_of  # noqa: E402
@@ -151,7 +151,7 @@ def logit(who: People) -> dict[str, Any]:
     return {"name": "logit", "kind": "logit", "formula": who.formula, "decimals": 4}
 
 
-def measured(who: People, entries: list[dict[str, Any]], **options: Any) -> Checked:
+def measured(who: People, entries: list[dict[str, Any]], **options: Any) -> CheckResult:
     """Return the check of outputs with all keys."""
     began = time.perf_counter()
     found = check(
@@ -233,7 +233,7 @@ def risk() -> None:
                         "",
                     ]
                 )
-        for number, fold in enumerate(found.all.found[who.label], 1):
+        for number, fold in enumerate(found.tcaps[who.label], 1):
             for c, convention in enumerate(CONVENTIONS):
                 apart = fold.means[:, 0, c] - fold.means[:, 1, c]
                 single.append(
@@ -264,7 +264,7 @@ def risk() -> None:
             recipes_of([logit(who)], who.fields), who.codes, keys=who.keys, sensitive=[who.label], key_sizes=(6, 6), syntheses=2, whole_runs=0,
             error_line=True, seed=1,
         )  # fmt: skip
-        for line in six.lines:
+        for line in six.error_lines:
             ends = (
                 line.intercept.value,
                 line.intercept.low,
@@ -274,7 +274,7 @@ def risk() -> None:
                 line.slope.high,
             )
             lines.append([dataset, line.convention, *(f"{end:.4f}" for end in ends), f"{line.r_squared:.3f}"])
-        drawn = error_lines([line.to_dict() for line in six.lines if line.convention == "p1_zero"])
+        drawn = error_lines([line for line in six.error_lines if line.convention == "all_rows"])
         (HERE / f"figure3_{dataset}.svg").write_text(str(drawn.pictures[0]))
     save(
         "risk",

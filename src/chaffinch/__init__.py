@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         UnknownNameError,
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
-    from .outputs.check.assess import Checked, check
+    from .outputs.check import CheckResult
     from .outputs.evolve import Evolved, evolve
     from .outputs.recipes import Recipes, read_recipes
     from .outputs.rules import Policy, read_policy
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
     from .utility.result import UtilityResult
     from .utility.study import utility
+    from .workflows.check import check
 
 __version__ = "0.1.0"
 
@@ -59,7 +60,8 @@ _HOMES = {
     "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "risk.singling_out": ("SinglingOut", "study_singling_out"),
     "utility": ("UtilityResult",),
-    "outputs.check.assess": ("Checked", "check"),
+    "outputs.check": ("CheckResult",),
+    "workflows.check": ("check",),
     "outputs.evolve": ("Evolved", "evolve"),
     "outputs.recipes": ("Recipes", "read_recipes"),
     "outputs.rules": ("Policy", "read_policy"),
@@ -77,7 +79,7 @@ __all__ = [
     "BayesNet",
     "BudgetError",
     "ChaffinchError",
-    "Checked",
+    "CheckResult",
     "ClosedError",
     "Column",
     "Counter",

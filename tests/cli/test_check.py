@@ -55,9 +55,9 @@ def spec(tmp_path):
 
 
 def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
-    told, page, inside, known = (tmp_path / name for name in ("c.json", "c.html", "c.inside.json", "released.json"))
+    told, page, confidential, known = (tmp_path / name for name in ("c.json", "c.html", "c.confidential.json", "released.json"))
     ask = (spec(HEAD, MEAN), "--data", CMC, "--keys", "standard_of_living", "--sensitive", "num_children", *QUICK)
-    done = run(*ask, "--json", told, "--html", page, "--inside", inside, "--released", known, "--record")
+    done = run(*ask, "--json", told, "--html", page, "--confidential", confidential, "--released", known, "--record")
     left = json.loads(told.read_text())
     assert done.code == (0 if left["passed"] else 1), done.err
     assert left["format"] == "chaffinch-check"
@@ -66,13 +66,13 @@ def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
     assert left["outputs"][0]["statbarn"] == "LinearAggregations"
     assert left["outputs"][0]["consistent"] is None
     assert left["outputs"][0]["fit"]["reached"] == 1.0
-    assert {m["convention"] for m in left["all"]["measures"]} == {"p1", "p1_zero"}
+    assert {m["convention"] for m in left["all"]["measures"]} == {"matched_rows", "all_rows"}
     assert left["records"] == 1470  # rounded
     assert len(left["rules"]["policy_hash"]) == 64
     # Inside: the cells behind rules and the classes, for the owner alone.
-    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
-    assert json.loads(inside.read_text())["confidential"] is True
-    assert "exposed" in json.loads(inside.read_text())
+    assert stat.S_IMODE(confidential.stat().st_mode) == 0o600
+    assert json.loads(confidential.read_text())["confidential"] is True
+    assert "exposed" in json.loads(confidential.read_text())
     for text in (told.read_text(), page.read_text(), done.out):
         assert "with_value" not in text
         assert not re.search(r'"(?:people|where)":', text)
@@ -168,7 +168,7 @@ levels = [0, 1]
 def test_bad_input_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypatch, parts, options, message):
     monkeypatch.chdir(tmp_path)
     path = spec(*parts)
-    done = run(path, *ASK, *QUICK, "--html", tmp_path / "p.html", "--inside", tmp_path / "i.json", *options)
+    done = run(path, *ASK, *QUICK, "--html", tmp_path / "p.html", "--confidential", tmp_path / "i.json", *options)
     assert done.code == 2, done.out + done.err
     assert message in done.err
     assert list(tmp_path.iterdir()) == [path]

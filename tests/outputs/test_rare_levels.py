@@ -12,7 +12,6 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.check.assess import check
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
@@ -165,12 +164,12 @@ FOLDS = [
 def test_what_a_fold_lacks_is_not_named_if_it_is_rare(table: Any, fields: Fields, output: dict[str, Any]) -> None:
     """With one record of a level, one of the two folds has none of it."""
     with pytest.raises(InputError, match="cannot be computed on") as caught:
-        check(read_recipes(document(output), fields=fields), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
+        chaffinch.check(read_recipes(document(output), fields=fields), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
     assert RARE not in str(caught.value)
     # Columns that a file declares are no exception: what the file says is one thing, what a message may say another.
     columns = [{"name": one.name, "levels": list(one.levels)} for one in fields]
     with pytest.raises(InputError, match="cannot be computed on") as caught:
-        check(read_recipes(document(output, columns=columns)), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
+        chaffinch.check(read_recipes(document(output, columns=columns)), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
     assert RARE not in str(caught.value)
 
 

@@ -7,7 +7,16 @@ import re
 
 import pytest
 
-from chaffinch.report.check import check_page, rules_sentence
+from chaffinch.outputs.check import CheckResult
+from chaffinch.outputs.rules import RuleReport
+from chaffinch.outputs.rules.findings import Finding
+from chaffinch.report import check as pages
+from chaffinch.report.check import rules_sentence
+
+
+def check_page(told):
+    """The page on plain data, as they come back from a file."""
+    return pages.check_page(CheckResult.from_dict(told))
 
 
 def estimate(value, half=0.01):
@@ -28,7 +37,7 @@ def stage(name, outputs, shift=0.0, *, excess=False):
     measures = [
         measure(sensitive, convention, 0.4 + shift, 0.4, excess=excess)
         for sensitive in ("job<s>", "tenure")
-        for convention in ("p1", "p1_zero")
+        for convention in ("matched_rows", "all_rows")
     ]
     return {"name": name, "outputs": outputs, "reached": 1.0, "fits": [], "measures": measures}
 
@@ -81,7 +90,7 @@ def told(**changed):
         "all": stage("home by sex", names),
         "cumulative": [
             {**stage(names[0], names[:1]), "added": []},
-            {**stage(names[1], names), "added": [{"sensitive": "tenure", "convention": "p1", **estimate(0.003)}]},
+            {**stage(names[1], names), "added": [{"sensitive": "tenure", "convention": "matched_rows", **estimate(0.003)}]},
         ],
         "without": [], "agreement": [agreement("job<s>"), agreement("tenure")], "whole": [], "sizes": [], "error_lines": [],
         "rules": {
@@ -116,9 +125,9 @@ def found():
         passed=False,
         all=stage("home by sex", names, 0.1, excess=True),
         without=[stage("without who <owns>", names[1:], 0.09), stage("without home by sex", names[:1])],
-        sizes=[{"sensitive": "tenure", "convention": "p1", "folds_of_folds": estimate(0.12), "folds": estimate(0.1), "whole": estimate(0.08)}],
-        error_lines=[line("tenure", "p1"), line("tenure", "p1_zero")],
-        whole=[{"sensitive": "tenure", "convention": "p1", "runs": 10, "mean": 0.51, "sd": 0.02, "full_mean": 0.6, "full_sd": None, "error": 1e-5}],
+        sizes=[{"sensitive": "tenure", "convention": "matched_rows", "folds_of_folds": estimate(0.12), "folds": estimate(0.1), "whole": estimate(0.08)}],
+        error_lines=[line("tenure", "matched_rows"), line("tenure", "all_rows")],
+        whole=[{"sensitive": "tenure", "convention": "matched_rows", "runs": 10, "mean": 0.51, "sd": 0.02, "full_mean": 0.6, "full_sd": None, "error": 1e-5}],
         exposed_classes=120,
     )  # fmt: skip
     bad["rules"] = copy.deepcopy(bad["rules"])
@@ -131,7 +140,7 @@ def found():
 
 def unmeasured():
     none = told()
-    none["all"] = {**none["all"], "measures": [measure("tenure", c, None, 0.4) for c in ("p1", "p1_zero")]}
+    none["all"] = {**none["all"], "measures": [measure("tenure", c, None, 0.4) for c in ("matched_rows", "all_rows")]}
     none["cumulative"] = [{**none["all"], "added": []}]
     none["outputs"] = [{**output("t", "table", "Frequencies", consistent=False, released=True), "fit": None}]
     none["about"] = {
@@ -225,8 +234,10 @@ def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():
 
 
 def test_sentences_on_rules():
-    said = rules_sentence(
-        {"policy": "p", "findings": [{"status": s} for s in ("fail", "fail", "review", "review", "pass")]}
-    )
-    assert said == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."
-    assert rules_sentence({"policy": "p", "findings": [{"status": "pass"}]}) == "Of 1 check by the rules of policy 'p', none failed and none is for review."  # fmt: skip
+    def said(*statuses):
+        findings = tuple(Finding("t", None, "threshold", status, "Frequencies", 1, 4, (), "") for status in statuses)
+        return rules_sentence(RuleReport(findings, "p", "0" * 64))
+
+    assert said("fail", "fail", "review", "review", "pass") == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."  # fmt: skip
+    assert said("pass") == "Of 1 check by the rules of policy 'p', none failed and none is for review."
+    assert said("not assessed", "pass") == "Of 2 checks by the rules of policy 'p', none failed and none is for review; 1 was not assessed to the end: that is no pass."  # fmt: skip

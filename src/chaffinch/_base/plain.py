@@ -5,13 +5,39 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, TypeVar, cast
+from math import isfinite, nan
+from typing import Annotated, Any, TypeVar, cast
 
 from .errors import InputError
 
-__all__ = ["from_plain", "to_plain"]
+__all__ = ["Number", "finite", "from_plain", "to_plain"]
 
 T = TypeVar("T")
+
+
+class _NanForNone:
+    """Has `from_plain` read None as a number that is not there; pydantic asks for it when it first meets the type."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema
+
+        return core_schema.no_info_before_validator_function(lambda v: nan if v is None else v, handler(source))
+
+
+Number = Annotated[float, _NanForNone]
+"""A number that may be nan in a result, which plain data have as None."""
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON can hold it: None where there is none.
+
+    Examples
+    --------
+    >>> finite(0.5), finite(float("nan"))
+    (0.5, None)
+    """
+    return float(value) if isfinite(value) else None
 
 
 def to_plain(value: Any) -> Any:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["check_writable", "filling", "read_small", "replacing", "write_text"]
+__all__ = ["check_outputs", "check_writable", "filling", "read_small", "replacing", "write_text"]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -25,6 +25,18 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     if not os.access(folder, os.W_OK):
         raise FileError(f"Cannot write '{target}': the folder '{folder}' is not writable. Name another.")
     return target
+
+
+def check_outputs(source: Path | None, *outputs: Path | None) -> None:
+    """Raise unless every output can be written, is not the input, and is not another output."""
+    seen = {} if source is None else {source.resolve(): "the input"}
+    for path in outputs:
+        if path is None:
+            continue
+        check_writable(path)
+        if (place := path.resolve()) in seen:
+            raise FileError(f"Cannot write '{path}': it is {seen[place]}. Name another file.")
+        seen[place] = "another output"
 
 
 @contextlib.contextmanager

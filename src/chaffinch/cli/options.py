@@ -86,17 +86,9 @@ def start_arrow(threads: int | None) -> None:
 
 def check_outputs(source: Path, *outputs: Path | None) -> None:
     """Raise unless every output can be written, is not the input, and is not another output."""
-    from .._base.errors import FileError
-    from .._base.safe_files import check_writable
+    from .._base import safe_files
 
-    seen = {source.resolve(): "the input"}
-    for path in outputs:
-        if path is None:
-            continue
-        check_writable(path)
-        if (place := path.resolve()) in seen:
-            raise FileError(f"Cannot write '{path}': it is {seen[place]}. Name another file.")
-        seen[place] = "another output"
+    safe_files.check_outputs(source, *outputs)
 
 
 def write_json(path: Path, data: dict[str, Any]) -> None:

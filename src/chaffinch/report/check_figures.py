@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ..outputs.check.assessment import Stage, Step
+from ..outputs.check.error_lines import ErrorLine
+from ..outputs.check.marginal import Estimate, RiskMeasure
+from ..outputs.check.sizes import RiskBySize
+from ..outputs.check.whole import WholeDataRisk
 from .curves import Curve, Point, curves, frame
 from .figures import Axis, cut
 from .plots import Dot, dots
@@ -13,44 +18,44 @@ from .words import NONE, fixed, is_number, number, shown, signed
 
 __all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
 
-Data = Mapping[str, Any]
-CONVENTIONS = {"p1": "matched rows", "p1_zero": "all rows"}
+Counted = RiskMeasure | RiskBySize | ErrorLine | WholeDataRisk
+"""What is counted under a convention."""
+CONVENTIONS = {"matched_rows": "matched rows", "all_rows": "all rows"}
 """What the two ways of counting TCAP are called on a page."""
 SIDES = {"original": "people in the data", "holdout": "people held out", "prior": "without the outputs"}
 MOST_STEPS = 40
 
 
-def estimate(one: Any, *, plus: bool = False) -> Cell:
+def estimate(one: Estimate | None, *, plus: bool = False) -> Cell:
     """Return a number with its interval below it."""
-    if not isinstance(one, Mapping) or not is_number(one.get("value")):
+    if one is None or not is_number(one.value):
         return Cell(NONE)
-    value = signed(one["value"]) if plus else fixed(one["value"])
-    ends = one.get("low"), one.get("high")
+    value = signed(one.value) if plus else fixed(one.value)
+    ends = one.low, one.high
     return Cell(value, f"{fixed(ends[0])} to {fixed(ends[1])}" if all(map(is_number, ends)) else "")
 
 
-def counted(measure: Data) -> str:
+def counted(measure: Counted) -> str:
     """Return what the convention of a measure is called."""
-    convention = str(measure["convention"])
-    return CONVENTIONS.get(convention, convention)
+    return CONVENTIONS[measure.convention] if measure.convention in CONVENTIONS else shown(measure.convention)
 
 
-def _which(measure: Data) -> str:
-    return f"{shown(measure['sensitive'], 20)}, {counted(measure)}"
+def _which(measure: Counted) -> str:
+    return f"{shown(measure.sensitive, 20)}, {counted(measure)}"
 
 
-def _dot(series: str, one: Any) -> list[Dot]:
-    if not isinstance(one, Mapping) or not is_number(one.get("value")):
+def _dot(series: str, one: Estimate) -> list[Dot]:
+    if not is_number(one.value):
         return []
-    known = is_number(one.get("low")) and is_number(one.get("high"))
-    return [Dot(series, one["value"], one["low"] if known else None, one["high"] if known else None)]
+    known = is_number(one.low) and is_number(one.high)
+    return [Dot(series, one.value, one.low if known else None, one.high if known else None)]
 
 
-def sides(measures: Sequence[Data], level: Any) -> Figure:
+def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return TCAP against people in the data and people held out, and that of datasets which know no output, with intervals."""
-    rows = [(_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, m[side])]) for m in measures]
+    rows = [(_which(m), [dot for side, name in SIDES.items() for dot in _dot(name, getattr(m, side))]) for m in measures]
     caption = "How often the datasets are right about people (TCAP)"
-    said = "; ".join(f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in found) for name, found in rows)
+    said = "; ".join(f"{name}: " + ", ".join(f"{d.series} {number(d.value)}" for d in marks) for name, marks in rows)
     plot = dots(
         "tcap", caption, said, rows, list(SIDES.values()), label=f"TCAP; bars: {_percent(level)} interval", low=0.0
     )
@@ -59,8 +64,8 @@ def sides(measures: Sequence[Data], level: Any) -> Figure:
         caption, head,
         tuple(
             (
-                shown(m["sensitive"], 40), counted(m), *(estimate(m[side]) for side in SIDES),
-                estimate(m["beyond_prior"], plus=True),
+                shown(m.sensitive, 40), counted(m), *(estimate(getattr(m, side)) for side in SIDES),
+                estimate(m.beyond_prior, plus=True),
             )
             for m in measures
         ),
@@ -73,11 +78,11 @@ def sides(measures: Sequence[Data], level: Any) -> Figure:
     return Figure("tcap-figure", caption, (plot,), table, note, open=True)
 
 
-def marginal(measures: Sequence[Data], level: Any) -> Figure:
+def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
     """Return the marginal risk of each attribute with its simultaneous interval and what could have been found."""
     caption = "Marginal risk: people in the data less people held out"
-    rows = [(_which(m), _dot("marginal risk", m["marginal"])) for m in measures]
-    said = "; ".join(f"{name} {number(d.value)}" for name, found in rows for d in found)
+    rows = [(_which(m), _dot("marginal risk", m.marginal)) for m in measures]
+    said = "; ".join(f"{name} {number(d.value)}" for name, marks in rows for d in marks)
     plot = dots(
         "marginal",
         caption,
@@ -92,8 +97,8 @@ def marginal(measures: Sequence[Data], level: Any) -> Figure:
         caption, head,
         tuple(
             (
-                shown(m["sensitive"], 40), counted(m), estimate(m["marginal"], plus=True), fixed(m["detectable"]),
-                Cell("", word="excess found" if m["excess"] else "no excess found" if is_number(m["marginal"]["value"]) else "not known"),
+                shown(m.sensitive, 40), counted(m), estimate(m.marginal, plus=True), fixed(m.detectable),
+                Cell("", word="excess found" if m.excess else "no excess found" if is_number(m.marginal.value) else "not known"),
             )
             for m in measures
         ),
@@ -106,21 +111,21 @@ def marginal(measures: Sequence[Data], level: Any) -> Figure:
     return Figure("marginal-figure", caption, (plot,), table, note, open=True)
 
 
-def cumulative(stages: Sequence[Data], level: Any) -> Figure | None:
+def cumulative(stages: Sequence[Step], level: float) -> Figure | None:
     """Return the marginal risk as outputs are added one by one; None where there is but one step."""
     steps = list(stages)[:MOST_STEPS]
     if len(steps) < 2:
         return None
     caption = "Marginal risk as outputs are added"
     pictures = []
-    for k, sensitive in enumerate(dict.fromkeys(m["sensitive"] for m in steps[0]["measures"])):
+    for k, sensitive in enumerate(dict.fromkeys(m.sensitive for m in steps[0].measures)):
         lines = []
         for i, (convention, words) in enumerate(CONVENTIONS.items()):
             points = []
             for place, stage in enumerate(steps, 1):
-                one = _measure(stage, sensitive, convention)
-                if one is not None and is_number(one["value"]):
-                    points.append(Point(place, one["value"], one["low"], one["high"]))
+                one = stage.marginal(sensitive, convention)
+                if one is not None and is_number(one.value):
+                    points.append(Point(place, one.value, *(v if is_number(v) else None for v in (one.low, one.high))))
             lines.append(Curve(words, tuple(points), look=i, shift=-4.0 + 8.0 * i))
         pictures.append(
             _steps(
@@ -133,17 +138,17 @@ def cumulative(stages: Sequence[Data], level: Any) -> Figure | None:
         )
     rows: list[Row] = []
     for place, stage in enumerate(steps, 1):
-        added = {(one["sensitive"], one["convention"]): one for one in stage.get("added") or ()}
-        for m in stage["measures"]:
+        for m in stage.measures:
+            added = next((a for a in stage.added if (a.sensitive, a.convention) == (m.sensitive, m.convention)), None)
             rows.append(
                 (
-                    f"{place}: {shown(stage['name'])}", shown(m["sensitive"], 40), counted(m),
-                    estimate(m["marginal"], plus=True), estimate(added.get((m["sensitive"], m["convention"])), plus=True),
+                    f"{place}: {shown(stage.name)}", shown(m.sensitive, 40), counted(m),
+                    estimate(m.marginal, plus=True), estimate(added, plus=True),
                 )
             )  # fmt: skip
     head = ("Output added", "Sensitive attribute", "Counted", "Marginal risk of all so far", "Added by this one")
     table = Table(caption, head, tuple(rows), numbers=frozenset({3, 4}))
-    names = "; ".join(f"{place}: {shown(stage['name'], 40)}" for place, stage in enumerate(steps, 1))
+    names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
         note += f" {len(stages) - len(steps)} more steps are in the JSON."
@@ -173,24 +178,17 @@ def _steps(key: str, title: str, lines: Sequence[Curve], count: int, up_label: s
     )
 
 
-def _measure(stage: Data, sensitive: str, convention: str) -> Any:
-    for m in stage["measures"]:
-        if m["sensitive"] == sensitive and m["convention"] == convention:
-            return m["marginal"]
-    return None
-
-
-def without(stages: Sequence[Data], whole: Data) -> tuple[Block, ...]:
+def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
     """Return the marginal risk with each output left out, beside that of all."""
     if not stages:
         return ()
     rows: list[Row] = []
-    for m in whole["measures"]:
-        which = shown(m["sensitive"], 40), counted(m)
-        rows.append(("all outputs", *which, estimate(m["marginal"], plus=True)))
+    for m in whole.measures:
+        which = shown(m.sensitive, 40), counted(m)
+        rows.append(("all outputs", *which, estimate(m.marginal, plus=True)))
         for stage in stages:
-            one = _measure(stage, m["sensitive"], m["convention"])
-            rows.append((shown(stage["name"]), *which, estimate(one, plus=True)))
+            one = stage.marginal(m.sensitive, m.convention)
+            rows.append((shown(stage.name), *which, estimate(one, plus=True)))
     head = ("Outputs", "Sensitive attribute", "Counted", "Marginal risk")
     table = Table("Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3}))
     return (
@@ -201,13 +199,13 @@ def without(stages: Sequence[Data], whole: Data) -> tuple[Block, ...]:
     )
 
 
-def sizes(some: Sequence[Data]) -> tuple[Block, ...]:
+def sizes(some: Sequence[RiskBySize]) -> tuple[Block, ...]:
     """Return the marginal risk by the size of the data behind the outputs."""
     head = ("Sensitive attribute", "Counted", "Folds of folds", "Folds", "All the data, extrapolated")
     rows: tuple[Row, ...] = tuple(
         (
-            shown(one["sensitive"], 40), counted(one),
-            *(estimate(one[part], plus=True) for part in ("folds_of_folds", "folds", "whole")),
+            shown(one.sensitive, 40), counted(one),
+            *(estimate(getattr(one, part), plus=True) for part in ("folds_of_folds", "folds", "whole")),
         )
         for one in some
     )  # fmt: skip
@@ -218,31 +216,31 @@ def sizes(some: Sequence[Data]) -> tuple[Block, ...]:
     return Paragraph(words), Table("Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4}))
 
 
-def error_lines(some: Sequence[Data]) -> Figure:
-    """Return attribution against the error of the outputs, with the straight line through it (P1, figure 3)."""
-    caption = "Attribution against the error of the outputs, as in P1's figure 3"
+def error_lines(some: Sequence[ErrorLine]) -> Figure:
+    """Return attribution against the error of the outputs, with the straight line through it (Elliot, Little and Allmendinger, figure 3)."""
+    caption = "Attribution against the error of the outputs"
     pictures: list[Any] = []
     rows: list[Row] = []
     for k, one in enumerate(some):
-        points = [p for p in one["points"] if all(map(is_number, p[:2]))]
+        points = [p for p in one.points if is_number(p.error) and is_number(p.original)]
         title = f"TCAP against error: {_which(one)}"
-        intercept, slope = one["intercept"]["value"], one["slope"]["value"]
+        intercept, slope = one.intercept.value, one.slope.value
         rows.append(
             (
-                shown(one["sensitive"], 40),
+                shown(one.sensitive, 40),
                 counted(one),
-                estimate(one["intercept"]),
-                estimate(one["slope"], plus=True),
-                fixed(one["r_squared"]),
+                estimate(one.intercept),
+                estimate(one.slope, plus=True),
+                fixed(one.r_squared),
             )
         )
         if not points:
             continue
         (left, right), (bottom, top) = frame()
-        most = max(p[0] for p in points) or 1.0
-        lines = [Curve("people in the data", tuple(Point(p[0], p[1]) for p in points), joined=False, look=0)]
-        held = tuple(Point(p[0], p[2]) for p in points if is_number(p[2]))
-        lines += [Curve("people held out", held, joined=False, look=1)] if held else []
+        most = max(p.error for p in points) or 1.0
+        lines = [Curve("people in the data", tuple(Point(p.error, p.original) for p in points), joined=False, look=0)]
+        others = tuple(Point(p.error, p.holdout) for p in points if is_number(p.holdout))
+        lines += [Curve("people held out", others, joined=False, look=1)] if others else []
         if is_number(intercept) and is_number(slope):
             ends = tuple(Point(x, intercept + slope * x) for x in (0.0, most))
             lines.append(Curve("straight line, people in the data", ends, marks=False, look=0))
@@ -266,5 +264,5 @@ def error_lines(some: Sequence[Data]) -> Figure:
     return Figure("errors-figure", caption, tuple(pictures), table, note, open=True)
 
 
-def _percent(level: Any) -> str:
-    return f"{100 * level:g} %" if is_number(level) else "95 %"
+def _percent(level: float) -> str:
+    return f"{100 * level:g} %"

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from chaffinch._base.seeds import seed_sequence
-from chaffinch.outputs.check.ensembles import Ensemble, Fit
+from chaffinch.outputs.check import CheckSettings, check_recipes
+from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.solve import incremental
@@ -22,12 +23,12 @@ def made_here(spec, *, copies, seed, progress=None):
         solved.append(incremental.solve(problem, start, seed=search))
     seen = [compared(spec, one.codes) for one in solved]
     fits = [
-        Fit(some[0].name, some[0].kind, some[0].size, float(np.mean([one.within for one in some])),
+        OutputFit(some[0].name, some[0].kind, some[0].size, float(np.mean([one.within for one in some])),
             float(np.mean([one.mean for one in some])), max(one.worst for one in some))
         for some in zip(*seen, strict=True)
     ]  # fmt: skip
     errors = tuple(float(np.mean([one.mean for one in some])) for some in seen)
-    return Ensemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors)
+    return DatasetEnsemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors)
 
 
 @pytest.fixture
@@ -52,3 +53,13 @@ def people():
         return np.c_[x, y].astype(np.int32)
 
     return drawn
+
+
+def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, **settings):
+    """A check of recipes, its settings by name."""
+    return check_recipes(recipes, data, CheckSettings(**settings), released=released, seed=seed, workers=workers, maker=maker)
+
+
+@pytest.fixture(name="check")
+def checker():
+    return check

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from chaffinch import InputError
-from chaffinch.outputs.check.assess import check
-from chaffinch.outputs.check.ensembles import Ensemble, prior_datasets
+from chaffinch.outputs.check import CheckResult, CheckSettings
+from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.fields import Fields
 from chaffinch.outputs.recipes import recipes_of
 
@@ -25,7 +25,7 @@ PLAIN = {"name": "plain", "kind": "table", "by": ["y"]}
 
 
 @pytest.fixture
-def checked(fields, people, maker):
+def checked(check, fields, people, maker):
     def run(*entries, n=240, seed=1, released=(), **options):
         options = {"keys": KEYS, "sensitive": SENSITIVE, "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
         old = recipes_of(released, fields) if released else None
@@ -34,7 +34,7 @@ def checked(fields, people, maker):
     return run
 
 
-def marginal(found, convention="p1"):
+def marginal(found, convention="matched_rows"):
     return next(one.marginal for one in found.all.measures if one.convention == convention)
 
 
@@ -66,7 +66,7 @@ def test_which_output_did_it(checked):
         ("plain", "joint"),
         ("plain", "joint", "margin"),
     ]
-    added = {stage.name: changes[0][2] for stage, changes in zip(found.cumulative[1:], found.added, strict=True)}
+    added = {step.name: step.added[0] for step in found.cumulative[1:]}
     assert added["joint"].low > 0.0
     assert abs(added["margin"].value) < 0.1
     without = {stage.name: stage.measures[0].marginal.value for stage in found.without}
@@ -77,7 +77,8 @@ def test_released_outputs_come_first(checked):
     found = checked(JOINT, released=[MARGIN, PLAIN])
     assert [stage.name for stage in found.cumulative] == ["released already", "joint"]
     assert [(one.name, one.released) for one in found.outputs] == [("margin", True), ("plain", True), ("joint", False)]
-    assert found.added[0][0][2].low > 0.0
+    assert found.cumulative[1].added[0].low > 0.0
+    assert found.cumulative[0].added == ()
 
 
 def test_agreement_says_whom(checked, fields, people):
@@ -99,16 +100,42 @@ def test_what_leaves_holds_no_class(checked):
     found = checked(JOINT)
     names = re.compile(r"\b[abcy]\d\b")  # of levels
     assert not names.search(json.dumps(found.to_dict()))
-    assert names.search(json.dumps(found.inside()))
+    assert names.search(json.dumps(found.confidential()))
 
 
 def test_shares_of_few_people_do_not_leave(checked):
-    (found,) = checked(JOINT).agreement
-    few, none = replace(found, right=3 / found.people), replace(found, right=0.0)
-    assert few.to_dict()["right"] is None
-    assert few.to_dict()["excess"]["value"] is None
-    assert none.to_dict()["right"] == 0.0
-    assert found.to_dict()["excess"]["value"] == found.excess.value
+    """The same with a threshold that more people than there are must pass."""
+    (shown,), (hidden,) = checked(JOINT).agreement, checked(JOINT, threshold=500).agreement
+    assert shown.to_dict()["excess"]["value"] == shown.excess.value
+    assert None not in (shown.pinned, shown.right)
+    assert (hidden.pinned, hidden.right, hidden.to_dict()["excess"]["value"]) == (None, None, None)
+    assert all(one.right is None for one in hidden.by_keys)
+
+
+def test_counts_follow_the_threshold(checked):
+    found = checked(JOINT, threshold=500)
+    assert (found.records, found.exposed_classes) == ("<500", "<500")
+    assert checked(JOINT, threshold=7).records == 238
+
+
+def test_results_come_back_from_plain_data(checked):
+    found = checked(PLAIN, JOINT, fold_of_fold=True, whole_runs=2, error_line=False, leave_one_out="always", released=[MARGIN])
+    plain = json.loads(json.dumps(found.to_dict()))
+    again = CheckResult.from_dict(plain)
+    assert again.to_dict() == plain
+    assert again.passed == found.passed
+    assert again.all.measures[0].excess
+    for wrong, words in (({}, "must be of format"), ({**plain, "all": {}}, "'all'"), ({**plain, "version": 2}, "version 1")):
+        with pytest.raises(InputError, match=words):
+            CheckResult.from_dict(wrong)
+
+
+def test_settings_are_checked_at_once():
+    assert CheckSettings(keys="a", sensitive=["y"]).keys == ("a",)
+    with pytest.raises(InputError, match="keys must differ"):
+        CheckSettings(keys=["a", "a"], sensitive=["y"])
+    with pytest.raises(InputError, match="Did you mean 'always'"):
+        CheckSettings(keys=["a"], sensitive=["y"], leave_one_out="alway")
 
 
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):
@@ -122,7 +149,7 @@ def test_published_numbers_that_are_not_the_datas(checked, fields, people):
     assert not wrong.passed
 
 
-def test_two_tables_that_differ_by_one_person_are_flagged(fields, maker, people):
+def test_two_tables_that_differ_by_one_person_are_flagged(check, fields, maker, people):
     codes = people(400, 5)
     codes[:, 3] = 0
     codes[0, 3] = 1  # one person alone has d1
@@ -139,10 +166,10 @@ def test_two_tables_that_differ_by_one_person_are_flagged(fields, maker, people)
 
 def unsearched(spec, *, copies, seed, progress=None):
     """An ensemble that no search has touched, for what does not depend on it."""
-    return Ensemble(prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed), (False,) * copies)
+    return DatasetEnsemble(prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed), (False,) * copies)
 
 
-def test_a_saturated_logit_with_a_cell_of_two_is_flagged(fields, people):
+def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people):
     codes = people(400, 6)
     few = np.flatnonzero((codes[:, 0] == 4) & (codes[:, 2] == 2))
     codes = np.delete(codes, few[2:], axis=0)
@@ -167,7 +194,7 @@ def test_a_saturated_logit_with_a_cell_of_two_is_flagged(fields, people):
 
 def test_sizes_and_whole_data(checked):
     found = checked(JOINT, fold_of_fold=True, whole_runs=3)
-    assert [(one.sensitive, one.convention) for one in found.sizes] == [("y", "p1"), ("y", "p1_zero")]
+    assert [(one.sensitive, one.convention) for one in found.sizes] == [("y", "matched_rows"), ("y", "all_rows")]
     first = found.sizes[0]
     assert first.whole.value == pytest.approx(2 * first.folds.value - first.folds_of_folds.value)
     assert found.whole[0].mean > 0.9  # every cell of the joint table is known: whoever is alone in a cell is found
@@ -201,7 +228,7 @@ def test_questions_that_cannot_be_asked(checked, options, words):
         checked(JOINT, **options)
 
 
-def test_margins_that_only_the_new_outputs_know_are_used(fields, people):
+def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
     """What was released describes columns without weights: those of the file that is checked must not be lost."""
     weighted = Fields(tuple(replace(one, weights=(0.7, 0.2, 0.1)) if one.name == "y" else one for one in fields))
     seen = []
@@ -209,7 +236,7 @@ def test_margins_that_only_the_new_outputs_know_are_used(fields, people):
     def maker(spec, *, copies, seed, progress=None):
         seen.append({field.name: field.weights for field in spec.fields})
         datasets = tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies))
-        return Ensemble(datasets, (True,) * copies)
+        return DatasetEnsemble(datasets, (True,) * copies)
 
     asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "cumulative": False, "seed": 1}
     old, new = recipes_of([{**PLAIN, "name": "old"}], fields), {"name": "new", "kind": "table", "by": ["a", "y"]}
@@ -220,7 +247,7 @@ def test_margins_that_only_the_new_outputs_know_are_used(fields, people):
         check(recipes_of([new], fields), people(100, 1), start="margins", maker=maker, **asked)
 
 
-def test_a_recipe_that_fails_on_a_fold_says_where(fields, maker, people):
+def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):
     codes = people(100, 7)
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4  # one person: in one of the folds the level has nobody
@@ -232,7 +259,7 @@ def test_a_recipe_that_fails_on_a_fold_says_where(fields, maker, people):
 
 
 @pytest.mark.slow
-def test_a_null_output_covers_zero_at_its_rate(fields, people, maker):
+def test_a_null_output_covers_zero_at_its_rate(check, fields, people, maker):
     """Counts rounded to thousands say nothing of 160 people. Of 120 exact 95 % intervals fewer than 105 cover zero with a chance of 0.03 %."""
     recipes = recipes_of([{"name": "rounded", "kind": "table", "by": list("abcdy"), "base": 1000}], fields)
     covered = 0

@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chaffinch import InputError
-from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, attributed
+from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.risk.attribution import tcap as measures
 from chaffinch.risk.attribution.tcap import tcap
 
 SIZES = (5, 3, 2, 4, 3)
@@ -24,13 +25,13 @@ def test_agrees_with_the_measure_for_people_in_a_table(seed, n_people, n_rows, t
     people, group = drawn(rng, n_people), rng.integers(-1, 2, n_people)
     rows = drawn(rng, n_rows)
     attack = attack_of(FIELDS, "abcd", "y", sizes=(1, 4), tau=tau)
-    found = attributed([rows], people, group, attack, threads=1)
+    found = ensemble_tcap([rows], people, group, attack, threads=1)
     assert found.values.shape == (1, 2, 2, 15)
     for k, keys in enumerate(attack.key_sets):
         at = [FIELDS.position(key) for key in keys]
         for side in (0, 1):
             here = people[group == side]
-            for c, convention in enumerate(CONVENTIONS):
+            for c, convention in enumerate(measures.CONVENTIONS[: len(CONVENTIONS)]):
                 value = tcap(here[:, at], here[:, 4], rows[:, at], rows[:, 4], convention=convention, tau=tau).value
                 mine = found.values[0, side, c, k]
                 if len(here):
@@ -42,14 +43,14 @@ def test_influence_is_what_deleting_a_person_changes():
     people, group = drawn(rng, 150), np.arange(150) % 2
     datasets = [drawn(rng, 60) for _ in range(3)]
     attack = attack_of(FIELDS, "abcd", "y", sizes=(3, 4))
-    found = attributed(datasets, people, group, attack)
+    found = ensemble_tcap(datasets, people, group, attack)
     whole = found.means.mean(axis=0)
     for person in range(0, 150, 7):
         rest = group.copy()
         rest[person] = -1
-        change = (whole - attributed(datasets, people, rest, attack).means.mean(axis=0))[group[person]]
+        change = (whole - ensemble_tcap(datasets, people, rest, attack).means.mean(axis=0))[group[person]]
         assert found.influence[:, person] == pytest.approx(change, abs=1e-12)
-    squares = np.array([(attributed([one], people, group, attack).influence ** 2) for one in datasets])
+    squares = np.array([(ensemble_tcap([one], people, group, attack).influence ** 2) for one in datasets])
     assert found.squares[:, 0] == pytest.approx(squares[:, :, group == 0].sum(axis=2))
 
 
@@ -57,12 +58,12 @@ def test_what_is_said_is_what_unanimous_rows_say():
     people = np.array([[0, 0, 0, 0, 1], [1, 0, 0, 0, 1], [2, 0, 0, 0, 2]], dtype=np.int32)
     one = np.array([[0, 0, 0, 0, 1], [0, 0, 0, 0, 1], [1, 0, 0, 0, 0], [1, 0, 0, 0, 1]], dtype=np.int32)
     two = np.array([[0, 0, 0, 0, 1], [1, 0, 0, 0, 2], [2, 0, 0, 0, 1]], dtype=np.int32)
-    found = attributed([one, two], people, np.zeros(3), attack_of(FIELDS, "abcd", "y", sizes=(4, 4)))
-    assert found.said.spoken.tolist() == [[2, 1, 1]]
-    assert found.said.first.tolist() == [[1, 2, 1]]
-    assert found.said.correct.tolist() == [[2, 0, 0]]
-    assert found.said.pinned(0.5).tolist() == [[True, True, True]]
-    assert found.said.pinned(1.0).tolist() == [[True, False, False]]
+    found = ensemble_tcap([one, two], people, np.zeros(3), attack_of(FIELDS, "abcd", "y", sizes=(4, 4)))
+    assert found.claims.spoken.tolist() == [[2, 1, 1]]
+    assert found.claims.first.tolist() == [[1, 2, 1]]
+    assert found.claims.correct.tolist() == [[2, 0, 0]]
+    assert found.claims.pinned(0.5).tolist() == [[True, True, True]]
+    assert found.claims.pinned(1.0).tolist() == [[True, False, False]]
 
 
 def test_threads_change_nothing():
@@ -70,10 +71,10 @@ def test_threads_change_nothing():
     people, group = drawn(rng, 300), np.arange(300) % 3 - 1
     datasets = [drawn(rng, 200) for _ in range(11)]
     attack = attack_of(FIELDS, "abcd", "y")
-    first, second = (attributed(datasets, people, group, attack, threads=threads) for threads in (1, 2))
+    first, second = (ensemble_tcap(datasets, people, group, attack, threads=threads) for threads in (1, 2))
     assert np.array_equal(first.values, second.values, equal_nan=True)
     assert np.array_equal(first.influence, second.influence)
-    assert np.array_equal(first.said.correct, second.said.correct)
+    assert np.array_equal(first.claims.correct, second.claims.correct)
 
 
 def test_attacks_that_cannot_be():

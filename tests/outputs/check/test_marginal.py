@@ -5,9 +5,9 @@ import pytest
 from scipy import stats
 
 from chaffinch import InputError
-from chaffinch.outputs.check.attribution import attack_of, attributed
+from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.check.folds import folds
-from chaffinch.outputs.check.marginal import Part, apart, combined, measures_of
+from chaffinch.outputs.check.marginal import FoldFigure, combined, difference, measures_of
 from chaffinch.outputs.fields import Field, Fields
 
 SIZES = (6, 4, 3, 2, 3)
@@ -32,7 +32,7 @@ def assessed(seed, *, n=300, syntheses=12, copied=0):
         datasets = [population(rng, n // 2) for _ in range(syntheses)]
         for one in datasets:
             one[:copied] = people[rng.choice(fold.original, copied, replace=False)]
-        found.append(attributed(datasets, people, group, attack, threads=1))
+        found.append(ensemble_tcap(datasets, people, group, attack, threads=1))
     return measures_of("y", found, found)
 
 
@@ -58,8 +58,8 @@ def test_smaller_holdouts_and_folds_of_folds():
 
 def test_two_folds_by_hand():
     # Datasets give 1, 3 in one fold and 2, 2 in the other; four people, of whom two move each fold in opposite directions.
-    first = Part(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
-    second = Part(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    first = FoldFigure(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    second = FoldFigure(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
     estimate = combined([first, second], level=0.9)
     assert estimate.value == 2.0
     assert estimate.error == pytest.approx(
@@ -71,18 +71,18 @@ def test_two_folds_by_hand():
 
 def test_what_is_special_about_pairs_counts_once():
     # Two datasets, two people; each person matters to one dataset alone, by 1: over people 0.5, over datasets 1 (var 2 / 2), pairs 0.5.
-    part = Part(np.array([1.0, -1.0]), np.array([0.5, -0.5]), np.array([1.0, 1.0]))
+    part = FoldFigure(np.array([1.0, -1.0]), np.array([0.5, -0.5]), np.array([1.0, 1.0]))
     assert combined([part]).error == pytest.approx(np.sqrt(0.5 + 1.0 - 0.5))
 
 
 def test_apart_subtracts_the_same_people():
-    part = Part(np.array([1.0, 3.0]), np.array([0.3, -0.3]), np.array([0.2, 0.2]))
-    assert apart([part], [part]).value == 0.0
-    assert apart([part], [part]).error == pytest.approx(np.sqrt(2.0))  # datasets' variance twice, people cancel
+    part = FoldFigure(np.array([1.0, 3.0]), np.array([0.3, -0.3]), np.array([0.2, 0.2]))
+    assert difference([part], [part]).value == 0.0
+    assert difference([part], [part]).error == pytest.approx(np.sqrt(2.0))  # datasets' variance twice, people cancel
 
 
 def test_nothing_measured_is_nan():
-    nothing = Part(np.full(3, np.nan), np.zeros(2), np.zeros(3))
+    nothing = FoldFigure(np.full(3, np.nan), np.zeros(2), np.zeros(3))
     assert np.isnan(combined([nothing]).value)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chaffinch import InputError
 from chaffinch._base.errors import FileError
-from chaffinch.outputs.check.released import Released, read_released, recorded, write_released
+from chaffinch.outputs.check.released import ReleasedOutputs, read_released, recorded, write_released
 from chaffinch.outputs.fields import Field, Fields
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2))))
@@ -16,7 +16,7 @@ USED = {"by sex": ("sex",), "by age": ("age",)}
 
 
 def test_outputs_are_chained_and_read_again(tmp_path):
-    one = recorded(Released(), [FIRST], FIELDS, used=USED, added="2026-01-31")
+    one = recorded(ReleasedOutputs(), [FIRST], FIELDS, used=USED, added="2026-01-31")
     two = recorded(one, [SECOND], FIELDS, used=USED, added="2026-02-01")
     assert two.outputs[1]["previous"] == one.head
     write_released(tmp_path / "r.json", two)
@@ -29,7 +29,7 @@ def test_outputs_are_chained_and_read_again(tmp_path):
 @pytest.mark.parametrize("change", ["count", "date", "order", "removed", "levels"])
 def test_any_change_is_noticed(tmp_path, change):
     path = tmp_path / "r.json"
-    write_released(path, recorded(Released(), [FIRST, SECOND], FIELDS, used=USED))
+    write_released(path, recorded(ReleasedOutputs(), [FIRST, SECOND], FIELDS, used=USED))
     data = json.loads(path.read_text())
     if change == "count":
         data["outputs"][0]["output"]["counts"][0] = 11
@@ -47,7 +47,7 @@ def test_any_change_is_noticed(tmp_path, change):
 
 
 def test_the_same_name_and_other_levels_are_refused():
-    one = recorded(Released(), [FIRST], FIELDS, used=USED)
+    one = recorded(ReleasedOutputs(), [FIRST], FIELDS, used=USED)
     with pytest.raises(InputError, match="released already"):
         recorded(one, [FIRST], FIELDS, used=USED)
     other = Fields((Field("sex", ("m", "f")),))

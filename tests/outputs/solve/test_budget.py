@@ -10,9 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from chaffinch import InputError
+from chaffinch import InputError, check
 from chaffinch.outputs import evolve as evolving
-from chaffinch.outputs.check.assess import check
 from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
@@ -144,7 +143,7 @@ def test_a_check_does_not_look_at_the_clock(engine, here, wild):
     one = ask(seconds=seconds)
     assert one.verdict.word == "not reached (lower bound)"
     wild()
-    for asked in ({"seconds": seconds}, {"proposals": one.settings["proposals"]}):
+    for asked in ({"seconds": seconds}, {"proposals": one.settings.proposals}):
         assert plain(one) == plain(ask(**asked))
 
 

@@ -1,1 +1,7 @@
-"""What a set of outputs gives away: datasets evolved from them attack the people they come from, and people they do not."""
+"""May outputs leave? What datasets evolved from them give away about people, beside what the rules of thumb say."""
+
+from .assess import check_recipes
+from .result import CheckResult
+from .settings import CheckSettings
+
+__all__ = ["CheckResult", "CheckSettings", "check_recipes"]

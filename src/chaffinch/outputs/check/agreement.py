@@ -13,18 +13,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.masking import SHOWN_FROM
+from ..._base.masking import THRESHOLD
+from ..._base.plain import to_plain
 from ..._base.seeds import generator
 from ...risk.attribution.classes import class_ids
 from ..columns import Codes
 from ..fields import Fields
-from .attribution import Attack, Attributed
-from .marginal import HOLDOUT, LEVEL, NOTHING, ORIGINAL, Estimate, Part, combined
+from .attribution import EnsembleTcap, KeyAttack
+from .marginal import HOLDOUT, LEVEL, NOTHING, ORIGINAL, Estimate, FoldFigure, combined
 
-__all__ = ["Agreement", "Exposed", "agreement_of", "exposed_classes"]
+__all__ = ["Agreement", "Exposed", "KeysShare", "agreement_of", "exposed_classes"]
 
 SPOKEN = 0.5
 """The share of datasets that must say something about a key."""
+
+
+@dataclass(frozen=True)
+class KeysShare:
+    """A set of keys, and the share of people on whom all datasets agree rightly by it; None where that would tell of few."""
+
+    keys: tuple[str, ...]
+    right: float | None
 
 
 @dataclass(frozen=True)
@@ -41,33 +50,34 @@ class Agreement:
         People on whose value they agree rightly.
     excess
         right - right_holdout; the interval is over people, for these ensembles.
-    people
-        How many people there are on either side of a fold.
-    right_by_keys
-        For each key set `right`, None where that would tell of fewer than ten people.
+    by_keys
+        For each key set `right`.
+
+    A share that would tell of fewer people than the threshold is None, and a difference of such is not there.
     """
 
     sensitive: str
-    pinned: float
-    pinned_holdout: float
-    right: float
-    right_holdout: float
+    pinned: float | None
+    pinned_holdout: float | None
+    right: float | None
+    right_holdout: float | None
     excess: Estimate
-    people: int
-    right_by_keys: tuple[tuple[tuple[str, ...], float | None], ...] = ()
+    by_keys: tuple[KeysShare, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold and may leave: a share of fewer than ten people is None, and so is a difference of such."""
-        names = ("pinned", "pinned_holdout", "right", "right_holdout")
-        shares = {name: _shown(getattr(self, name), self.people) for name in names}
-        known = shares["right"] is not None and shares["right_holdout"] is not None
-        by_keys = [{"keys": list(keys), "right": right} for keys, right in self.right_by_keys]
-        excess = (self.excess if known else NOTHING).to_dict()
-        return {"sensitive": self.sensitive, **shares, "excess": excess, "by_keys": by_keys}
+        """Return what JSON can hold."""
+        return {**to_plain(self), "excess": self.excess.to_dict()}
 
 
-def _shown(share: float, people: int) -> float | None:
-    return None if 0.0 < share * people < SHOWN_FROM else share
+def masked_share(share: float, people: int, threshold: int) -> float | None:
+    """Return a share of so many people for showing: None where it would tell of fewer than the threshold.
+
+    Examples
+    --------
+    >>> masked_share(0.03, 100, 10), masked_share(0.0, 100, 10), masked_share(0.3, 100, 10)
+    (None, 0.0, 0.3)
+    """
+    return None if 0.0 < share * people < threshold else share
 
 
 @dataclass(frozen=True)
@@ -99,11 +109,13 @@ class Exposed:
         return {"keys": dict(self.keys), **shown}
 
 
-def agreement_of(attack: Attack, found: Sequence[Attributed], *, level: float = LEVEL) -> Agreement:
+def agreement_of(
+    attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, level: float = LEVEL, threshold: int = THRESHOLD
+) -> Agreement:
     """Return how often the ensembles of the folds agree on people, and rightly."""
     shares: dict[str, list[float]] = {"pinned": [], "pinned_holdout": [], "right": [], "right_holdout": []}
     parts, by_keys = [], []
-    for one in found:
+    for one in tcaps:
         pinned, right = _pinned_right(one)
         score = right.mean(axis=0)
         influence, mean = np.zeros(len(one.group)), {}
@@ -114,32 +126,32 @@ def agreement_of(attack: Attack, found: Sequence[Attributed], *, level: float = 
             shares[f"right{after}"].append(mean[side])
             sign = 1.0 if side == ORIGINAL else -1.0
             influence[here] = sign * (score[here] - mean[side]) / max(int(here.sum()) - 1, 1)
-        parts.append(Part(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1)))
+        parts.append(FoldFigure(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1)))
         by_keys.append(right[:, one.group == ORIGINAL].sum(axis=1))
     counts = np.array(by_keys)  # folds x key sets
-    people = [int((one.group == ORIGINAL).sum()) for one in found]
+    people = [int((one.group == ORIGINAL).sum()) for one in tcaps]
     shown = tuple(
-        (keys, float(np.mean(counts[:, k] / people)) if (counts[:, k] >= SHOWN_FROM).all() else None)
+        KeysShare(keys, float(np.mean(counts[:, k] / people)) if (counts[:, k] >= threshold).all() else None)
         for k, keys in enumerate(attack.key_sets)
     )
-    means = {name: float(np.mean(some)) for name, some in shares.items()}
-    return Agreement(
-        attack.sensitive, **means, excess=combined(parts, level=level), people=min(people), right_by_keys=shown
-    )
+    means = {name: masked_share(float(np.mean(some)), min(people), threshold) for name, some in shares.items()}
+    known = means["right"] is not None and means["right_holdout"] is not None
+    excess = combined(parts, level=level) if known else NOTHING
+    return Agreement(attack.sensitive, **means, excess=excess, by_keys=shown)
 
 
-def _pinned_right(one: Attributed) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    assert one.said is not None
-    pinned = one.said.pinned(SPOKEN)
-    return pinned, pinned & (one.said.correct == one.said.spoken)
+def _pinned_right(one: EnsembleTcap) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    assert one.claims is not None
+    pinned = one.claims.pinned(SPOKEN)
+    return pinned, pinned & (one.claims.correct == one.claims.spoken)
 
 
 def exposed_classes(
-    fields: Fields, codes: Codes, attack: Attack, found: Sequence[Attributed], *, most: int = 1_000
+    fields: Fields, codes: Codes, attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, most: int = 1_000
 ) -> list[Exposed]:
     """Return the classes of people on whom an ensemble of their own outputs agrees rightly, surest and smallest first.
 
-    Where several key sets single out the same people, the smallest is listed. Holds values and counts of the data: for `--inside` only.
+    Where several key sets single out the same people, the smallest is listed. Holds values and counts of the data: confidential.
     """
     people = generator(0).integers(0, 2**63, len(codes), dtype=np.uint64)
     sums: set[int] = set()  # of random numbers, one a person: the same people have the same sum
@@ -152,8 +164,8 @@ def exposed_classes(
         cells = np.bincount(ids * n_values + values, minlength=len(size) * n_values)
         total = np.zeros(len(size), dtype=np.uint64)
         np.add.at(total, ids, people)
-        for one in found:
-            assert one.said is not None
+        for one in tcaps:
+            assert one.claims is not None
             rows = np.flatnonzero(_pinned_right(one)[1][k] & (one.group == ORIGINAL))
             for row in rows[np.unique(ids[rows], return_index=True)[1]]:
                 at = ids[row]
@@ -168,7 +180,7 @@ def exposed_classes(
                         fields[attack.sensitive].labels[values[row]],
                         int(size[at]),
                         int(cells[at * n_values + values[row]]),
-                        float(one.said.spoken[k, row]) / one.said.n_datasets,
+                        float(one.claims.spoken[k, row]) / one.claims.n_datasets,
                     )
                 )
     ranked = sorted(listed, key=lambda each: (-each.spoken, each.people, len(each.keys), each.keys))

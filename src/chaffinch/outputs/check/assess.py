@@ -1,48 +1,47 @@
 """May these outputs leave? One assessment: what datasets evolved from them give away, and what the rules of thumb say.
 
 For each of two folds the outputs are computed from its records alone, many datasets are evolved from the numbers alone, and these datasets
-attack the fold's people and people held out. Elliot, Little and Allmendinger (P1) do this with one dataset; an ensemble gives an interval.
+attack the fold's people and people held out. Elliot, Little and Allmendinger do this with one dataset; an ensemble gives an interval.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._base.errors import InputError, listed, unknown_name
+from ..._base.masking import masked_count
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..contradictions import check_contradictions
-from ..evolve import EngineName, StartName
 from ..fields import Fields
 from ..limits import check_start, check_tolerance
 from ..recipes import Recipes, named_columns
 from ..refit import compared
 from ..rules import Policy, RuleReport, check_rules
-from ..rules.findings import STATBARNS
+from ..rules.findings import statbarn_of
 from ..solve.budget import proposals_of, seconds_each
 from .agreement import agreement_of, exposed_classes
-from .assessment import Scene
+from .assessment import Assessment, CheckRun, Stage
 from .attribution import attack_of
-from .ensembles import Evolver, Maker
+from .ensembles import EnsembleMaker, Evolver
 from .error_lines import error_lines
 from .folds import folds
-from .marginal import LEVEL
-from .result import Checked, CheckedOutput
-from .sizes import by_size
+from .result import CheckedOutput, CheckResult
+from .settings import CheckSettings, ResolvedSettings
+from .sizes import RiskBySize, by_size
 from .verdict import verdict_of
-from .whole import Whole, whole_data
+from .whole import WholeDataRisk, whole_data
 
 if TYPE_CHECKING:
     from ...table import Table
 
-__all__ = ["Checked", "check"]
+__all__ = ["check_recipes"]
 
 SECONDS = 20.0
 """What a search may take unless something else is asked for."""
@@ -50,36 +49,19 @@ MOST_STEPS = 8
 """Steps in which new outputs are added to each other: each is an assessment of its own."""
 
 
-def check(
-    recipes: Recipes,
-    data: Table | Codes,
-    *,
-    keys: Sequence[str],
-    sensitive: Sequence[str],
-    key_sizes: tuple[int, int] | None = None,
-    released: Recipes | None = None,
-    policy: Policy | None = None,
-    syntheses: int = 50,
-    holdout_share: float = 0.5,
-    repeat_splits: int = 1,
-    engine: EngineName = "incremental",
-    start: StartName = "uniform",
-    seconds: float | None = None,
-    proposals: int | None = None,
-    tolerance: float | None = None,
-    tau: float = 1.0,
-    level: float = LEVEL,
-    cumulative: bool = True,
-    leave_one_out: Literal["excess", "always", "never"] = "excess",
-    whole_runs: int = 10,
-    fold_of_fold: bool = False,
-    error_line: bool = False,
-    seed: Seed = None,
-    workers: int | None = None,
-    maker: Maker | None = None,
-    progress: Progress = silent,
-) -> Checked:
+def check_recipes(
+    recipes: Recipes, data: Table | Codes, settings: CheckSettings, *, released: Recipes | None = None, policy: Policy | None = None,
+    seed: Seed = None, workers: int | None = None, maker: EnsembleMaker | None = None, progress: Progress = silent,
+) -> CheckResult:  # fmt: skip
     """Return what outputs give away about the people they come from.
+
+    1. Put the outputs and those released already over the same columns, and the records into their codes.
+    2. Divide the people into folds, and say who attacks them.
+    3. Compare published numbers with the data, and ask the rules.
+    4. Compute the outputs of each fold, and say how long a search may be.
+    5. Assess the outputs as they are added, all together, and without each.
+    6. Assess what else was asked for: all the data, sizes, errors.
+    7. Conclude.
 
     Parameters
     ----------
@@ -87,39 +69,12 @@ def check(
         The outputs, as formulas and tables that can be computed from any records (`read_recipes`).
     data
         The records; or codes of the recipes' columns.
-    keys
-        Columns that an attacker may know. Each must be in some output.
-    sensitive
-        Columns that an attacker wants to know.
-    key_sizes
-        The least and largest number of keys in a set; 3 to all of them if absent.
+    settings
+        Keys, sensitive attributes and what to assess.
     released
         Outputs that were released already.
     policy
         The rules; the usual ones if absent.
-    syntheses
-        Datasets in the ensemble of each fold.
-    holdout_share, repeat_splits
-        Who is held out, and how many random splits.
-    engine, start, tolerance
-        As in `evolve`, for each dataset.
-    seconds, proposals
-        When a search gives up, for each dataset, as in `evolve`; 20 seconds if neither is given. Seconds stand for the proposals that all
-        outputs together allow in that time; every search of the check may take as many.
-    tau
-        The share of a key's rows that must have one value before the attacker takes it.
-    level
-        Of intervals; those of marginal risks hold for all attributes and conventions together.
-    cumulative
-        Whether to assess outputs one by one, too (in at most eight steps, so a few at a time where there are many).
-    leave_one_out
-        Whether to assess the set without each of its outputs: where an `excess` was found, `always` or `never`.
-    whole_runs
-        Datasets made from the outputs of all the data (P1's experiment 1); 0 for none.
-    fold_of_fold
-        Whether to assess folds of folds, too, and to extrapolate to all the data.
-    error_line
-        Whether to relate attribution to the error of the outputs (P1's figure 3).
     seed
         For all that is random.
     workers
@@ -129,163 +84,122 @@ def check(
     progress
         Called with what is being done and the share done.
     """
-    began = time.perf_counter()
-    policy = policy or Policy()
-    together = recipes if released is None else released.including(recipes)
-    used = {recipe.name: named_columns([recipe.entry], together.fields.names) for recipe in together.every}
-    _check_attack(together, used, keys, sensitive)
-    if syntheses < 2:
-        raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {syntheses}.")
-    if leave_one_out == "always" and len(together.every) < 2:
-        raise InputError("There is nothing to leave one out of: there is one output. Leave it out, or check more of them together.")
-    fields = _narrowed(together.fields, used, keys, sensitive)
-    check_start(start, fields.columns)
-    codes, left_out = _codes(fields, data, recipes.fields)
-    fields = fields.counted(codes)
-    together = replace(together, fields=fields)
-    attacks = tuple(attack_of(fields, keys, one, sizes=key_sizes, tau=tau) for one in sensitive)
-    entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
-    splits = folds(len(codes), holdout_share=holdout_share, repeats=repeat_splits, seed=entropy)
-    evolver = Evolver(engine, start, None, tolerance, workers)
-    scene = Scene(codes, together, attacks, splits, maker or evolver, start, syntheses, entropy, level, workers)
-    inconsistent = _inconsistent(together, codes)
-    names = [recipe.name for recipe in together.every]
-    old = [] if released is None else [recipe.name for recipe in released.every]
-    new = [name for name in names if name not in old]
-    rules = check_rules(together.only(new), codes, policy, released=together.only(old) if old else None)
-    _check_folds(scene, rules)
-    problems = [spec.problem() for spec in scene.specs]
-    check_tolerance(tolerance, *problems)
-    each = seconds_each(problems[0], rows=len(codes), engine=engine)
-    proposals = proposals_of(seconds, proposals, each=each, default=SECONDS)
-    evolver = replace(evolver, proposals=proposals)
-    scene = replace(scene, maker=maker or evolver)
+    began, policy = time.perf_counter(), policy or Policy()
 
-    steps = _steps(old, new) if cumulative else [("all outputs", names)]
-    ahead = len(steps) + (1 if whole_runs else 0) + (2 if fold_of_fold else 0) + (1 if error_line else 0)
-    done = 0
+    outputs = _output_set(recipes, released, settings)
+    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields)
+    outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
-    def part(what: str, share: float) -> None:
-        progress(what, min(0.999, (done + share) / ahead))
+    run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
 
-    stages = []
-    for number, (title, some) in enumerate(steps):
-        stages.append(scene.assess(title, some, keep=number == len(steps) - 1, progress=part))
-        done += 1
-    whole = stages[-1]
-    excess = any(measure.excess for measure in whole.measures)
-    without = []
-    if len(names) > 1 and (leave_one_out == "always" or (leave_one_out == "excess" and excess)):
-        ahead += len(new)
-        for name in new:
-            rest = [other for other in names if other != name]
-            same = next((stage for stage in stages if set(stage.outputs) == set(rest)), None)
-            without.append(
-                replace(same, name=f"without {name}")
-                if same is not None
-                else scene.assess(f"without {name}", rest, progress=part)
-            )
-            done += 1
-    runs: tuple[Whole, ...] = ()
-    if whole_runs:
-        seeds = seed_sequence(entropy).spawn(5)[4]
-        runs = whole_data(
-            together, codes, attacks, scene.maker, runs=whole_runs, seed=seeds, threads=workers, progress=part
-        )
-        done += 1
-    sizes = by_size(scene, whole, names, progress=part) if fold_of_fold else ()
-    done += 2 if fold_of_fold else 0
-    lines = error_lines(scene, names, evolver, progress=part) if error_line else ()
-    agreement = tuple(agreement_of(attack, whole.found[attack.sensitive], level=level) for attack in attacks)
-    exposed = [
-        one for attack in attacks for one in exposed_classes(fields, codes, attack, whole.found[attack.sensitive])
-    ]
-    fits = {fit.name: fit for fit in whole.fits}
-    outputs = tuple(
-        CheckedOutput(
-            recipe.name,
-            recipe.kind,
-            STATBARNS.get(recipe.kind, "CorrelationCoefficients"),
-            used[recipe.name],
-            recipe.name in old,
-            None if recipe.published is None else recipe.name not in inconsistent,
-            fits.get(recipe.name),
-        )
-        for recipe in together.every
+    inconsistent = _inconsistent(outputs.recipes, codes)
+    rules = _rules(outputs, codes, policy)
+
+    _check_folds(run, rules)
+    evolver = _evolver(run, settings, workers)
+    run = replace(run, maker=maker or evolver)
+
+    parts = _Parts(progress, _n_parts(outputs, settings))
+    stages = _stages(run, outputs, settings, parts)
+    together = stages[-1]
+    without = _without(run, outputs, stages, settings, parts)
+
+    whole = _whole(run, settings, parts)
+    sizes = _sizes(run, together.stage, outputs.names, settings, parts)
+    lines = error_lines(run, outputs.names, evolver, progress=parts) if settings.error_line else ()
+
+    exposed = tuple(
+        one for a in run.attacks for one in exposed_classes(run.recipes.fields, codes, a, together.tcaps[a.sensitive])
     )
-    settings = {
-        "keys": list(keys),
-        "sensitive": list(sensitive),
-        "key_sizes": [len(attacks[0].key_sets[0]), len(attacks[0].key_sets[-1])],
-        "key_sets": len(attacks[0].key_sets),
-        "syntheses": syntheses,
-        "holdout_share": holdout_share,
-        "repeat_splits": repeat_splits,
-        "engine": engine,
-        "start": start,
-        "proposals": proposals,
-        "tau": tau,
-        "level": level,
-        "seed": seed if isinstance(seed, int) else None,
-        "policy": policy.name,
-        "policy_hash": policy.hash,
-    }
+    verdict = verdict_of(
+        together.stage.measures,
+        reached=together.stage.reached,
+        inconsistent=inconsistent,
+        not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+    )
     progress("done", 1.0)
-    return Checked(
-        settings,
-        len(codes),
-        left_out,
-        outputs,
-        whole,
-        tuple(stages),
-        tuple(later.less(earlier, level=level) for earlier, later in pairwise(stages)),
-        tuple(without),
-        agreement,
-        runs,
-        sizes,
-        lines,
-        rules,
-        verdict_of(
-            whole.measures,
-            reached=whole.reached,
-            inconsistent=inconsistent,
-            not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+    return CheckResult(
+        verdict=verdict,
+        settings=_resolved(run, settings, evolver, policy, seed),
+        records=masked_count(len(codes), settings.threshold),
+        left_out=round(left_out, 2),
+        outputs=_checked(outputs, together.stage, inconsistent),
+        all=together.stage,
+        cumulative=tuple(one.step(before, level=run.level) for before, one in zip((None, *stages), stages, strict=False)),
+        without=without,
+        agreement=tuple(
+            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=settings.threshold)
+            for a in run.attacks
         ),
-        time.perf_counter() - began,
-        exposed,
-        together,
+        whole=whole,
+        sizes=sizes,
+        error_lines=lines,
+        rules=rules,
+        exposed_classes=masked_count(len(exposed), settings.threshold),
+        seconds=round(time.perf_counter() - began, 1),
+        exposed=exposed,
+        recipes=outputs.recipes,
+        tcaps=together.tcaps,
     )
 
 
-def _check_attack(
-    recipes: Recipes, used: Mapping[str, Sequence[str]], keys: Sequence[str], sensitive: Sequence[str]
-) -> None:
-    """Raise InputError where keys or sensitive attributes are not as they should be."""
-    names = recipes.fields.names
-    for what, some in (("keys", keys), ("sensitive attributes", sensitive)):
-        if not some:
-            raise InputError(f"A check needs {what}. Got none.")
-        if len(set(some)) < len(some):
-            raise InputError(f"The {what} must differ from each other. Got one twice.")
-        for name in some:
-            if name not in names:
-                raise unknown_name("column", name, names)
-    seen = {name for columns in used.values() for name in columns}
-    for name in (*keys, *sensitive):
+@dataclass(frozen=True)
+class _OutputSet:
+    """All outputs over the columns that they are about, those released already first; by name, the columns of each."""
+
+    recipes: Recipes
+    columns: Mapping[str, tuple[str, ...]]
+    old: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.recipes.names
+
+    @property
+    def new(self) -> tuple[str, ...]:
+        return tuple(name for name in self.names if name not in self.old)
+
+
+class _Parts:
+    """Tells how far the check is, part by part."""
+
+    def __init__(self, progress: Progress, ahead: int) -> None:
+        self.progress, self.ahead, self.done = progress, ahead, 0
+
+    def __call__(self, what: str, share: float) -> None:
+        self.progress(what, min(0.999, (self.done + share) / self.ahead))
+
+
+# 1. Outputs, columns and records.
+
+
+def _output_set(recipes: Recipes, released: Recipes | None, settings: CheckSettings) -> _OutputSet:
+    """Both sets of outputs over those columns that some output is about; InputError where an attack asks for others."""
+    together = recipes if released is None else released.including(recipes)
+    columns = {recipe.name: named_columns([recipe.entry], together.fields.names) for recipe in together.every}
+    _check_attack(together.fields.names, columns, settings)
+    if settings.leave_one_out == "always" and len(together) < 2:
+        raise InputError("There is nothing to leave one out of: there is one output. Leave it out, or check more of them together.")
+    seen = {*settings.keys, *settings.sensitive, *(name for some in columns.values() for name in some)}
+    fields = Fields(tuple(one for one in together.fields if one.name in seen))
+    check_start(settings.start, fields.columns)
+    return _OutputSet(replace(together, fields=fields), columns, () if released is None else released.names)
+
+
+def _check_attack(names: Sequence[str], columns: Mapping[str, Sequence[str]], settings: CheckSettings) -> None:
+    """Raise InputError where keys or sensitive attributes are no columns, or in no output."""
+    attack = (*settings.keys, *settings.sensitive)
+    for name in attack:
+        if name not in names:
+            raise unknown_name("column", name, names)
+    seen = {name for some in columns.values() for name in some}
+    for name in attack:
         if name not in seen:
-            what = "key" if name in keys else "sensitive attribute"
+            what = "key" if name in settings.keys else "sensitive attribute"
             raise InputError(
                 f"The {what} '{name}' is in no output, so no output can tell anything with it. Leave it out, or add the output that has it. "
                 f"Outputs are about {listed(sorted(seen))}."
             )
-
-
-def _narrowed(
-    fields: Fields, used: Mapping[str, Sequence[str]], keys: Sequence[str], sensitive: Sequence[str]
-) -> Fields:
-    """Only those columns that an output is about."""
-    seen = {*keys, *sensitive, *(name for columns in used.values() for name in columns)}
-    return Fields(tuple(one for one in fields if one.name in seen))
 
 
 def _codes(fields: Fields, data: Table | Codes, given: Fields) -> tuple[Codes, float]:
@@ -299,45 +213,166 @@ def _codes(fields: Fields, data: Table | Codes, given: Fields) -> tuple[Codes, f
     return records.codes, 1.0 - records.share_kept
 
 
-def _check_folds(scene: Scene, rules: RuleReport) -> None:
+# 2. to 4. Folds, rules and searches.
+
+
+def _run(recipes: Recipes, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None) -> CheckRun:
+    attacks = tuple(
+        attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
+        for one in settings.sensitive
+    )
+    entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+    splits = folds(
+        len(codes), holdout_share=settings.holdout_share, repeats=settings.repeat_splits, seed=entropy
+    )
+    return CheckRun(
+        codes, recipes, attacks, splits, Evolver(), settings.start, settings.syntheses, entropy, settings.level, workers
+    )
+
+
+def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:
+    """The names of outputs whose published numbers the data do not give."""
+    published = [recipe.name for recipe in recipes.every if recipe.published is not None]
+    if not published:
+        return []
+    spec = recipes.only(published).published(rows=len(codes))
+    wrong = [one.name for one in compared(spec, codes) if one.within is False]
+    if not wrong:
+        check_contradictions(spec, len(codes))
+    return wrong
+
+
+def _rules(outputs: _OutputSet, codes: Codes, policy: Policy) -> RuleReport:
+    released = outputs.recipes.only(outputs.old) if outputs.old else None
+    return check_rules(outputs.recipes.only(outputs.new), codes, policy, released=released)
+
+
+def _check_folds(run: CheckRun, rules: RuleReport) -> None:
     """Raise InputError, before any search begins, where an output cannot be computed on a fold; with the rules that it breaks."""
     try:
-        scene.specs  # noqa: B018  computed here, and kept for every stage
+        run.specs  # noqa: B018  computed here, for every stage
     except InputError as error:
-        name = _failing(scene)
+        name = _failing(run)
         broken = sorted({one.rule for one in rules.findings if one.status == "fail" and one.output == name})
         more = f" On all the data it breaks these rules: {', '.join(broken)}." if broken else ""
         raise InputError(f"{error}{more}") from None
 
 
-def _failing(scene: Scene) -> str:
+def _failing(run: CheckRun) -> str:
     """The first output that some fold cannot give."""
-    for fold in scene.folds:
-        for name in scene.recipes.names:
+    for fold in run.folds:
+        for name in run.recipes.names:
             try:
-                scene.recipes.spec(scene.codes[fold.original], only=[name])
+                run.recipes.spec(run.codes[fold.original], only=[name])
             except InputError:
                 return name
     return ""
 
 
-def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:
-    """The names of outputs whose published numbers the data do not give."""
-    published = [recipe for recipe in recipes.every if recipe.published is not None]
-    if not published:
-        return []
-    spec = recipes.only([recipe.name for recipe in published]).published(rows=len(codes))
-    found = [one.name for one in compared(spec, codes) if one.within is False]
-    if not found:
-        check_contradictions(spec, len(codes))
-    return found
+def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evolver:
+    """What makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
+    problems = [spec.problem() for spec in run.specs]
+    check_tolerance(settings.tolerance, *problems)
+    each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
+    proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
+    return Evolver(settings.engine, settings.start, proposals, settings.tolerance, workers)
 
 
-def _steps(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, list[str]]]:
+# 5. and 6. Stages, and what else was asked for.
+
+
+def _n_parts(outputs: _OutputSet, settings: CheckSettings) -> int:
+    steps = len(_steps(outputs, settings))
+    return steps + (1 if settings.whole_runs else 0) + 2 * settings.fold_of_fold + settings.error_line
+
+
+def _steps(outputs: _OutputSet, settings: CheckSettings) -> list[tuple[str, tuple[str, ...]]]:
     """Stages of a cumulative assessment: what was released already, then the new outputs one by one, or a few at a time."""
-    steps = [("released already", list(old))] if old else []
+    old, new = outputs.old, outputs.new
+    if not settings.cumulative:
+        return [("all outputs", outputs.names)]
+    steps = [("released already", old)] if old else []
     at_once = -(-len(new) // MOST_STEPS)
     for first in range(0, len(new), at_once):
         some = new[first : first + at_once]
-        steps.append((", ".join(some), [*old, *new[: first + len(some)]]))
+        steps.append((", ".join(some), (*old, *new[: first + len(some)])))
     return steps
+
+
+def _stages(run: CheckRun, outputs: _OutputSet, settings: CheckSettings, parts: _Parts) -> list[Assessment]:
+    stages, steps = [], _steps(outputs, settings)
+    for number, (title, some) in enumerate(steps, 1):
+        stages.append(run.assess(title, some, with_claims=number == len(steps), progress=parts))
+        parts.done += 1
+    return stages
+
+
+def _without(
+    run: CheckRun, outputs: _OutputSet, stages: Sequence[Assessment], settings: CheckSettings, parts: _Parts
+) -> tuple[Stage, ...]:
+    """The set without each of its new outputs, where that was asked for; a stage that there is already is not assessed again."""
+    excess = any(measure.excess for measure in stages[-1].stage.measures)
+    wanted = settings.leave_one_out == "always" or (settings.leave_one_out == "excess" and excess)
+    if len(outputs.names) < 2 or not wanted:
+        return ()
+    parts.ahead += len(outputs.new)
+    without = []
+    for name in outputs.new:
+        rest = [other for other in outputs.names if other != name]
+        same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
+        title = f"without {name}"
+        without.append(replace(same, name=title) if same else run.assess(title, rest, progress=parts).stage)
+        parts.done += 1
+    return tuple(without)
+
+
+def _whole(run: CheckRun, settings: CheckSettings, parts: _Parts) -> tuple[WholeDataRisk, ...]:
+    if not settings.whole_runs:
+        return ()
+    risks = whole_data(run, runs=settings.whole_runs, seed=seed_sequence(run.entropy).spawn(5)[4], progress=parts)
+    parts.done += 1
+    return risks
+
+
+def _sizes(
+    run: CheckRun, stage: Stage, names: Sequence[str], settings: CheckSettings, parts: _Parts
+) -> tuple[RiskBySize, ...]:
+    if not settings.fold_of_fold:
+        return ()
+    sizes = by_size(run, stage, names, progress=parts)
+    parts.done += 2
+    return sizes
+
+
+# 7. What is told.
+
+
+def _checked(outputs: _OutputSet, stage: Stage, inconsistent: Sequence[str]) -> tuple[CheckedOutput, ...]:
+    fits = {fit.name: fit for fit in stage.fits}
+    return tuple(
+        CheckedOutput(
+            recipe.name,
+            recipe.kind,
+            statbarn_of(recipe.kind),
+            recipe.name in outputs.old,
+            None if recipe.published is None else recipe.name not in inconsistent,
+            outputs.columns[recipe.name],
+            fits.get(recipe.name),
+        )
+        for recipe in outputs.recipes.every
+    )
+
+
+def _resolved(
+    run: CheckRun, settings: CheckSettings, evolver: Evolver, policy: Policy, seed: Seed
+) -> ResolvedSettings:
+    key_sets = run.attacks[0].key_sets
+    return ResolvedSettings.of(
+        settings,
+        key_sizes=(len(key_sets[0]), len(key_sets[-1])),
+        key_sets=len(key_sets),
+        proposals=evolver.proposals,
+        seed=seed if isinstance(seed, int) else None,
+        policy=policy.name,
+        policy_hash=policy.hash,
+    )

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.plain import to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
 from ..columns import Codes
 from ..evolve import StartName
 from ..recipes import Recipes
 from ..spec import Spec
-from .attribution import CONVENTIONS, Attack, Attributed, attributed
-from .ensembles import Ensemble, Fit, Maker, prior_datasets
+from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
+from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold
-from .marginal import LEVEL, Estimate, Measure, apart, excess_of, measures_of
+from .marginal import LEVEL, Estimate, RiskMeasure, difference, excess_of, measures_of
 
-__all__ = ["Scene", "Stage"]
+__all__ = ["AddedRisk", "Assessment", "CheckRun", "Stage", "Step"]
 
 Sides = NDArray[np.int8]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True)
 class Stage:
     """What a set of outputs gives away.
 
@@ -36,52 +37,81 @@ class Stage:
         What was added (or left out) to get this set.
     outputs
         The names of the outputs in it.
-    measures
-        For each sensitive attribute and convention.
-    fits
-        How well each output is reproduced, over all folds.
     reached
         The share of datasets that reproduce every output, 0 to 1.
-    found
-        By sensitive attribute, what the ensemble of each fold gives away.
+    fits
+        How well each output is reproduced, over all folds.
+    measures
+        For each sensitive attribute and convention.
     """
 
     name: str
     outputs: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    fits: tuple[Fit, ...]
     reached: float
-    found: Mapping[str, tuple[Attributed, ...]] = field(default_factory=dict)
+    fits: tuple[OutputFit, ...]
+    measures: tuple[RiskMeasure, ...]
 
-    def less(self, other: Stage, *, level: float = LEVEL) -> tuple[tuple[str, str, Estimate], ...]:
-        """Return by sensitive attribute and convention the marginal risk here less that of another stage."""
-        return tuple(
-            (
-                sensitive,
-                convention,
-                apart(
-                    [excess_of(one, c) for one in mine],
-                    [excess_of(one, c) for one in other.found[sensitive]],
-                    level=level,
-                ),
-            )
-            for sensitive, mine in self.found.items()
-            for c, convention in enumerate(CONVENTIONS)
-        )
+    def marginal(self, sensitive: str, convention: str) -> Estimate | None:
+        """Return the marginal risk of an attribute under a convention; None where it was not measured."""
+        return next((m.marginal for m in self.measures if (m.sensitive, m.convention) == (sensitive, convention)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        return {
-            "name": self.name,
-            "outputs": list(self.outputs),
-            "reached": self.reached,
-            "fits": [fit.to_dict() for fit in self.fits],
-            "measures": [measure.to_dict() for measure in self.measures],
-        }
+        parts = {"fits": [one.to_dict() for one in self.fits], "measures": [one.to_dict() for one in self.measures]}
+        return {"name": self.name, "outputs": list(self.outputs), "reached": self.reached, **parts}
+
+
+@dataclass(frozen=True)
+class AddedRisk(Estimate):
+    """What a step adds to the marginal risk of an attribute under a convention."""
+
+    sensitive: str = ""
+    convention: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {"sensitive": self.sensitive, "convention": self.convention, **super().to_dict()}
+
+
+@dataclass(frozen=True)
+class Step(Stage):
+    """A stage on the way from what was released already to all outputs, with what it adds to the one before."""
+
+    added: tuple[AddedRisk, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold."""
+        return {**super().to_dict(), "added": [one.to_dict() for one in self.added]}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scene:
+class Assessment:
+    """A stage with what it was worked out from: by sensitive attribute, what the ensemble of each fold gives away."""
+
+    stage: Stage
+    tcaps: Mapping[str, tuple[EnsembleTcap, ...]]
+
+    def step(self, before: Assessment | None, *, level: float = LEVEL) -> Step:
+        """Return the stage with what it adds to the one before."""
+        added = () if before is None else tuple(self._added(before, level))
+        parts = {name: getattr(self.stage, name) for name in ("name", "outputs", "reached", "fits", "measures")}
+        return Step(**parts, added=added)
+
+    def _added(self, before: Assessment, level: float) -> list[AddedRisk]:
+        return [
+            AddedRisk(
+                **to_plain(difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level)),
+                sensitive=sensitive,
+                convention=convention,
+            )
+            for sensitive, mine in self.tcaps.items()
+            for theirs in (before.tcaps[sensitive],)
+            for c, convention in enumerate(CONVENTIONS)
+        ]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CheckRun:
     """The people, the attacks on them, and how ensembles are made.
 
     Parameters
@@ -110,19 +140,14 @@ class Scene:
 
     codes: Codes
     recipes: Recipes
-    attacks: tuple[Attack, ...]
+    attacks: tuple[KeyAttack, ...]
     folds: tuple[Fold, ...]
-    maker: Maker
+    maker: EnsembleMaker
     start: StartName = "uniform"
     syntheses: int = 50
     entropy: int = 0
     level: float = LEVEL
     threads: int | None = None
-
-    @property
-    def n_tests(self) -> int:
-        """How many marginal risks an assessment holds."""
-        return len(self.attacks) * len(CONVENTIONS)
 
     @cached_property
     def specs(self) -> tuple[Spec, ...]:
@@ -130,38 +155,28 @@ class Scene:
         return tuple(self.recipes.spec(self.codes[fold.original], part=f"the {fold.name}") for fold in self.folds)
 
     @cached_property
-    def prior(self) -> dict[str, tuple[Attributed, ...]]:
+    def prior(self) -> dict[str, tuple[EnsembleTcap, ...]]:
         """What datasets from the start alone give away, by sensitive attribute and fold."""
         fields, seed = self.recipes.fields, seed_sequence(self.entropy).spawn(2)[1]
-        found: dict[str, list[Attributed]] = {attack.sensitive: [] for attack in self.attacks}
-        made: dict[int, tuple[Codes, ...]] = {}
+        tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
+        datasets: dict[int, tuple[Codes, ...]] = {}
         for fold in self.folds:
             rows = len(fold.original)
-            if rows not in made:
-                made[rows] = prior_datasets(fields, rows, copies=self.syntheses, start=self.start, seed=seed)
+            if rows not in datasets:
+                datasets[rows] = prior_datasets(fields, rows, copies=self.syntheses, start=self.start, seed=seed)
             for attack in self.attacks:
-                some = found[attack.sensitive]
+                some = tcaps[attack.sensitive]
                 group = self.group(fold)
                 mirror = next((one for one in some if np.array_equal(one.group, _other_side(group))), None)
                 # The same datasets and people, who have changed sides: nothing to compute anew.
-                some.append(_mirrored(mirror) if mirror is not None else self.attributed(made[rows], fold, attack))
-        return {name: tuple(some) for name, some in found.items()}
+                some.append(_mirrored(mirror) if mirror is not None else self.tcap(datasets[rows], fold, attack))
+        return {name: tuple(some) for name, some in tcaps.items()}
 
-    def assess(self, name: str, names: Sequence[str], *, keep: bool = False, progress: Progress = silent) -> Stage:
-        """Return what the outputs of these names give away together.
-
-        Parameters
-        ----------
-        name
-            What to call the stage.
-        names
-            The outputs.
-        keep
-            Whether to keep what is said of each person.
-        progress
-            Called with what is being done and the share done.
-        """
-        found: dict[str, list[Attributed]] = {attack.sensitive: [] for attack in self.attacks}
+    def assess(
+        self, name: str, names: Sequence[str], *, with_claims: bool = False, progress: Progress = silent
+    ) -> Assessment:
+        """Return what the outputs of these names give away together; with what is claimed of each person, which is large, if asked."""
+        tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
         ensembles = []
         seeds = seed_sequence(self.entropy).spawn(2)[0].spawn(len(self.folds))
         for number, (fold, spec, seed) in enumerate(zip(self.folds, self.specs, seeds, strict=True)):
@@ -173,21 +188,24 @@ class Scene:
             ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=part)
             ensembles.append(replace(ensemble, datasets=()))
             for attack in self.attacks:
-                found[attack.sensitive].append(self.attributed(ensemble.datasets, fold, attack, keep=keep))
+                tcaps[attack.sensitive].append(self.tcap(ensemble.datasets, fold, attack, with_claims=with_claims))
             progress(name, (number + 1) / len(self.folds))
-        kept = {sensitive: tuple(some) for sensitive, some in found.items()}
+        n_tests = len(self.attacks) * len(CONVENTIONS)
         measures = tuple(
             measure
-            for sensitive, some in kept.items()
-            for measure in measures_of(sensitive, some, self.prior[sensitive], level=self.level, n_tests=self.n_tests)
+            for sensitive, some in tcaps.items()
+            for measure in measures_of(sensitive, some, self.prior[sensitive], level=self.level, n_tests=n_tests)
         )
         reached = float(np.mean([one for ensemble in ensembles for one in ensemble.reached]))
-        return Stage(name, tuple(names), measures, _fits(ensembles), reached, kept)
+        stage = Stage(name, tuple(names), reached, _fits(ensembles), measures)
+        return Assessment(stage, {sensitive: tuple(some) for sensitive, some in tcaps.items()})
 
-    def attributed(self, datasets: Sequence[Codes], fold: Fold, attack: Attack, *, keep: bool = False) -> Attributed:
+    def tcap(
+        self, datasets: Sequence[Codes], fold: Fold, attack: KeyAttack, *, with_claims: bool = False
+    ) -> EnsembleTcap:
         """Return what datasets give away about the people of a fold."""
-        found = attributed(datasets, self.codes, self.group(fold), attack, threads=self.threads)
-        return found if keep else replace(found, said=None)
+        tcap = ensemble_tcap(datasets, self.codes, self.group(fold), attack, threads=self.threads)
+        return tcap if with_claims else replace(tcap, claims=None)
 
     def group(self, fold: Fold) -> Sides:
         """Return for each person 0 (behind the outputs of a fold), 1 (held out) or -1 (neither)."""
@@ -200,12 +218,12 @@ def _other_side(group: Sides) -> Sides:
     return np.where(group < 0, group, 1 - group).astype(np.int8)
 
 
-def _mirrored(one: Attributed) -> Attributed:
+def _mirrored(one: EnsembleTcap) -> EnsembleTcap:
     """What the same datasets give away when the two groups have changed places."""
-    return Attributed(one.values[:, ::-1], one.influence, one.squares[:, ::-1], _other_side(one.group), None)
+    return EnsembleTcap(one.values[:, ::-1], one.influence, one.squares[:, ::-1], _other_side(one.group), None)
 
 
-def _fits(ensembles: Sequence[Ensemble]) -> tuple[Fit, ...]:
+def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:
     """How well outputs are reproduced over all folds."""
     every = zip(*(ensemble.fits for ensemble in ensembles), strict=True)
     return tuple(

@@ -1,7 +1,7 @@
 """TCAP of many synthetic datasets against people who are behind the outputs and people who are not.
 
-Two of the conventions of `risk.attribution.tcap`: `p1` drops synthetic rows whose keys nobody has, `p1_zero` counts them 0. Elliot, Little and
-Allmendinger's figures use now the one, now the other; here both are always reported. TCAP is taken within a key set, then averaged over key
+Two of the conventions of `risk.attribution.tcap`: `matched_rows` drops synthetic rows whose keys nobody has, `all_rows` counts them 0. Elliot, Little
+and Allmendinger's figures use now the one, now the other; here both are always reported. TCAP is taken within a key set, then averaged over key
 sets, then over datasets.
 """
 
@@ -21,16 +21,17 @@ from ...risk.attribution.classes import key_subsets
 from ..columns import Codes, Floats
 from ..fields import Fields
 
-__all__ = ["CONVENTIONS", "Attack", "Attributed", "Said", "attack_of", "attributed"]
+__all__ = ["CONVENTIONS", "EnsembleClaims", "EnsembleTcap", "KeyAttack", "attack_of", "ensemble_tcap"]
 
-CONVENTIONS = ("p1", "p1_zero")
+CONVENTIONS = ("matched_rows", "all_rows")
+"""What TCAP is a share of."""
 MOST_KEYS = 2.0**62
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Attack:
+class KeyAttack:
     """What an attacker knows and wants: key sets, and a sensitive attribute.
 
     Parameters
@@ -57,7 +58,7 @@ class Attack:
 
 def attack_of(
     fields: Fields, keys: Sequence[str], sensitive: str, *, sizes: tuple[int, int] | None = None, tau: float = 1.0
-) -> Attack:
+) -> KeyAttack:
     """Return the attack with every set of so many keys.
 
     Parameters
@@ -71,7 +72,7 @@ def attack_of(
     sizes
         The least and largest number of keys in a set; 3 to all of them if absent (fewer if there are fewer).
     tau
-        See `Attack`.
+        See `KeyAttack`.
 
     Examples
     --------
@@ -95,11 +96,11 @@ def attack_of(
     columns = np.array([fields.position(name) for one in sets for name in one], dtype=np.int64)
     starts = np.cumsum([0, *(len(one) for one in sets)]).astype(np.int64)
     radix = np.array(fields.columns.sizes, dtype=np.int64)
-    return Attack(sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau)
+    return KeyAttack(sensitive, tuple(sets), fields.position(sensitive), columns, starts, radix, tau)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Said:
+class EnsembleClaims:
     """What an ensemble says of each person under each key set (arrays are key sets x people).
 
     Parameters
@@ -128,7 +129,7 @@ class Said:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Attributed:
+class EnsembleTcap:
     """What an ensemble gives away about two groups of people.
 
     Parameters
@@ -141,15 +142,15 @@ class Attributed:
         The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions.
     group
         0 for people behind the outputs, 1 for people held out, -1 for neither.
-    said
-        What the datasets say of each person; None where that was not kept (it is large).
+    claims
+        What the datasets say of each person; None where that was left out (it is large).
     """
 
     values: Floats
     influence: Floats
     squares: Floats
     group: NDArray[np.int8]
-    said: Said | None
+    claims: EnsembleClaims | None
 
     @cached_property
     def means(self) -> Floats:
@@ -160,14 +161,14 @@ class Attributed:
             return np.asarray(np.where(counted > 0, total / np.maximum(counted, 1), np.nan))
 
 
-def attributed(
+def ensemble_tcap(
     datasets: Sequence[Codes],
     people: Codes,
     group: NDArray[np.integer],
-    attack: Attack,
+    attack: KeyAttack,
     *,
     threads: int | None = None,
-) -> Attributed:
+) -> EnsembleTcap:
     """Return what datasets give away about the people of two groups.
 
     Parameters
@@ -192,7 +193,7 @@ def attributed(
     first, spoken, correct = (np.zeros(shape, dtype=np.int32) for _ in range(3))
     agreed = np.ones(shape, dtype=np.bool_)
     influence = np.zeros((len(CONVENTIONS), len(people)))
-    found, squares = [], []
+    tcaps, squares = [], []
 
     def one(dataset: Codes) -> tuple[Floats, Floats, NDArray[np.int32]]:
         claims, adds = np.empty(shape, dtype=np.int32), np.zeros_like(influence)
@@ -208,9 +209,9 @@ def attributed(
     step = 8  # so many at a time: claims are large, and are added up in order
     for at in range(0, len(datasets), step):
         for tcap, adds, claims in thread_map(one, datasets[at : at + step], threads=threads):
-            found.append(tcap)
+            tcaps.append(tcap)
             influence += adds
             squares.append([(adds[:, sides == side] ** 2).sum(axis=1) for side in (0, 1)])
             kernels.absorb(claims, values, first, spoken, agreed, correct)
-    said = Said(first, spoken, agreed, correct, len(datasets))
-    return Attributed(np.array(found), influence / max(len(datasets), 1), np.array(squares), sides, said)
+    together = EnsembleClaims(first, spoken, agreed, correct, len(datasets))
+    return EnsembleTcap(np.array(tcaps), influence / max(len(datasets), 1), np.array(squares), sides, together)

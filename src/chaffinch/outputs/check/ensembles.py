@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..._base.plain import Number, finite, to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
@@ -16,11 +17,11 @@ from ..fields import Fields
 from ..limits import needs_tolerance
 from ..spec import Spec
 
-__all__ = ["Ensemble", "Evolver", "Fit", "Maker", "prior_datasets"]
+__all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class OutputFit:
     """How well an ensemble reproduces one output, as refitted by other code than the engine's.
 
     Parameters
@@ -39,17 +40,16 @@ class Fit:
     kind: str
     numbers: int
     reached: float
-    mean: float
-    worst: float
+    mean: Number
+    worst: Number
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        shown = {name: getattr(self, name) for name in ("name", "kind", "numbers", "reached")}
-        return {**shown, **{n: v if np.isfinite(v) else None for n, v in (("mean", self.mean), ("worst", self.worst))}}
+        return {**to_plain(self), "mean": finite(self.mean), "worst": finite(self.worst)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Ensemble:
+class DatasetEnsemble:
     """Datasets made from the same outputs with different seeds.
 
     Parameters
@@ -66,14 +66,14 @@ class Ensemble:
 
     datasets: tuple[Codes, ...]
     reached: tuple[bool, ...]
-    fits: tuple[Fit, ...] = ()
+    fits: tuple[OutputFit, ...] = ()
     errors: tuple[float, ...] = ()
 
 
-class Maker(Protocol):
+class EnsembleMaker(Protocol):
     """Anything that makes an ensemble from a specification."""
 
-    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
+    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
         """Return so many datasets."""
         ...
 
@@ -89,7 +89,7 @@ class Evolver:
     workers: int | None = None
     spread: int = 0
 
-    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> Ensemble:
+    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
         """Return so many datasets that reproduce the outputs of a specification."""
         # Some outputs of a set may have no number that is known in full.
         tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
@@ -109,7 +109,7 @@ class Evolver:
         for number, output in enumerate(spec.outputs):
             seen = [copy.outputs[number] for copy in evolved.copies]
             fits.append(
-                Fit(
+                OutputFit(
                     output.name,
                     output.kind,
                     seen[0].size,
@@ -120,7 +120,7 @@ class Evolver:
             )
         errors = tuple(_error(copy.outputs) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
-        return Ensemble(datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors)
+        return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors)
 
 
 def _error(outputs: Sequence[Any]) -> float:

@@ -1,4 +1,4 @@
-"""Attribution against the error of the outputs (P1's figure 3): searches that are stopped on the way, and a straight line through them.
+"""Attribution against the error of the outputs (Elliot, Little and Allmendinger's figure 3): searches that are stopped on the way, and a straight line through them.
 
 The line at an error of 0 is what the outputs give away when they are met exactly; its slope says whether closer is riskier.
 """
@@ -7,16 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._base.plain import Number, finite
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
-from .assessment import Scene
+from .assessment import CheckRun
 from .attribution import CONVENTIONS
 from .ensembles import Evolver
-from .marginal import LEVEL, Estimate
+from .marginal import LEVEL, NOTHING, Estimate
 
 __all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
 
@@ -24,13 +25,12 @@ STOPS = (1, 3_000, 10_000, 20_000, 40_000, 80_000, None)
 """Proposals after which searches are stopped; the last go on until the outputs are met, or as long as any other search does."""
 
 
-@dataclass(frozen=True)
-class ErrorPoint:
+class ErrorPoint(NamedTuple):
     """One dataset: the mean absolute error of its outputs, and its TCAP against the people behind them and people held out."""
 
     error: float
     original: float
-    holdout: float
+    holdout: Number
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class ErrorLine:
     convention: str
     intercept: Estimate
     slope: Estimate
-    r_squared: float
+    r_squared: Number
     points: tuple[ErrorPoint, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,31 +63,31 @@ class ErrorLine:
             "convention": self.convention,
             "intercept": self.intercept.to_dict(),
             "slope": self.slope.to_dict(),
-            "r_squared": self.r_squared if np.isfinite(self.r_squared) else None,
-            "points": [[point.error, point.original, point.holdout] for point in self.points],
+            "r_squared": finite(self.r_squared),
+            "points": [list(point) for point in self.points],
         }
 
 
 def error_lines(
-    scene: Scene, names: Sequence[str], evolver: Evolver, *, copies: int = 4, progress: Progress = silent
+    run: CheckRun, names: Sequence[str], evolver: Evolver, *, copies: int = 4, progress: Progress = silent
 ) -> tuple[ErrorLine, ...]:
     """Return the lines for the first fold: so many datasets for each of several moments of the search."""
-    fold = scene.folds[0]
-    spec = replace(scene.specs[0], outputs=tuple(output for output in scene.specs[0].outputs if output.name in names))
+    fold = run.folds[0]
+    spec = replace(run.specs[0], outputs=tuple(output for output in run.specs[0].outputs if output.name in names))
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
-    seeds = seed_sequence(scene.entropy).spawn(3)[2].spawn(len(STOPS))
+    seeds = seed_sequence(run.entropy).spawn(3)[2].spawn(len(STOPS))
     for number, (stop, seed) in enumerate(zip(STOPS, seeds, strict=True)):
         most = evolver.proposals if stop is None else min(stop, evolver.proposals or stop)
         ensemble = replace(evolver, proposals=most)(spec, copies=copies, seed=seed)
-        for attack in scene.attacks:
-            means = scene.attributed(ensemble.datasets, fold, attack).means
+        for attack in run.attacks:
+            means = run.tcap(ensemble.datasets, fold, attack).means
             for c, convention in enumerate(CONVENTIONS):
                 points.setdefault((attack.sensitive, convention), []).extend(
                     ErrorPoint(error, float(mine), float(theirs))
                     for error, (mine, theirs) in zip(ensemble.errors, means[:, :, c], strict=True)
                 )
         progress("error and attribution", (number + 1) / len(STOPS))
-    return tuple(_line(*which, tuple(some), scene.level) for which, some in points.items())
+    return tuple(_line(*which, tuple(some), run.level) for which, some in points.items())
 
 
 def _line(sensitive: str, convention: str, points: tuple[ErrorPoint, ...], level: float) -> ErrorLine:
@@ -111,9 +111,8 @@ def line_through(
     """
     from scipy import stats
 
-    nothing = Estimate(np.nan, np.nan, np.nan, np.nan)
     if len(x) < 3 or np.ptp(x) == 0.0:
-        return nothing, nothing, float("nan")
+        return NOTHING, NOTHING, float("nan")
     fit = stats.linregress(x, y)
     quantile = float(stats.t.ppf(0.5 + level / 2.0, len(x) - 2))
     lines = [

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.masking import about
+from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 
 __all__ = ["FEWEST", "Fold", "folds"]
@@ -41,7 +41,7 @@ class Fold:
     compared: Ints
 
     def __repr__(self) -> str:
-        return f"Fold({self.name}, original: {about(len(self.original))}, holdout: {about(len(self.holdout))})"
+        return f"Fold({self.name}, original: {masked_count(len(self.original))}, holdout: {masked_count(len(self.holdout))})"
 
 
 def folds(
@@ -80,7 +80,7 @@ def folds(
             "Use a larger share, or more data."
         )
     rng = generator(seed)
-    found = []
+    splits = []
     for number in range(repeats):
         order = rng.permutation(rows)
         after = f" of split {number + 1}" if repeats > 1 else ""
@@ -93,5 +93,5 @@ def folds(
             compared = (
                 original if len(original) == n_holdout else np.sort(rng.choice(original, n_holdout, replace=False))
             )
-            found.append(Fold(f"{name} fold{after}", original, np.sort(holdout), compared))
-    return tuple(found)
+            splits.append(Fold(f"{name} fold{after}", original, np.sort(holdout), compared))
+    return tuple(splits)

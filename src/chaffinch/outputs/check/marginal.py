@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
+from ..._base.plain import Number, finite
 from ..columns import Floats
-from .attribution import CONVENTIONS, Attributed
+from .attribution import CONVENTIONS, EnsembleTcap
 
 __all__ = [
     "LEVEL",
     "NOTHING",
     "POWER",
     "Estimate",
-    "Measure",
-    "Part",
-    "apart",
+    "FoldFigure",
+    "RiskMeasure",
     "combined",
+    "difference",
     "excess_of",
     "measures_of",
     "side_of",
@@ -51,25 +52,22 @@ class Estimate:
         Degrees of freedom of the error (Satterthwaite's).
     """
 
-    value: float
-    error: float
-    low: float
-    high: float
-    freedom: float = math.inf
+    value: Number
+    error: Number = math.nan
+    low: Number = math.nan
+    high: Number = math.nan
+    freedom: Number = math.inf
 
-    def to_dict(self) -> dict[str, float | None]:
+    def to_dict(self) -> dict[str, Any]:
         """Return value, low and high as JSON can hold them."""
-        return {
-            name: float(number) if math.isfinite(number) else None
-            for name, number in (("value", self.value), ("low", self.low), ("high", self.high))
-        }
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
 
 
-NOTHING = Estimate(math.nan, math.nan, math.nan, math.nan)
+NOTHING = Estimate(math.nan)
 
 
 @dataclass(frozen=True)
-class Measure:
+class RiskMeasure:
     """One sensitive attribute under one convention, averaged over key sets, datasets and folds.
 
     Parameters
@@ -96,7 +94,7 @@ class Measure:
     prior: Estimate
     marginal: Estimate
     beyond_prior: Estimate
-    detectable: float
+    detectable: Number
 
     @property
     def excess(self) -> bool:
@@ -110,13 +108,13 @@ class Measure:
             "sensitive": self.sensitive,
             "convention": self.convention,
             **{name: getattr(self, name).to_dict() for name in parts},
-            "detectable": self.detectable if math.isfinite(self.detectable) else None,
+            "detectable": finite(self.detectable),
             "excess": self.excess,
         }
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Part:
+class FoldFigure:
     """What one fold says about a number.
 
     Parameters
@@ -133,12 +131,12 @@ class Part:
     influence: Floats
     squares: Floats
 
-    def less(self, other: Part) -> Part:
+    def less(self, other: FoldFigure) -> FoldFigure:
         """Return this number less another one of the same datasets, about other people."""
-        return Part(self.values - other.values, self.influence - other.influence, self.squares + other.squares)
+        return FoldFigure(self.values - other.values, self.influence - other.influence, self.squares + other.squares)
 
 
-def combined(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
+def combined(parts: Sequence[FoldFigure], *, level: float = LEVEL) -> Estimate:
     """Return the mean of several parts.
 
     People and datasets are crossed: each person is attacked by each dataset. The variance over people holds what is special about pairs
@@ -148,7 +146,7 @@ def combined(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
     --------
     Two datasets that give 0.1 and 0.3, and people without influence: a mean of 0.2 with an error of 0.1.
 
-    >>> estimate = combined([Part(np.array([0.1, 0.3]), np.zeros(4), np.zeros(2))])
+    >>> estimate = combined([FoldFigure(np.array([0.1, 0.3]), np.zeros(4), np.zeros(2))])
     >>> round(estimate.value, 3), round(estimate.error, 3)
     (0.2, 0.1)
     """
@@ -162,8 +160,8 @@ def combined(parts: Sequence[Part], *, level: float = LEVEL) -> Estimate:
         n = int(some.sum())
         if n > 1:
             of_datasets.append((float(part.values[some].var(ddof=1)) / n / k**2, n - 1.0))
-            apart = float(part.squares[some].sum()) - n * float((part.influence**2).sum())
-            of_pairs += max(apart, 0.0) / (n * (n - 1)) / k**2
+            paired = float(part.squares[some].sum()) - n * float((part.influence**2).sum())
+            of_pairs += max(paired, 0.0) / (n * (n - 1)) / k**2
     people = np.sum([part.influence for part in parts], axis=0) / k
     of_people = float(((people - people.mean()) ** 2).sum())
     datasets = sum(v for v, _ in of_datasets)
@@ -183,12 +181,12 @@ def _estimate(value: float, error: float, freedom: float, level: float) -> Estim
 
 def measures_of(
     sensitive: str,
-    evolved: Sequence[Attributed],
-    prior: Sequence[Attributed],
+    evolved: Sequence[EnsembleTcap],
+    prior: Sequence[EnsembleTcap],
     *,
     level: float = LEVEL,
     n_tests: int = 1,
-) -> tuple[Measure, ...]:
+) -> tuple[RiskMeasure, ...]:
     """Return the measures of one sensitive attribute, one for each convention.
 
     Parameters
@@ -207,7 +205,7 @@ def measures_of(
     from scipy import stats
 
     each = 1.0 - (1.0 - level) / n_tests
-    found = []
+    measures = []
     for c, convention in enumerate(CONVENTIONS):
         original, holdout, before = (
             [side_of(one, side, c) for one in ensembles]
@@ -215,37 +213,37 @@ def measures_of(
         )
         marginal = combined([excess_of(one, c) for one in evolved], level=each)
         quantiles = stats.t.ppf([0.5 + each / 2.0, POWER], max(marginal.freedom, 1.0))
-        found.append(
-            Measure(
+        measures.append(
+            RiskMeasure(
                 sensitive,
                 convention,
                 original=combined(original, level=level),
                 holdout=combined(holdout, level=level),
                 prior=combined(before, level=level),
                 marginal=marginal,
-                beyond_prior=apart(original, before, level=level),
+                beyond_prior=difference(original, before, level=level),
                 detectable=float(quantiles.sum()) * marginal.error,
             )
         )
-    return tuple(found)
+    return tuple(measures)
 
 
-def side_of(one: Attributed, side: int, convention: int) -> Part:
+def side_of(one: EnsembleTcap, side: int, convention: int) -> FoldFigure:
     """Return the TCAP of an ensemble against one group of people."""
     influence = np.where(one.group == side, one.influence[convention], 0.0)
-    return Part(one.means[:, side, convention], influence, one.squares[:, side, convention])
+    return FoldFigure(one.means[:, side, convention], influence, one.squares[:, side, convention])
 
 
-def excess_of(one: Attributed, convention: int) -> Part:
+def excess_of(one: EnsembleTcap, convention: int) -> FoldFigure:
     """Return the TCAP of an ensemble against the people behind the outputs less that against people held out."""
     return side_of(one, ORIGINAL, convention).less(side_of(one, HOLDOUT, convention))
 
 
-def apart(these: Sequence[Part], those: Sequence[Part], *, level: float = LEVEL) -> Estimate:
+def difference(these: Sequence[FoldFigure], those: Sequence[FoldFigure], *, level: float = LEVEL) -> Estimate:
     """Return the mean of these parts less that of those: two ensembles against the same people."""
     # Datasets of the two ensembles are independent, their people the same: variances of datasets are added, influences subtracted.
     nobody = [
-        Part(part.values, np.zeros_like(part.influence), np.zeros_like(part.squares)) for part in (*these, *those)
+        FoldFigure(part.values, np.zeros_like(part.influence), np.zeros_like(part.squares)) for part in (*these, *those)
     ]
     first, second = combined(nobody[: len(these)], level=level), combined(nobody[len(these) :], level=level)
     people = sum((part.influence for part in these), np.zeros(1)) / max(len(these), 1)

@@ -22,7 +22,7 @@ from ..._base.errors import InputError
 from ..._base.safe_files import read_small, write_text
 from ..fields import Fields
 
-__all__ = ["Released", "read_released", "recorded", "write_released"]
+__all__ = ["ReleasedOutputs", "read_released", "recorded", "write_released"]
 
 FORMAT = "chaffinch-released"
 VERSION = 1
@@ -30,7 +30,7 @@ MOST_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
-class Released:
+class ReleasedOutputs:
     """What a project has released.
 
     Parameters
@@ -65,7 +65,7 @@ def _hash(output: Mapping[str, Any], columns: Sequence[Mapping[str, Any]], added
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def read_released(path: str | os.PathLike[str]) -> Released:
+def read_released(path: str | os.PathLike[str]) -> ReleasedOutputs:
     """Return what a project has released; InputError if the file was changed by other hands."""
     file = Path(path)
     text = read_small(
@@ -92,26 +92,26 @@ def read_released(path: str | os.PathLike[str]) -> Released:
             raise InputError(f"'{file}': entry {number} must have {', '.join(words)}.")
         try:
             mine = [next(c for c in columns if c["name"] == name) for name in one["columns"]]
-            found = _hash(one["output"], mine, one["added"], one["previous"])
+            expected = _hash(one["output"], mine, one["added"], one["previous"])
         except (StopIteration, KeyError, TypeError):
             raise InputError(f"'{file}': entry {number} is about columns that the file does not describe.") from None
-        if one["previous"] != previous or one["hash"] != found:
+        if one["previous"] != previous or one["hash"] != expected:
             raise InputError(
                 f"'{file}': entry {number} does not have the hash that was recorded with it: the file was changed. Restore it from a copy."
             )
         previous = one["hash"]
         known.append(one)
-    return Released(tuple(columns), tuple(known))
+    return ReleasedOutputs(tuple(columns), tuple(known))
 
 
 def recorded(
-    released: Released,
+    released: ReleasedOutputs,
     entries: Sequence[Mapping[str, Any]],
     fields: Fields,
     *,
     used: Mapping[str, Sequence[str]],
     added: str | None = None,
-) -> Released:
+) -> ReleasedOutputs:
     """Return what was released with more outputs, each chained to the one before.
 
     Parameters
@@ -151,9 +151,9 @@ def recorded(
             }
         )
         names.add(entry["name"])
-    return Released(tuple(columns.values()), tuple(outputs))
+    return ReleasedOutputs(tuple(columns.values()), tuple(outputs))
 
 
-def write_released(path: str | os.PathLike[str], released: Released) -> None:
+def write_released(path: str | os.PathLike[str], released: ReleasedOutputs) -> None:
     """Write the file, all of it or nothing, for its owner alone: it lists the levels of columns, which may come from the data."""
     write_text(Path(path), json.dumps(released.to_dict(), indent=1, ensure_ascii=False) + "\n", mode=0o600)

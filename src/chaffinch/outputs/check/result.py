@@ -1,24 +1,30 @@
-"""What a check found: each output, each stage, the rules and the verdict; what may leave, and what must stay inside."""
+"""What a check returns: each output, each stage, the rules and the verdict; what may leave, and what is confidential."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..._base.masking import about
+from ..._base.errors import InputError
+from ..._base.plain import from_plain, to_plain
+from ..._base.runs import RunFacts
 from ..recipes import Recipes
 from ..rules import RuleReport
 from .agreement import Agreement, Exposed
-from .assessment import Stage
-from .ensembles import Fit
+from .assessment import Stage, Step
+from .attribution import EnsembleTcap
+from .ensembles import OutputFit
 from .error_lines import ErrorLine
-from .marginal import Estimate
-from .sizes import BySize
-from .verdict import Verdict
-from .whole import Whole
+from .settings import ResolvedSettings
+from .sizes import RiskBySize
+from .verdict import CheckVerdict
+from .whole import WholeDataRisk
 
-__all__ = ["Checked", "CheckedOutput"]
+__all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked"]
+
+FORMAT = "chaffinch-check"
+VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -29,12 +35,12 @@ class CheckedOutput:
     ----------
     name, kind, statbarn
         What it is, and the class a checker files it under.
-    columns
-        The columns it is about.
     released
         Whether it was released already.
     consistent
         Whether its published numbers are those of the data; None where it came as a recipe, without numbers.
+    columns
+        The columns it is about.
     fit
         How well the ensembles reproduce it.
     """
@@ -42,66 +48,101 @@ class CheckedOutput:
     name: str
     kind: str
     statbarn: str
-    columns: tuple[str, ...]
     released: bool
     consistent: bool | None
-    fit: Fit | None
+    columns: tuple[str, ...]
+    fit: OutputFit | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        shown = {name: getattr(self, name) for name in ("name", "kind", "statbarn", "released", "consistent")}
-        return {**shown, "columns": list(self.columns), "fit": self.fit.to_dict() if self.fit else None}
+        return {**to_plain(self), "fit": self.fit.to_dict() if self.fit else None}
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Checked:
-    """What a check found.
+@dataclass(frozen=True)
+class NotChecked:
+    """A result of an ACRO folder that could not be read, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class ByRecipe:
+    """A result of an ACRO folder in whose place a recipe was judged, and whether it could have been read."""
+
+    name: str
+    readable: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckAbout:
+    """What was checked: the names of files, the version of ACRO, what was released before and what was left out."""
+
+    outputs: str | None = None
+    acro: str | None = None
+    data: str | None = None
+    released: str | None = None
+    released_head: str | None = None
+    recorded: bool = False
+    skipped: tuple[NotChecked, ...] = ()
+    by_recipe: tuple[ByRecipe, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class CheckResult:
+    """What outputs give away about the people they come from, and what the rules of thumb say.
 
     Parameters
     ----------
+    verdict
+        The outcome in words.
     settings
         What was asked for: keys, sensitive attributes, syntheses, engine, seed and so on.
     records, left_out
-        How many records took part, and the share of the data, 0 to 1, that was left out for missing values.
+        How many records took part, rounded; and the share of the data, 0 to 1, that was left out for missing values.
     outputs
         Each output.
     all
         What all outputs give away together.
     cumulative
-        The same as outputs are added one by one to those released already; `all` comes last.
-    added
-        For each step of `cumulative` after the first, by sensitive attribute and convention, what it adds to the marginal risk.
+        The same as outputs are added one by one to those released already; all of them come last.
     without
         What the outputs give away when one is left out.
     agreement
         How often the datasets agree on people.
-    whole, sizes, lines
-        P1's experiment with all the data; marginal risk by size; attribution by error. Empty where not asked for.
+    whole, sizes, error_lines
+        Outputs of all the data; marginal risk by size; attribution by error. Empty where not asked for.
     rules
         What the rules of thumb say.
-    verdict
-        The outcome in words.
+    exposed_classes
+        About how many classes of people are given away.
     seconds
         How long it took.
+    exposed, recipes, tcaps
+        Those classes, which are confidential; the outputs; and by sensitive attribute, what the ensemble of each fold gives away. Not in
+        plain data.
     """
 
-    settings: Mapping[str, Any]
-    records: int
+    verdict: CheckVerdict
+    settings: ResolvedSettings
+    records: int | str
     left_out: float
     outputs: tuple[CheckedOutput, ...]
     all: Stage
-    cumulative: tuple[Stage, ...]
-    added: tuple[tuple[tuple[str, str, Estimate], ...], ...]
+    cumulative: tuple[Step, ...]
     without: tuple[Stage, ...]
     agreement: tuple[Agreement, ...]
-    whole: tuple[Whole, ...]
-    sizes: tuple[BySize, ...]
-    lines: tuple[ErrorLine, ...]
+    whole: tuple[WholeDataRisk, ...]
+    sizes: tuple[RiskBySize, ...]
+    error_lines: tuple[ErrorLine, ...]
     rules: RuleReport
-    verdict: Verdict
+    exposed_classes: int | str
     seconds: float
-    exposed: Sequence[Exposed] = field(default=())
+    about: CheckAbout = field(default_factory=CheckAbout)
+    run: RunFacts = field(default_factory=RunFacts)
+    exposed: tuple[Exposed, ...] = ()
     recipes: Recipes | None = None
+    tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
 
     @property
     def passed(self) -> bool:
@@ -120,37 +161,54 @@ class Checked:
         return self.verdict.word != "no excess found" or self.rules.worst == "fail"
 
     def __repr__(self) -> str:
-        return f"Checked({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
+        return f"CheckResult({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what may leave: no record, no value of the data, no small count."""
+        """Return what may leave, as plain data (`chaffinch-check`, version 1): no record, no value of the data, no small count."""
+        stages = ("outputs", "cumulative", "without", "agreement", "whole", "sizes", "error_lines")
+        parts = {name: [one.to_dict() for one in getattr(self, name)] for name in stages}
         return {
+            "format": FORMAT,
+            "version": VERSION,
+            "about": to_plain(self.about),
             "verdict": self.verdict.to_dict(),
             "passed": self.passed,
-            "settings": dict(self.settings),
-            "records": about(self.records),
-            "left_out": round(self.left_out, 2),
-            "outputs": [output.to_dict() for output in self.outputs],
+            "settings": to_plain(self.settings),
+            "records": self.records,
+            "left_out": self.left_out,
+            "outputs": parts["outputs"],
             "all": self.all.to_dict(),
-            "cumulative": [
-                {**stage.to_dict(), "added": [_added(one) for one in added]}
-                for stage, added in zip(self.cumulative, ((), *self.added), strict=True)
-            ],
-            "without": [stage.to_dict() for stage in self.without],
-            "agreement": [one.to_dict() for one in self.agreement],
-            "whole": [one.to_dict() for one in self.whole],
-            "sizes": [one.to_dict() for one in self.sizes],
-            "error_lines": [one.to_dict() for one in self.lines],
+            **{name: parts[name] for name in stages[1:]},
             "rules": self.rules.to_dict(),
-            "exposed_classes": about(len(self.exposed)),
-            "run": {"seconds": round(self.seconds, 1)},
+            "exposed_classes": self.exposed_classes,
+            "run": {**self.run.to_dict(), "seconds": self.seconds},
         }
 
-    def inside(self) -> dict[str, Any]:
-        """Return what must stay inside: the exposed classes with their values and counts, and the cells behind each rule."""
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CheckResult:
+        """Return the result that plain data hold, without what is confidential.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
+            raise InputError(f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch check.")
+        rules: Mapping[str, Any] = data["rules"] if isinstance(data.get("rules"), Mapping) else {}
+        findings = [{"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)]
+        kinds: dict[str, Any] = {
+            "verdict": CheckVerdict, "settings": ResolvedSettings, "records": int | str, "left_out": float, "outputs": tuple[CheckedOutput, ...],
+            "all": Stage, "cumulative": tuple[Step, ...], "without": tuple[Stage, ...], "agreement": tuple[Agreement, ...],
+            "whole": tuple[WholeDataRisk, ...], "sizes": tuple[RiskBySize, ...], "error_lines": tuple[ErrorLine, ...], "rules": RuleReport,
+            "exposed_classes": int | str, "about": CheckAbout, "run": dict[str, Any],
+        }  # fmt: skip
+        plain = {**data, "rules": {**rules, "findings": findings}}
+        parts: dict[str, Any] = {name: from_plain(kind, plain.get(name), what=f"'{name}'") for name, kind in kinds.items()}
+        run = parts.pop("run")
+        seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")
+        return cls(**parts, seconds=seconds, run=from_plain(RunFacts, run, what="'run'"))
+
+    def confidential(self) -> dict[str, Any]:
+        """Return what must not leave: the exposed classes with their values and counts, and the cells behind each rule."""
         return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.inside()}
-
-
-def _added(one: tuple[str, str, Estimate]) -> dict[str, Any]:
-    sensitive, convention, estimate = one
-    return {"sensitive": sensitive, "convention": convention, **estimate.to_dict()}

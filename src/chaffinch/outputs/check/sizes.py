@@ -1,4 +1,4 @@
-"""Marginal risk by the size of the data behind the outputs: folds of folds, and what they suggest for the whole (P1, section on folds).
+"""Marginal risk by the size of the data behind the outputs: folds of folds, and what they suggest for the whole (Elliot, Little and Allmendinger, section on folds).
 
 Outputs of half the data are not those of all of it. Folds of a fold say how the risk changes when the data behind the outputs are halved;
 the same step in the other direction is a guess at the whole, marked as such.
@@ -13,15 +13,15 @@ from typing import Any
 
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
-from .assessment import Scene, Stage
+from .assessment import CheckRun, Stage
 from .folds import folds
-from .marginal import Estimate, Measure
+from .marginal import Estimate, RiskMeasure
 
-__all__ = ["BySize", "by_size"]
+__all__ = ["RiskBySize", "by_size"]
 
 
 @dataclass(frozen=True)
-class BySize:
+class RiskBySize:
     """Marginal risk at several sizes.
 
     Parameters
@@ -48,23 +48,23 @@ class BySize:
         return {"sensitive": self.sensitive, "convention": self.convention, **parts}
 
 
-def by_size(scene: Scene, stage: Stage, names: Sequence[str], *, progress: Progress = silent) -> tuple[BySize, ...]:
+def by_size(run: CheckRun, stage: Stage, names: Sequence[str], *, progress: Progress = silent) -> tuple[RiskBySize, ...]:
     """Return the marginal risk in folds of the first split's folds, in its folds, and extrapolated to the whole."""
-    seeds = seed_sequence(scene.entropy).spawn(4)[3].spawn(2)
+    seeds = seed_sequence(run.entropy).spawn(4)[3].spawn(2)
     inner = tuple(
         one
-        for fold, seed in zip(scene.folds[:2], seeds, strict=True)
-        for one in folds(len(scene.codes), seed=seed, within=fold)
+        for fold, seed in zip(run.folds[:2], seeds, strict=True)
+        for one in folds(len(run.codes), seed=seed, within=fold)
     )
-    smaller = replace(scene, folds=inner).assess("folds of folds", names, progress=progress)
-    sizes = [len(inner[0].original), len(scene.folds[0].original), len(scene.codes)]
+    smaller = replace(run, folds=inner).assess("folds of folds", names, progress=progress).stage
+    sizes = [len(inner[0].original), len(run.folds[0].original), len(run.codes)]
     return tuple(
-        BySize(small.sensitive, small.convention, small.marginal, large.marginal, _line(small, large, sizes))
+        RiskBySize(small.sensitive, small.convention, small.marginal, large.marginal, _line(small, large, sizes))
         for small, large in zip(smaller.measures, stage.measures, strict=True)
     )
 
 
-def _line(small: Measure, large: Measure, sizes: Sequence[int]) -> Estimate:
+def _line(small: RiskMeasure, large: RiskMeasure, sizes: Sequence[int]) -> Estimate:
     """The line through two estimates, at a third size."""
     ahead = math.log(sizes[2] / sizes[1]) / math.log(sizes[1] / sizes[0])
     a, b = small.marginal, large.marginal

@@ -5,18 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..._base.errors import listed
-from .marginal import Measure
+from ..._base.plain import Number, finite
+from .marginal import RiskMeasure
 
-__all__ = ["Verdict", "Word", "verdict_of"]
+__all__ = ["CheckVerdict", "NotAssessed", "Word", "verdict_of"]
 
 Word = Literal["no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)"]
 
 
+class NotAssessed(NamedTuple):
+    """A rule that was not assessed to the end, and the output that it was about."""
+
+    rule: str
+    output: str
+
+
 @dataclass(frozen=True)
-class Verdict:
+class CheckVerdict:
     """The outcome of a check.
 
     Parameters
@@ -32,36 +40,35 @@ class Verdict:
     """
 
     word: Word
-    detectable: float
+    detectable: Number
     sentences: tuple[str, ...] = ()
-    not_assessed: tuple[tuple[str, str], ...] = ()
+    not_assessed: tuple[NotAssessed, ...] = ()
 
     @property
     def text(self) -> str:
         """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
-        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
+        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was ensemble_tcap"
         text = f"no excess found (detectable: {shown})" if self.word == "no excess found" else self.word
         return f"{text}; not all rules assessed" if self.not_assessed else text
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        detectable = self.detectable if math.isfinite(self.detectable) else None
         return {
             "word": self.word,
             "text": self.text,
-            "detectable": detectable,
+            "detectable": finite(self.detectable),
             "sentences": list(self.sentences),
-            "not_assessed": [{"rule": rule, "output": output} for rule, output in self.not_assessed],
+            "not_assessed": [one._asdict() for one in self.not_assessed],
         }
 
 
 def verdict_of(
-    measures: Sequence[Measure],
+    measures: Sequence[RiskMeasure],
     *,
     reached: float,
     inconsistent: Sequence[str] = (),
     not_assessed: Sequence[tuple[str, str]] = (),
-) -> Verdict:
+) -> CheckVerdict:
     """Return the verdict.
 
     Parameters
@@ -84,7 +91,7 @@ def verdict_of(
     """
     every = [measure.detectable for measure in measures if math.isfinite(measure.detectable)]
     detectable = max(every, default=math.nan)
-    found = [measure for measure in measures if measure.excess]
+    excesses = [measure for measure in measures if measure.excess]
     sentences = []
     word: Word
     if inconsistent:
@@ -93,24 +100,24 @@ def verdict_of(
         sentences.append(
             f"The published numbers of {names} are not those that the data give: the risk was measured with numbers computed anew."
         )
-    elif found:
+    elif excesses:
         word = "excess found"
     elif reached < 1.0:
         word = "not reached (lower bound)"
     else:
         word = "no excess found"
-    for measure in found:
+    for measure in excesses:
         low, high = measure.marginal.low, measure.marginal.high
         sentences.append(
             f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
             f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
         )
-    if not found and every:
+    if not excesses and every:
         sentences.append(
             "No difference was found between people in the data and people held out; "
             f"one of {detectable:.3f} would have been found with a chance of 80 %."
         )
-    elif not found:
+    elif not excesses:
         sentences.append(
             "No dataset was certain about anyone under any key set, so nothing was attributed and there is no rate to compare."
         )
@@ -122,4 +129,4 @@ def verdict_of(
     if not_assessed:
         rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
         sentences.append(f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}.")
-    return Verdict(word, detectable, tuple(sentences), tuple(not_assessed))
+    return CheckVerdict(word, detectable, tuple(sentences), tuple(NotAssessed(*one) for one in not_assessed))

@@ -1,25 +1,23 @@
-"""P1's first experiment: outputs of all the data, a few datasets evolved from them, and how well they attack everyone."""
+"""The first experiment of Elliot, Little and Allmendinger: outputs of all the data, a few datasets evolved from them, and how well they attack everyone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..._base.plain import Number, finite
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
-from ..columns import Codes
-from ..recipes import Recipes
-from .attribution import CONVENTIONS, Attack, attributed
-from .ensembles import Maker
+from .assessment import CheckRun
+from .attribution import CONVENTIONS, ensemble_tcap
 
-__all__ = ["Whole", "whole_data"]
+__all__ = ["WholeDataRisk", "whole_data"]
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeDataRisk:
     """TCAP against all the data, of datasets made from outputs of all the data.
 
     Parameters
@@ -39,41 +37,33 @@ class Whole:
     sensitive: str
     convention: str
     runs: int
-    mean: float
-    sd: float
-    full_mean: float
-    full_sd: float
-    error: float
+    mean: Number
+    sd: Number
+    full_mean: Number
+    full_sd: Number
+    error: Number
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        numbers = {name: getattr(self, name) for name in ("mean", "sd", "full_mean", "full_sd", "error")}
-        shown = {name: float(number) if np.isfinite(number) else None for name, number in numbers.items()}
+        shown = {name: finite(getattr(self, name)) for name in ("mean", "sd", "full_mean", "full_sd", "error")}
         return {"sensitive": self.sensitive, "convention": self.convention, "runs": self.runs, **shown}
 
 
 def whole_data(
-    recipes: Recipes,
-    codes: Codes,
-    attacks: Sequence[Attack],
-    maker: Maker,
-    *,
-    runs: int = 10,
-    seed: Seed = None,
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> tuple[Whole, ...]:
-    """Return what datasets made from the outputs of all the data give away: P1's experiment 1 (ten runs)."""
-    ensemble = maker(recipes.spec(codes), copies=runs, seed=seed, progress=progress)
-    found = []
-    for attack in attacks:
+    run: CheckRun, *, runs: int = 10, seed: Seed = None, progress: Progress = silent
+) -> tuple[WholeDataRisk, ...]:
+    """Return what datasets made from the outputs of all the data give away (the paper has ten runs)."""
+    codes = run.codes
+    ensemble = run.maker(run.recipes.spec(codes), copies=runs, seed=seed, progress=progress)
+    risks = []
+    for attack in run.attacks:
         everyone = np.zeros(len(codes), dtype=np.int8)
-        values = attributed(ensemble.datasets, codes, everyone, attack, threads=threads)
+        values = ensemble_tcap(ensemble.datasets, codes, everyone, attack, threads=run.threads)
         for c, convention in enumerate(CONVENTIONS):
             means, full = values.means[:, 0, c], values.values[:, 0, c, -1]
             error = float(np.mean(ensemble.errors)) if ensemble.errors else float("nan")
-            found.append(Whole(attack.sensitive, convention, runs, *_mean_sd(means), *_mean_sd(full), error))
-    return tuple(found)
+            risks.append(WholeDataRisk(attack.sensitive, convention, runs, *_mean_sd(means), *_mean_sd(full), error))
+    return tuple(risks)
 
 
 def _mean_sd(numbers: np.ndarray[Any, Any]) -> tuple[float, float]:

@@ -1,0 +1,125 @@
+"""What a check is asked to do: the attack, the ensembles and what is assessed beside, as one type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..._base.errors import InputError, unknown_name
+from ..._base.masking import THRESHOLD
+from ..evolve import EngineName, StartName
+from .marginal import LEVEL
+
+__all__ = ["CheckSettings", "LeaveOneOut", "ResolvedSettings"]
+
+LeaveOneOut = Literal["excess", "always", "never"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckSettings:
+    """What a check is asked to do.
+
+    Parameters
+    ----------
+    keys, sensitive
+        Columns that an attacker may know, and those that an attacker wants to know. Each must be in some output.
+    key_sizes
+        The least and largest number of keys in a set; 3 to all of them if absent.
+    syntheses
+        Datasets in the ensemble of each fold.
+    holdout_share, repeat_splits
+        Who is held out, and how many random splits.
+    engine, start, tolerance
+        As in `evolve`, for each dataset.
+    seconds, proposals
+        When a search gives up, for each dataset, as in `evolve`; 20 seconds if neither is given. Seconds stand for the proposals that all
+        outputs together allow in that time; every search of the check may take as many.
+    tau
+        The share of a key's rows that must have one value before the attacker takes it.
+    level
+        Of intervals; those of marginal risks hold for all attributes and conventions together.
+    cumulative
+        Whether to assess outputs one by one, too (in at most eight steps, so a few at a time where there are many).
+    leave_one_out
+        Whether to assess the set without each of its outputs: where an `excess` was found, `always` or `never`.
+    whole_runs
+        Datasets made from the outputs of all the data; 0 for none.
+    fold_of_fold
+        Whether to assess folds of folds, too, and to extrapolate to all the data.
+    error_line
+        Whether to relate attribution to the error of the outputs.
+    threshold
+        Counts below it are not told.
+    """
+
+    keys: Sequence[str]
+    sensitive: Sequence[str]
+    key_sizes: tuple[int, int] | None = None
+    syntheses: int = 50
+    holdout_share: float = 0.5
+    repeat_splits: int = 1
+    engine: EngineName = "incremental"
+    start: StartName = "uniform"
+    seconds: float | None = None
+    proposals: int | None = None
+    tolerance: float | None = None
+    tau: float = 1.0
+    level: float = LEVEL
+    cumulative: bool = True
+    leave_one_out: LeaveOneOut = "excess"
+    whole_runs: int = 10
+    fold_of_fold: bool = False
+    error_line: bool = False
+    threshold: int = THRESHOLD
+
+    def __post_init__(self) -> None:
+        for field, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
+            given = getattr(self, field)
+            names = (given,) if isinstance(given, str) else tuple(given)
+            if not names:
+                raise InputError(f"A check needs {what}. Got none.")
+            if len(set(names)) < len(names):
+                raise InputError(f"The {what} must differ from each other. Got one twice.")
+            object.__setattr__(self, field, names)
+        if self.syntheses < 2:
+            raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {self.syntheses}.")
+        if self.leave_one_out not in get_args(LeaveOneOut):
+            raise unknown_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedSettings:
+    """The settings that a check ran with, as a result tells them: key sizes, proposals and policy as they came out.
+
+    Parameters
+    ----------
+    key_sizes, key_sets
+        The least and largest number of keys in a set, and how many sets there were.
+    proposals
+        How many each search might take at most; with the seed it repeats the check.
+    policy, policy_hash
+        The rules, and the SHA-256 of what they say.
+    """
+
+    keys: tuple[str, ...]
+    sensitive: tuple[str, ...]
+    key_sizes: tuple[int, int]
+    key_sets: int
+    syntheses: int
+    holdout_share: float
+    repeat_splits: int
+    engine: str
+    start: str
+    proposals: int
+    tau: float
+    level: float
+    seed: int | None
+    policy: str
+    policy_hash: str
+
+    @classmethod
+    def of(cls, settings: CheckSettings, **resolved: Any) -> ResolvedSettings:
+        """Return what was asked for, with what became of it."""
+        asked = ("keys", "sensitive", "syntheses", "holdout_share", "repeat_splits", "engine", "start", "tau", "level")
+        return cls(**{name: getattr(settings, name) for name in asked}, **resolved)

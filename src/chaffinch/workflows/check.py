@@ -1,0 +1,193 @@
+"""`chaffinch.check`: may these outputs leave? From files, frames or tables to a result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from .._base.progress import Progress, silent
+from .._base.runs import RunFacts
+from .._base.seeds import Seed
+from ..outputs.check import CheckResult, CheckSettings, check_recipes
+from ..outputs.check.marginal import LEVEL
+from ..outputs.check.settings import LeaveOneOut
+from ..outputs.evolve import EngineName, StartName
+from ..outputs.recipes import Recipes
+from ..outputs.rules import Policy
+from ..table import Schema, Table, read
+from .check_delivery import CheckDelivery
+from .check_request import AnyPath, CheckRequest
+
+if TYPE_CHECKING:
+    from ..outputs.columns import Codes
+
+__all__ = ["CheckDelivery", "CheckRequest", "DataSource", "check", "check_request"]
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """The records: a path, frame or `Table`, with what `chaffinch.read` takes beside it."""
+
+    data: Any
+    schema: Schema | AnyPath | None = None
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    decimal: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Where the records are, if they came as a file."""
+        return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
+
+    def table(self, progress: Progress = silent) -> Table:
+        """Return the records with all their levels."""
+        if isinstance(self.data, Table):
+            return self.data
+        return read(
+            self.data, self.schema, encoding=self.encoding, delimiter=self.delimiter, decimal=self.decimal, rare="keep",
+            progress=progress,
+        )  # fmt: skip
+
+
+def check(
+    outputs: AnyPath | Mapping[str, Any] | Recipes,
+    data: Any,
+    *,
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    key_sizes: tuple[int, int] | None = None,
+    released: AnyPath | Recipes | None = None,
+    record: bool = False,
+    policy: AnyPath | Policy | None = None,
+    recipes: AnyPath | None = None,
+    replace_readable: bool = False,
+    syntheses: int = 50,
+    holdout_share: float = 0.5,
+    repeat_splits: int = 1,
+    engine: EngineName = "incremental",
+    start: StartName = "uniform",
+    seconds: float | None = None,
+    proposals: int | None = None,
+    tolerance: float | None = None,
+    tau: float = 1.0,
+    level: float = LEVEL,
+    cumulative: bool = True,
+    leave_one_out: LeaveOneOut = "excess",
+    whole_runs: int = 10,
+    fold_of_fold: bool = False,
+    error_line: bool = False,
+    threshold: int = THRESHOLD,
+    acro_write_back: AnyPath | None = None,
+    schema: Schema | AnyPath | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> CheckResult:
+    """Return what outputs give away about the people they come from, and what the rules of thumb say of them.
+
+    Parameters
+    ----------
+    outputs
+        A file of outputs, with or without numbers (TOML, or JSON with the same keys); the same as a mapping; a folder that ACRO made; or
+        `Recipes`.
+    data
+        The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Recipes` also codes of their columns.
+    released, record
+        The file of outputs that the project has released already (or recipes of them), and whether to add these to it, if they pass.
+    policy
+        The rules, or a file of them; those of the ACRO folder, or the usual ones, if absent.
+    recipes, replace_readable
+        With an ACRO folder: a file of outputs, named as the results that cannot be read are; and whether they may also stand for results
+        that can be read.
+    acro_write_back
+        A folder for a copy of the ACRO folder, with the result as one more output and comments.
+    schema
+        Of the data, as in `chaffinch.read`.
+    keys, sensitive, key_sizes, syntheses, holdout_share, repeat_splits, engine, start, seconds, proposals, tolerance, tau, level
+        See `CheckSettings`.
+    cumulative, leave_one_out, whole_runs, fold_of_fold, error_line, threshold
+        See `CheckSettings`.
+    seed
+        For all that is random.
+    workers
+        How many processes and threads work at once; results do not depend on it.
+    progress
+        Called with what is being done and the share done.
+
+    Raises
+    ------
+    InputError
+        If the outputs, the data or a setting break a rule.
+
+    Examples
+    --------
+    >>> import chaffinch, pandas as pd
+    >>> people = pd.DataFrame({"area": ["north", "south"] * 60, "ill": ["no", "no", "yes"] * 40})
+    >>> table = {"name": "illness", "kind": "table", "by": ["area", "ill"]}
+    >>> document = {"format": "chaffinch-outputs", "version": 1, "outputs": [table]}
+    >>> chaffinch.check(document, people, keys=["area"], sensitive=["ill"], syntheses=2, whole_runs=0, seed=1, workers=1).rules.worst
+    'pass'
+    """
+    settings = CheckSettings(
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
+        engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau, level=level, cumulative=cumulative,
+        leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,
+    )  # fmt: skip
+    source = DataSource(data, schema)
+    delivery = CheckDelivery(record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back))
+    places = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (outputs, released, data, policy, recipes)]
+    delivery.check(*places)
+    request = CheckRequest.read(
+        outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, new=record
+    )
+    return check_request(
+        request, source, settings, delivery=delivery, seed=seed, workers=workers, progress=progress
+    )[0]  # fmt: skip
+
+
+def check_request(
+    request: CheckRequest,
+    source: DataSource,
+    settings: CheckSettings,
+    *,
+    delivery: CheckDelivery | None = None,
+    run: RunFacts | None = None,
+    seed: Seed = None,
+    workers: int | None = None,
+    progress: Progress = silent,
+) -> tuple[CheckResult, tuple[str, ...]]:
+    """Return the result of a check, and a line for each file that was written.
+
+    1. Read the records.
+    2. Complete the request with what they say.
+    3. Check the outputs.
+    4. Write what was asked for.
+    """
+    delivery = delivery or CheckDelivery()
+    data = _records(request, source, progress)
+    if isinstance(data, Table):
+        request = request.of_data(data, (*settings.keys, *settings.sensitive))
+    delivery.check_record(request)
+    result = check_recipes(
+        request.ready, data, settings, released=request.released_recipes, policy=request.policy, seed=seed, workers=workers,
+        progress=progress,
+    )  # fmt: skip
+    about = request.about(source.path.name if source.path is not None else None)
+    result = replace(result, about=about, run=run or RunFacts())
+    return delivery.deliver(result, request, data)
+
+
+def _records(request: CheckRequest, source: DataSource, progress: Progress) -> Table | Codes:
+    """The records, as a table; or as codes, which only recipes can be computed from."""
+    if not isinstance(source.data, np.ndarray):
+        return source.table(progress)
+    if request.recipes is None or request.released is not None:
+        raise InputError("Codes as data need recipes as outputs, which say what their columns are. Pass a table.")
+    return source.data

@@ -1,0 +1,182 @@
+"""What a check is asked about: outputs from a file, a document or an ACRO folder, those released already, and rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .._base.errors import InputError
+from ..outputs.check.released import ReleasedOutputs, read_released
+from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
+from ..outputs.documents import read_document
+from ..outputs.fields import Field, Fields
+from ..outputs.recipes import Recipes, named_columns, read_recipes, recipes_of
+from ..outputs.records import fields_of_table
+from ..outputs.rules import Policy
+from ..outputs.rules.policy import policy_of_acro, read_policy
+
+if TYPE_CHECKING:
+    from ..outputs.readers.acro.read import AcroDirectory
+    from ..outputs.readers.acro.recipes import AcroOutput, AcroOutputs
+    from ..table import Table
+
+__all__ = ["AnyPath", "CheckRequest"]
+
+AnyPath = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class CheckRequest:
+    """What is to be checked; `of_data` completes it with what the records say: the levels of columns that no file describes.
+
+    Parameters
+    ----------
+    source
+        The file of outputs, or the ACRO folder; None where the outputs came as such.
+    document
+        What a file of outputs holds.
+    acro
+        What an ACRO folder holds.
+    given, replace_readable
+        Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be read.
+    released_path, released
+        The file of what was released already, and what it holds.
+    policy
+        The rules.
+    acro_outputs
+        The outputs of the ACRO folder that could be read, once the data are known.
+    recipes, released_recipes
+        The outputs, once the data are known.
+    """
+
+    source: Path | None = None
+    document: Mapping[str, Any] | None = None
+    acro: AcroDirectory | None = None
+    given: Mapping[str, Mapping[str, Any]] | None = None
+    replace_readable: bool = False
+    released_path: Path | None = None
+    released: ReleasedOutputs | None = None
+    policy: Policy | None = None
+    acro_outputs: AcroOutputs | None = None
+    recipes: Recipes | None = None
+    released_recipes: Recipes | None = None
+
+    @classmethod
+    def read(
+        cls,
+        outputs: AnyPath | Mapping[str, Any] | Recipes,
+        *,
+        released: AnyPath | Recipes | None = None,
+        policy: AnyPath | Policy | None = None,
+        recipes: AnyPath | None = None,
+        replace_readable: bool = False,
+        new: bool = False,
+    ) -> CheckRequest:
+        """Return what the files say, before any record is read; `new` lets the file of released outputs be absent."""
+        if replace_readable and recipes is None:
+            raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
+        request = cls(policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable)
+        if isinstance(outputs, Recipes):
+            request = replace(request, recipes=outputs)
+        elif isinstance(outputs, Mapping):
+            request = replace(request, document=outputs)
+        elif isinstance(outputs, str | os.PathLike):
+            request = request._of_path(Path(outputs), policy is None, recipes)
+        else:
+            raise InputError(
+                f"The outputs must be a file of outputs, a folder that ACRO made, a document with the same keys or recipes. Got {type(outputs).__name__}."
+            )
+        if recipes is not None and request.acro is None:
+            what = f"'{request.source}' is a file of outputs" if request.source else "the outputs are none"
+            raise InputError(f"--recipes is for an ACRO folder, and {what}. Add the recipes to it.")
+        if isinstance(released, Recipes):
+            return replace(request, released_recipes=released)
+        if released is None:
+            return request
+        path = Path(released)
+        known = ReleasedOutputs() if new and not path.exists() else read_released(path)
+        return replace(request, released_path=path, released=known)
+
+    def _of_path(self, source: Path, own_policy: bool, recipes: AnyPath | None) -> CheckRequest:
+        if not source.is_dir():
+            return replace(self, source=source, document=None if recipes is not None else read_document(source))
+        from ..outputs.readers.acro.read import read_acro
+
+        acro = read_acro(source)
+        policy = policy_of_acro(acro.config) if own_policy else self.policy
+        return replace(self, source=source, acro=acro, given=_given(recipes), policy=policy)
+
+    def of_data(self, table: Table, names: tuple[str, ...]) -> CheckRequest:
+        """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
+        declared = [] if self.released is None else [
+            Field(one["name"], tuple(one["levels"])) for one in self.released.columns
+        ]  # fmt: skip
+        request = self._with_recipes(table, names, declared)
+        if not len(request.ready):
+            where = f"'{self.source}'" if self.source else "The document"
+            raise InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
+        if self.released is not None and self.released.outputs:
+            old = recipes_of(self.released.entries, Fields(tuple(declared)), name="the released outputs")
+            request = replace(request, released_recipes=old)
+        return request
+
+    def _with_recipes(self, table: Table, names: tuple[str, ...], declared: list[Field]) -> CheckRequest:
+        if self.acro is not None:
+            from ..outputs.readers.acro.recipes import recipes_of_acro
+
+            outputs = recipes_of_acro(
+                self.acro, table, declared=declared, given=self.given, replace_readable=self.replace_readable
+            )
+            if not outputs.outputs:
+                why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
+                raise InputError(f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes.")
+            return replace(self, acro_outputs=outputs, recipes=outputs.recipes())
+        if self.document is None:
+            return self
+        fields = None
+        if "columns" not in self.document:
+            entries = self.document.get("outputs")
+            named = named_columns(entries if isinstance(entries, list) else [], table.columns)
+            wanted = [name for name in table.columns if name in {*named, *names}]
+            fields = fields_of_table(table, wanted, declared=declared) if wanted else None
+        return replace(self, recipes=read_recipes(dict(self.document), fields=fields))
+
+    @property
+    def ready(self) -> Recipes:
+        """The outputs as recipes, once the data are known."""
+        assert self.recipes is not None
+        return self.recipes
+
+    @property
+    def by_recipe(self) -> tuple[AcroOutput, ...]:
+        """Results of an ACRO folder in whose place a recipe is judged."""
+        outputs = self.acro_outputs.outputs if self.acro_outputs is not None else ()
+        return tuple(one for one in outputs if one.by_recipe)
+
+    def about(self, data: str | None) -> CheckAbout:
+        """Return what a result tells of the request; `data` is the name of the file of records."""
+        skipped = self.acro_outputs.skipped if self.acro_outputs is not None else ()
+        return CheckAbout(
+            outputs=self.source.name if self.source is not None else None,
+            acro=self.acro.version if self.acro is not None else None,
+            data=data,
+            released=self.released_path.name if self.released_path is not None else None,
+            released_head=self.released.head if self.released is not None else None,
+            skipped=tuple(NotChecked(one.uid, one.reason) for one in skipped),
+            by_recipe=tuple(ByRecipe(one.uid, one.replaced) for one in self.by_recipe),
+        )
+
+
+def _given(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]] | None:
+    """Recipes in a file, by their names."""
+    if recipes is None:
+        return None
+    entries = read_document(recipes).get("outputs")
+    if not isinstance(entries, list) or not all(
+        isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries
+    ):
+        raise InputError(f"'{recipes}' must have [[outputs]] blocks, each named as the ACRO result that it describes.")
+    return {one["name"]: one for one in entries}

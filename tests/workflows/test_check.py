@@ -1,0 +1,120 @@
+"""chaffinch.check: one door for paths, frames, tables, documents and ACRO folders, with the errors of the command line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import chaffinch
+from chaffinch import InputError
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.recipes import recipes_of
+from chaffinch.workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
+
+ROOT = Path(__file__).resolve().parents[2]
+CMC = ROOT / "examples" / "data" / "cmc.csv"
+ACRO = ROOT / "tests" / "data" / "acro" / "cmc"
+TABLE = {"name": "t", "kind": "table", "by": ["area", "ill"]}
+DOCUMENT = {"format": "chaffinch-outputs", "version": 1, "outputs": [TABLE]}
+ASK = {"keys": ["area"], "sensitive": ["ill"], "syntheses": 2, "whole_runs": 0, "proposals": 20_000, "seed": 1, "workers": 1}
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"area": rng.choice(["north", "south"], 200), "ill": rng.choice(["no", "yes"], 200)})
+
+
+def told(result):
+    return {**result.to_dict(), "about": 0, "run": 0}
+
+
+def test_whatever_holds_outputs_and_records_will_do(people, tmp_path):
+    outputs, data = tmp_path / "outputs.json", tmp_path / "people.csv"
+    outputs.write_text(json.dumps(DOCUMENT))
+    people.to_csv(data, index=False)
+    one = chaffinch.check(str(outputs), data, **ASK)
+    assert one.about.outputs == "outputs.json"
+    assert one.about.data == "people.csv"
+    assert one.verdict.text in repr(one)
+    for source in (people, chaffinch.read(people), chaffinch.read(data)):
+        other = chaffinch.check(DOCUMENT, source, **ASK)
+        assert told(other) == told(one)
+        assert other.about.data is None
+    fields = Fields((Field("area", ("north", "south")), Field("ill", ("no", "yes"))))
+    codes = fields.codes({name: people[name].tolist() for name in fields.names})
+    assert told(chaffinch.check(recipes_of([TABLE], fields), codes, **ASK)) == told(one)
+
+
+def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
+    known = tmp_path / "released.json"
+    rounded = {**DOCUMENT, "outputs": [{**TABLE, "base": 100}]}
+    one = chaffinch.check(rounded, people, released=known, record=True, **ASK)
+    assert one.about.recorded == one.passed == known.exists()
+    assert one.passed
+    again = chaffinch.check({**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]}, people, released=known, **ASK)
+    assert [(output.name, output.released) for output in again.outputs] == [("t", True), ("u", False)]
+
+
+def test_an_acro_folder_by_its_path(tmp_path):
+    folder = tmp_path / "acro"
+    shutil.copytree(ACRO, folder)
+    request = CheckRequest.read(folder)
+    assert request.policy is not None
+    assert request.policy.name == "ACRO"
+    table = chaffinch.read(CMC, rare="keep")
+    complete = request.of_data(table, ())
+    assert "counts" in complete.ready.names
+    assert complete.about("cmc.csv").acro == "1.0.2"
+    assert [one.name for one in complete.about(None).skipped]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "words"),
+    [
+        (([TABLE], "people.csv"), {}, "The outputs must be a file of outputs.*Got list"),
+        (("none.toml", None), {}, "No such file"),
+        ((DOCUMENT, [1, 2, 3]), {}, "list"),
+        ((DOCUMENT, None), {"keys": ["aera"]}, "Did you mean 'area'"),
+        ((DOCUMENT, None), {"keys": []}, "A check needs keys"),
+        ((DOCUMENT, None), {"syntheses": 1}, "at least 2 syntheses"),
+        ((DOCUMENT, None), {"engine": "incrementl"}, "Did you mean 'incremental'"),
+        ((DOCUMENT, None), {"leave_one_out": "alway"}, "Did you mean 'always'"),
+        ((DOCUMENT, None), {"record": True}, "--record needs --released"),
+        ((DOCUMENT, None), {"recipes": "none.toml"}, "--recipes is for an ACRO folder"),
+        ((DOCUMENT, None), {"acro_write_back": "back"}, "--acro-write-back is for an ACRO folder"),
+        ((DOCUMENT, None), {"policy": "none.toml"}, "No such file"),
+        ((DOCUMENT, np.zeros((30, 2), dtype=np.int32)), {}, "Codes as data need recipes"),
+        (({**DOCUMENT, "outputs": []}, None), {}, "has no outputs"),
+    ],
+)
+def test_bad_use_is_named(people, arguments, options, words):
+    outputs, data = arguments
+    with pytest.raises(chaffinch.ChaffinchError, match=words):
+        chaffinch.check(outputs, people if data is None else data, **{**ASK, **options})
+
+
+def test_a_typo_in_a_filter_names_no_rare_level(people):
+    few = pd.concat([people, pd.DataFrame({"area": ["Sark"], "ill": ["no"]})])
+    document = {**DOCUMENT, "outputs": [{**TABLE, "where": "area != 'sark'"}]}
+    with pytest.raises(InputError, match="10 or more records have: north, south") as caught:
+        chaffinch.check(document, few, **ASK)
+    assert "Sark" not in str(caught.value)
+
+
+def test_what_is_delivered_is_said(people, tmp_path):
+    delivery = CheckDelivery(json=tmp_path / "c.json", html=tmp_path / "c.html", confidential=tmp_path / "c.confidential.json")
+    from chaffinch.outputs.check import CheckSettings
+
+    settings = CheckSettings(**{name: value for name, value in ASK.items() if name not in ("seed", "workers")})
+    result, lines = check_request(CheckRequest.read(DOCUMENT), DataSource(people), settings, delivery=delivery, seed=1, workers=1)
+    assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
+    assert [line.split()[0] for line in lines] == ["Wrote"] * 3
+    assert json.loads((tmp_path / "c.confidential.json").read_text())["format"] == "chaffinch-check-confidential"
+    with pytest.raises(chaffinch.FileError, match="it is another output"):
+        CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
