@@ -86,7 +86,7 @@ def alone() -> list[list[object]]:
             at = [FIELDS.position(key) for key in keys]
             for side in (0, 1):
                 here = people[group == side]
-                for convention in ("p1", "p1_zero"):
+                for convention in ("matched_rows", "all_rows"):
                     found.append(
                         tcap(
                             here[:, at], here[:, label], synthetic[:, at], synthetic[:, label], convention=convention

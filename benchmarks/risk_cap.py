@@ -11,8 +11,9 @@ import pyarrow.compute as pc
 from common import best, machine, save
 from data import bundled
 
-from chaffinch.risk.attribution.cap import MEASURES, match, match_classes
+from chaffinch.risk.attribution.cap import MEASURES
 from chaffinch.risk.attribution.classes import KeySpace, key_subsets
+from chaffinch.risk.attribution.matching import match, match_classes
 from chaffinch.risk.attribution.tcap import all_conventions, tcap
 
 KEYS = ["age", "workclass", "education", "marital_status", "occupation", "sex"]

@@ -9,8 +9,9 @@ from common import best, save
 from data import BUNDLED
 
 import chaffinch
-from chaffinch.risk.attribution.outcomes import MEASURES, Question, outcomes
-from chaffinch.risk.attribution.scene import Scene
+from chaffinch.risk import ATTACKERS
+from chaffinch.risk.attribution.attack_data import AttackData
+from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
 from chaffinch.stats.excess import excess, interval
 
 KEYS = ("age", "workclass", "occupation", "race", "sex")
@@ -20,12 +21,13 @@ def main() -> None:
     """Time each measure, then what is drawn for it."""
     table = chaffinch.read(BUNDLED / "adult_train.parquet")
     synthetic = chaffinch.BayesNet(parents=3).fit(table, seed=1).sample(table.n_rows, seed=2)
-    scene = Scene.of(table, [synthetic], BUNDLED / "adult_test.parquet", columns=[*KEYS, "relationship"])
+    data = AttackData.of(table, [synthetic], BUNDLED / "adult_test.parquet", columns=[*KEYS, "relationship"])
     rows = []
-    for name in MEASURES:
-        question = Question(KEYS, "relationship", (name,), ())
-        measure = best(lambda q=question: outcomes(scene, "synthetic", ["original", "holdout"], q), repeats=5)
-        members, others = outcomes(scene, "synthetic", ["original", "holdout"], question)[name]
+    for name in (attacker.name for attacker in ATTACKERS if not attacker.learns):
+        question = Question(KEYS, "relationship", (name,))
+        sides = ["original", "holdout"]
+        measure = best(lambda q=question, s=sides: outcomes(Attempt(data, "synthetic", s, q)), repeats=5)
+        members, others = outcomes(Attempt(data, "synthetic", sides, question))[name]
         first = best(lambda m=members: interval(*m.group, statistic=m.statistic, seed=1), repeats=3)
         second = best(lambda m=members, o=others: excess(m.group, o.group, statistic=m.statistic, seed=1), repeats=3)
         costs = [f"{first * 1e3:.1f}", f"{first / measure:.1f}", f"{second * 1e3:.1f}", f"{second / measure:.1f}"]

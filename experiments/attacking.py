@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chaffinch.risk import study_risk
+import chaffinch
 from chaffinch.table import Table
 
 ATTACKERS = ("gcap", "nb", "svc", "knn", "rf", "lr")
@@ -58,7 +58,7 @@ def attacked(
             attacks = [
                 attack
                 for first, second, measures, attackers in runs
-                for attack in study_risk(
+                for attack in chaffinch.risk(
                     first, second, measures=measures, attackers=attackers, seed=seed, **plan
                 ).attacks
             ]

@@ -22,9 +22,10 @@ from training import halves, printed, save  # noqa: E402
 
 from chaffinch import BayesNet  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.risk import RiskPlan  # noqa: E402
-from chaffinch.risk.attribution.outcomes import outcomes  # noqa: E402
-from chaffinch.risk.attribution.scene import Scene  # noqa: E402
+from chaffinch.risk import ATTACKERS as REGISTERED  # noqa: E402
+from chaffinch.risk import RiskSettings  # noqa: E402
+from chaffinch.risk.attribution.attack_data import AttackData  # noqa: E402
+from chaffinch.risk.attribution.attempt import Attempt, outcomes  # noqa: E402
 from chaffinch.stats.features import Encoder, standardised  # noqa: E402
 from chaffinch.stats.learners import chosen_models, fit, work  # noqa: E402
 from chaffinch.synth.bayesnet.rules import Protect  # noqa: E402
@@ -114,7 +115,7 @@ def attack(
     scenario: Scenario, members: Table, outsiders: Table, made: Mapping[Any, Table], seed: int, to: Cells
 ) -> None:
     """Add what attackers say about members and outsiders, from each table that was made and from the references, in per cent."""
-    plan = RiskPlan(
+    settings = RiskSettings(
         keys=scenario.keys, sensitive=scenario.sensitive, key_sizes=scenario.key_sizes, label=scenario.label,
         measures=("gcap_vote",), attackers=ATTACKERS,
     )  # fmt: skip
@@ -122,17 +123,19 @@ def attack(
     sources = {(None, "original"): members, **made}
     for learning in (False, True):
         tables = [some(table, seed) for table in sources.values()] if learning else list(sources.values())
-        scene = Scene.of(people, tables, others, columns=plan.columns)
-        scene = scene.with_label_only(tables[0].n_rows, scenario.sensitive, scenario.label, seed)
-        names = dict(zip([*sources, (None, "label_only")], [*scene.synthetics, "label_only"], strict=True))
-        for question in plan.questions(np.random.SeedSequence(seed)):
-            asked = replace(question, measures=()) if learning else replace(question, attackers=())
-            share = np.bincount(scene.values("original", question.sensitive)).argmax()
+        data = AttackData.of(people, tables, others, columns=settings.columns)
+        data = data.with_label_only(tables[0].n_rows, scenario.sensitive, scenario.label, seed)
+        names = dict(zip([*sources, (None, "label_only")], [*data.synthetics, "label_only"], strict=True))
+        for question in settings.questions(np.random.SeedSequence(seed)):
+            asked = replace(question, attackers=tuple(a for a in question.attackers if REGISTERED[a].learns == learning))
+            share = np.bincount(data.values("original", question.sensitive)).argmax()
             for side, who in (("members", "original"), ("outsiders", "holdout")):
-                right = float((scene.values(who, question.sensitive) == share).mean())
+                right = float((data.values(who, question.sensitive) == share).mean())
                 _add(to, (question.sensitive, None, "zero_rule", "", side), right)
             for (epsilon, name), source in names.items():
-                for attacker, found in outcomes(scene, source, ("original", "holdout"), asked, seed=seed).items():
+                for attacker, found in outcomes(
+                    Attempt(data, source, ("original", "holdout"), asked, seed=seed)
+                ).items():
                     shown = attacker.removesuffix("_vote")
                     for side, one in zip(("members", "outsiders"), found, strict=True):
                         assert one.value is not None

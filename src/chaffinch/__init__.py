@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .outputs.rules import Policy, read_policy
     from .outputs.spec import Spec, read_spec
     from .privacy.opening import prepare
-    from .risk import RiskStudy, study_risk
+    from .risk import RiskResult
+    from .risk.attribution.study import risk
     from .risk.auditing import Audit, audit_claim
     from .risk.membership import MembershipStudy, ShadowPlan, study_membership
     from .risk.singling_out import SinglingOut, study_singling_out
@@ -55,7 +56,7 @@ _HOMES = {
         "UnknownNameError",
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
-    "risk": ("RiskStudy", "study_risk"),
+    "risk": ("RiskResult",),
     "risk.auditing": ("Audit", "audit_claim"),
     "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
     "risk.singling_out": ("SinglingOut", "study_singling_out"),
@@ -71,7 +72,7 @@ _HOMES = {
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
 }
 
-_CALLABLE = ("utility",)
+_CALLABLE = ("risk", "utility")
 """Packages that are functions too."""
 
 __all__ = [
@@ -101,7 +102,7 @@ __all__ = [
     "PrivBayes",
     "PrivacyError",
     "Recipes",
-    "RiskStudy",
+    "RiskResult",
     "Scan",
     "Schema",
     "SchemaError",
@@ -125,9 +126,9 @@ __all__ = [
     "read_recipes",
     "read_schema",
     "read_spec",
+    "risk",
     "scan",
     "study_membership",
-    "study_risk",
     "study_singling_out",
     "utility",
     "write_schema",

@@ -10,9 +10,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from chaffinch.report.risk_words import attack_words
-from chaffinch.risk.attribution.attackers import LEARNERS
-from chaffinch.risk.attribution.outcomes import MEASURES
+from chaffinch.risk import ATTACKERS
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
 KEYS, SENSITIVE = "wife_age,wife_education,num_children,wife_religion", "husband_education"
@@ -43,7 +41,7 @@ def folder(data, tmp_path_factory):
 
 
 def test_risk_says_what_attacks_find(folder, tmp_path):
-    told, page, inside = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "inside.json"
+    told, page, secrets = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "secrets.json"
     options = [
         "--keys",
         KEYS,
@@ -56,7 +54,7 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
         "--seed",
         1,
     ]
-    outputs = ["--json", told, "--html", page, "--inside", inside]
+    outputs = ["--json", told, "--html", page, "--confidential", secrets]
     done = run(
         "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", *options, *outputs
     )
@@ -67,8 +65,8 @@ def test_risk_says_what_attacks_find(folder, tmp_path):
         "measure", "convention", "keys", "sensitive", "value", "interval", "guess", "holdout", "original", "marginals_only",
         "label_only", "excess", "excess_interval", "p_value", "detectable", "n_records", "n_matched",
     }  # fmt: skip
-    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
-    assert inside.read_text().startswith('{\n "confidential": true')
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
+    assert secrets.read_text().startswith('{\n "confidential": true')
     assert "<script" not in page.read_text()
 
 
@@ -223,10 +221,10 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     )  # fmt: skip
     assert done.code == 0, done.err
     attacks = json.loads(told.read_text())["attacks"]
-    assert {attack["measure"] for attack in attacks} == {*MEASURES, *LEARNERS}
+    assert {attack["measure"] for attack in attacks} == set(ATTACKERS.names)
     of_page, of_terminal = guesses_of_page(page.read_text()), guesses_of_terminal(done.out, TWO_KEYS)
     for attack in attacks:
-        name = attack_words(attack["measure"]).name
+        name = ATTACKERS[attack["measure"]].title
         shown = f"{attack['guess']:.3f}"
         on_page = [*of_page.get(name, []), *of_page.get(f"{name} ({attack['convention']})", [])]
         assert len(on_page) == 2, name  # the verdict, and the table below the picture
@@ -254,9 +252,9 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     for attack in risk["cross_fit"]["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
         assert of_terminal[attack["measure"] + convention] == f"{attack['guess']:.3g}"
-        assert of_page[attack_words(attack["measure"]).name + convention] == [f"{attack['guess']:.3f}"]
+        assert of_page[ATTACKERS[attack["measure"]].title + convention] == [f"{attack['guess']:.3f}"]
     of_page = guesses_of_page(html[: html.index('<section id="risk-cross-fit"')])
     for attack in risk["attacks"]:
         convention = f" ({attack['convention']})" if attack["convention"] else ""
-        name = attack_words(attack["measure"]).name
+        name = ATTACKERS[attack["measure"]].title
         assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {f"{attack['guess']:.3f}"}

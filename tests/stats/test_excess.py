@@ -430,12 +430,12 @@ def test_scores_on_the_grid_change_neither_value_nor_ties() -> None:
 def test_a_group_without_a_value_gives_the_reason(members: Pair, others: Pair, reason: str) -> None:
     found = excess(members, others, seed=1)
     assert found.value is None
-    assert reason in found.why_not
+    assert reason in found.reason
     assert found.to_dict()["excess_interval"] is None
     together = family([members], [others], seed=1)
     assert together.p_value is None
     assert reason in together.excluded[0]
-    assert "none of the attacks" in together.why_not
+    assert "none of the attacks" in together.reason
 
 
 def test_one_person_each_gives_finite_numbers() -> None:
@@ -473,7 +473,7 @@ def test_degenerate_attacks_leave_the_rest_of_the_family_as_it_is() -> None:
 
 
 def test_an_empty_family_gives_the_reason() -> None:
-    assert "no attacks" in family([], []).why_not
+    assert "no attacks" in family([], []).reason
 
 
 def test_rare_weights_never_give_nan() -> None:
@@ -607,7 +607,7 @@ def known(value: float | None, error: float | None) -> Excess:
         interval=None if value is None else (value - 0.1, value + 0.1),
         n_members=100,
         n_others=100,
-        why_not="" if value is not None else "There is no excess: no people.",
+        reason="" if value is not None else "There is no excess: no people.",
     )
 
 
@@ -641,7 +641,7 @@ def test_one_synthesis_says_what_is_absent() -> None:
 def test_a_synthesis_without_an_excess_gives_the_reason() -> None:
     found = combine([known(0.1, 0.02), known(None, None)])
     assert found.value is None
-    assert "1 of 2" in found.why_not
+    assert "1 of 2" in found.reason
 
 
 def test_value_of_a_group_is_its_ratio() -> None:

@@ -9,8 +9,9 @@ from math import isfinite, nan
 from typing import Annotated, Any, TypeVar, cast
 
 from .errors import InputError
+from .words import shown
 
-__all__ = ["Number", "finite", "from_plain", "to_plain"]
+__all__ = ["Number", "check_format", "finite", "from_plain", "to_plain", "without_none"]
 
 T = TypeVar("T")
 
@@ -97,6 +98,28 @@ def from_plain(kind: type[T], data: Any, *, what: str) -> T:
         place = ".".join(str(part) for part in fault["loc"]) or "the top"
         words = fault["msg"].rstrip(".").lower()
         raise InputError(f"The data of {what} are not as they should be at '{place}': {words}.") from None
+
+
+def without_none(data: Any) -> dict[str, Any]:
+    """Return a mapping without what is not known; nothing for anything else.
+
+    Examples
+    --------
+    >>> without_none({"a": 1, "b": None}), without_none(None)
+    ({'a': 1}, {})
+    """
+    return {key: value for key, value in data.items() if value is not None} if isinstance(data, Mapping) else {}
+
+
+def check_format(data: Any, wanted: str, version: int, next_step: str) -> None:
+    """Raise unless data say that they are of a format, in the version that this Chaffinch reads."""
+    got = data.get("format") if isinstance(data, Mapping) else type(data).__name__
+    if got != wanted:
+        raise InputError(f"The data must be of format '{wanted}'. Got {shown(got)!r}. {next_step}")
+    if data.get("version") != version:
+        raise InputError(
+            f"This Chaffinch reads version {version} of '{wanted}'. Got {shown(data.get('version'))!r}. Measure again, or update Chaffinch."
+        )
 
 
 @cache

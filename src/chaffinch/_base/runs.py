@@ -19,6 +19,7 @@ class RunFacts:
     command: str | tuple[str, ...] = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data: seconds to the millisecond, and what else is known."""
+        """Return the facts that are known as plain data, seconds to the millisecond; a private result has none of these."""
         known = {name: value for name in ("versions", "date", "command") if (value := getattr(self, name))}
-        return {"seconds": {step: round(seconds, 3) for step, seconds in self.seconds.items()}, **known}
+        seconds = {step: round(seconds, 3) for step, seconds in self.seconds.items()}
+        return {**({"seconds": seconds} if seconds else {}), **known}

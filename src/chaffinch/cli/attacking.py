@@ -1,20 +1,22 @@
-"""What commands that attack share: their options, the plan and the policy these amount to, and how they show what was found."""
+"""What commands that attack a table share: their options, the settings and the policy these amount to, and how they show results."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .measuring import run_facts
-from .options import console, number
+from .options import console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .._base.progress import Progress
-    from ..risk.attribution.plan import RiskPlan
+    from ..risk import RiskResult, RiskSettings
+    from ..risk.attribution.result import CrossFit
     from ..table import Table
     from .settings import Choice
 
@@ -25,18 +27,17 @@ __all__ = [
     "TcapConvention",
     "Tolerance",
     "end",
-    "named",
     "policy_of",
     "release_risk",
-    "risk_plan",
+    "risk_settings",
     "show_attacks",
-    "too_much",
+    "with_policy",
 ]
 
 KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given.")]
 Attackers = Annotated[
     str | None,
-    typer.Option(help="Some of gcap, nb, svm, knn, rf, lr, as A,B; all unless there are more than three key sets."),
+    typer.Option(help="Some of {attackers}, as A,B; all unless there are more than three key sets."),
 ]
 Tolerance = Annotated[
     list[str] | None,
@@ -44,9 +45,7 @@ Tolerance = Annotated[
         help="COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."
     ),
 ]
-TcapConvention = Annotated[
-    str, typer.Option(help="How TCAP counts: p1, p1_zero, certain, matched or conditional; printed with the result.")
-]
+TcapConvention = Annotated[str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")]
 MaxExcess = Annotated[
     float | None,
     typer.Option(help="End with 1 if the simultaneous lower bound of the excess is above this; needs a holdout."),
@@ -54,80 +53,48 @@ MaxExcess = Annotated[
 
 
 def release_risk(
-    table: Table,
-    outputs: Sequence[Path],
-    holdout: Path | None,
-    choice: Choice,
-    *,
-    plan: RiskPlan,
-    seed: int | None,
-    threads: int | None,
-    progress: Progress,
-    input: Path,
-    limit: float | None,
-) -> tuple[dict[str, Any], float | None]:
-    """Return what a release gives away as plain data, and the lower bound of its excess.
-
-    Without a holdout the excess is that of models fitted on each half of the people in turn.
-    """
-    from ..risk import cross_fit, study_risk
+    table: Table, outputs: Sequence[Path], holdout: Path | None, choice: Choice, *, settings: RiskSettings, seed: int | None,
+    threads: int | None, progress: Progress, limit: float | None,
+) -> RiskResult:  # fmt: skip
+    """Return what a release gives away; without a holdout with the excess of models fitted on each half of the people in turn."""
+    from ..risk import cross_fit, measure_risk
     from ..risk.attribution.crossfit import HALF_SIZE
+    from ..risk.attribution.result import CrossFit
 
-    options: dict[str, Any] = {"plan": plan, "seed": seed, "threads": threads, "progress": progress}
-    study = study_risk(table, list(outputs), holdout, **options)
-    data = study.to_dict()
-    named(data, input, list(outputs), holdout)
-    bound = study.lower_bound
+    options: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
+    result = measure_risk(table, list(outputs), holdout, settings, **options)
     if holdout is None:
-        crossed = cross_fit(table, choice.settings, **options)
-        told = crossed.to_dict()
-        kept = ("about", "attacks", "family", "by_measure", "by_attacker")
-        data["cross_fit"] = {**{name: told[name] for name in kept}, "note": HALF_SIZE}
-        bound = crossed.lower_bound
-    data["policy"] = {"max_excess": limit, "lower_bound": bound, "passed": not too_much(bound, limit)}
-    data["run"].update(run_facts())
-    return data, bound
+        crossed = cross_fit(table, choice.settings, settings, **options)
+        half = CrossFit(about=crossed.about, attacks=crossed.attacks, family=crossed.family, note=HALF_SIZE)
+        result = replace(result, cross_fit=half)
+    return with_policy(result, limit)
+
+
+def with_policy(result: RiskResult, limit: float | None, file: dict[str, Any] | None = None) -> RiskResult:
+    """Return a result with what was allowed, whether it keeps to that, and what ran it."""
+    bound = result.lower_bound
+    policy = {**(file or {}), "max_excess": limit, "lower_bound": bound, "passed": not _too_much(bound, limit)}
+    return replace(result, policy=policy, run=replace(result.run, **run_facts()))
 
 
 def end(bound: float | None, limit: float | None) -> None:
     """End with 1 where the policy says no."""
-    if too_much(bound, limit):
+    if _too_much(bound, limit):
         typer.echo(f"The excess is above {bound:.3g} with 95 % confidence; the policy allows {limit:g}.", err=True)
         raise typer.Exit(1)
 
 
-def too_much(bound: float | None, limit: float | None) -> bool:
-    """Return whether a lower bound of the excess is above what a policy allows."""
+def _too_much(bound: float | None, limit: float | None) -> bool:
     return bound is not None and limit is not None and bound > limit
 
 
-def named(data: dict[str, Any], original: Path, synthetics: list[Path], holdout: Path | None) -> None:
-    """Put the names of files into what a study was about."""
-    about = data["about"]
-    about["original"]["name"] = original.name
-    for told, path in zip(about["synthetic"], synthetics, strict=True):
-        told["name"] = path.name
-    if holdout is not None:
-        about["holdout"]["name"] = holdout.name
-
-
-def risk_plan(
-    *,
-    keys: str,
-    sensitive: str,
-    key_sizes: str | None,
-    label: str | None,
-    attackers: str | None,
-    convention: str,
-    numeric: str,
-    missing: str,
-    repeats: int,
-    svm_rows: int,
-    tolerance: list[str] | None = None,
-) -> RiskPlan:
-    """Return the plan that the options amount to."""
+def risk_settings(
+    *, keys: str, sensitive: str, key_sizes: str | None, label: str | None, attackers: str | None, convention: str, numeric: str = "bins",
+    missing: str = "level", repeats: int = 1000, svm_rows: int, tolerance: list[str] | None = None,
+) -> RiskSettings:  # fmt: skip
+    """Return the settings that the options amount to."""
     from .._base.errors import InputError, unknown_name
-    from ..risk.attribution.plan import RiskPlan
+    from ..risk import RiskSettings
     from .journey import names_of
 
     for what, word, known in (
@@ -138,7 +105,7 @@ def risk_plan(
             raise unknown_name(f"{what} mode", word, known)
     if repeats < 1:
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
-    return RiskPlan(
+    return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=_sizes(key_sizes), label=label,
         attackers=names_of(attackers) or None, convention=convention, numeric=numeric, missing=missing,  # type: ignore[arg-type]
         resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance),
@@ -154,7 +121,7 @@ def _widths(words: list[str] | None) -> dict[str, float]:
         try:
             out[name] = float(width)
         except ValueError:
-            raise InputError(f"--tolerance takes COLUMN=WIDTH, as age=5. Got '{word}'.") from None
+            name = ""
         if not name:
             raise InputError(f"--tolerance takes COLUMN=WIDTH, as age=5. Got '{word}'.")
     return out
@@ -179,7 +146,7 @@ def policy_of(path: Path | None, max_excess: float | None, holdout: Path | None)
 
     from .._base.errors import FileError, InputError
 
-    limit, told = max_excess, {}
+    limit, file = max_excess, {}
     if path is not None:
         try:
             text = path.read_bytes()
@@ -194,9 +161,9 @@ def policy_of(path: Path | None, max_excess: float | None, holdout: Path | None)
         if not isinstance(given, int | float) or isinstance(given, bool):
             raise InputError(f"'{path}': max_excess must be a number from 0 to 1.")
         limit = float(given) if limit is None else limit
-        told = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
+        file = {"file": path.name, "sha256": hashlib.sha256(text).hexdigest()}
     if limit is None:
-        return None, told
+        return None, file
     if not 0 <= limit <= 1:
         raise InputError(f"max_excess must lie between 0 and 1. Got {limit:g}.")
     if holdout is None:
@@ -204,46 +171,30 @@ def policy_of(path: Path | None, max_excess: float | None, holdout: Path | None)
             "An excess cannot be judged without a holdout: name people who are not in the data with --holdout, or leave out "
             "--max-excess and --policy."
         )
-    return limit, told
+    return limit, file
 
 
-def show_attacks(data: dict[str, Any]) -> None:
+def show_attacks(result: RiskResult | CrossFit) -> None:
     """Print the attacks, the worst first where there are many."""
     from rich.table import Table as RichTable
 
+    from ..risk.attribution.result import HEAD, MOST, attack_rows
+
     screen = console()
-    screen.print(data["about"]["scenario"], markup=False)
-    head = (
-        "attack",
-        "on",
-        "keys",
-        "value",
-        "guess",
-        "holdout",
-        "original",
-        "label only",
-        "excess",
-        "95 % interval",
-        "p, all together",
-    )
-    table = RichTable(*head, box=None, pad_edge=False)
-    attacks = sorted(data["attacks"], key=lambda a: -(a["excess"] if a["excess"] is not None else a["value"] or 0.0))
-    for a in attacks[:30]:
-        between = a["excess_interval"]
-        name = f"{a['measure']} ({a['convention']})" if a["convention"] else a["measure"]
-        numbers = [number(a[side]) for side in ("value", "guess", "holdout", "original", "label_only", "excess")]
-        ends = f"{number(between[0])} to {number(between[1])}" if between else ""
-        table.add_row(name, a["sensitive"], ", ".join(a["keys"]), *numbers, ends, number(a["p_family"]))
+    screen.print(result.about.scenario, markup=False)
+    table = RichTable(*HEAD, box=None, pad_edge=False)
+    rows = attack_rows(result.attacks)
+    for row in rows[:MOST]:
+        table.add_row(*row)
     screen.print(table)
-    if len(attacks) > 30:
-        screen.print(f"The 30 worst of {len(attacks)} attacks; the others are in the JSON.")
-    family = data["family"]
-    reason = family.get("reason") or family.get("not_applicable")
-    if family["p_value"] is None:
-        screen.print(reason, markup=False)
+    if len(rows) > MOST:
+        screen.print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
+    family = result.family
+    if family.p_value is None or family.lower_bound is None:
+        screen.print(family.reason, markup=False)
     else:
         screen.print(
-            f"All attacks together: p = {family['p_value']:.3g} that members and others are alike; some excess is above "
-            f"{family['lower_bound']:.3g} with 95 % confidence.",
+            f"All attacks together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
+            f"{family.lower_bound:.3g} with 95 % confidence.",
             markup=False,
         )

@@ -26,6 +26,18 @@ def _models() -> Iterable[str]:
     return CLASSIFIERS
 
 
+def _attackers() -> Iterable[str]:
+    from ..risk.attribution.attacker import attacker_words
+
+    return attacker_words()
+
+
+def _conventions() -> Iterable[str]:
+    from ..risk.attribution.tcap import CONVENTIONS
+
+    return CONVENTIONS
+
+
 def _methods() -> Iterable[str]:
     from ..synth import method_words
 
@@ -39,6 +51,8 @@ def _private_methods() -> Iterable[str]:
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
+    "attackers": _attackers,
+    "conventions": _conventions,
     "metrics": _metrics,
     "models": _models,
     "methods": _methods,

@@ -55,7 +55,7 @@ def release(
     keys: Annotated[str | None, typer.Option(help="Columns that an outsider may know of a person, as A,B.")] = None,
     key_sizes: KeySizes = None,
     attackers: Attackers = None,
-    tcap_convention: TcapConvention = "p1",
+    tcap_convention: TcapConvention = "matched_rows",
     max_excess: MaxExcess = None,
     holdout: Holdout = None,
     formula: Formula = None,
@@ -91,7 +91,7 @@ def release(
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
     from ..report.page import render, report_of
-    from .attacking import end, release_risk, risk_plan, show_attacks
+    from .attacking import end, release_risk, risk_settings, show_attacks
     from .estimates import Work, say_measuring
     from .journey import Journey, copy_paths, names_of
     from .promise import show_plan, show_promise, spend
@@ -105,11 +105,11 @@ def release(
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
-    plan = None
+    attack = None
     if known and wanted:
-        plan = risk_plan(
+        attack = risk_settings(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
-            convention=tcap_convention, numeric="bins", missing="level", repeats=1000, svm_rows=svm_rows,
+            convention=tcap_convention, svm_rows=svm_rows,
         )  # fmt: skip
     settings = utility_settings(
         label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
@@ -120,8 +120,8 @@ def release(
     def check_and_spend(declared: Schema) -> None:
         declared.with_roles(label=choice.label, keys=known, sensitive=wanted)  # raises for columns that do not exist
         check_measuring(declared, settings, holdout)
-        if plan is not None:
-            plan.check(declared)
+        if attack is not None:
+            attack.check(declared)
         spend(ledger, choice, declared, seed, output.name)
 
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
@@ -144,14 +144,17 @@ def release(
         study = measured(
             table, outputs[0], settings, names=(input.name, outputs[0].name), holdout=holdout, seed=seed, threads=threads, progress=progress,
         )  # fmt: skip
-        risk, bound = None, None
-        if plan is not None:
-            risk, bound = release_risk(
-                table, outputs, holdout, choice, plan=plan, seed=seed, threads=threads, progress=progress, input=input,
-                limit=max_excess,
+        risk = None
+        if attack is not None:
+            risk = release_risk(
+                table, outputs, holdout, choice, settings=attack, seed=seed, threads=threads, progress=progress, limit=max_excess,
+            ).named(
+                original=input.name, synthetic=[path.name for path in outputs], holdout=holdout.name if holdout else None
             )  # fmt: skip
         account = journey.account(fitted, table)
-        report = report_of(study.to_dict(), title=title or f"Synthetic {input.name}", synthesis=account, risk=risk)
+        report = report_of(
+            study.to_dict(), title=title or f"Synthetic {input.name}", synthesis=account, risk=risk.to_dict() if risk else None
+        )  # fmt: skip
         write_json(folder / "report.json", report)
         drawing = fitted.plot()
         write_page(folder / "report.html", render(report, network_svg=None if drawing is None else drawing.svg))
@@ -161,9 +164,9 @@ def release(
     if not quiet:
         show_verdict(study.verdict)
         if risk is not None:
-            show_attacks(risk.get("cross_fit") or risk)
+            show_attacks(risk.cross_fit or risk)
         for name in names:
             secret = name == "model.chaffinch" and fitted.confidential
             typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
         show_promise(fitted)
-    end(bound, max_excess)
+    end(None if risk is None else risk.lower_bound, max_excess)

@@ -14,13 +14,12 @@ from .attacking import (
     TcapConvention,
     Tolerance,
     end,
-    named,
     policy_of,
-    risk_plan,
+    risk_settings,
     show_attacks,
-    too_much,
-)
-from .measuring import Holdout, SvmRows, run_facts
+    with_policy,
+)  # fmt: skip
+from .measuring import Holdout, SvmRows
 from .options import (
     Decimal,
     Delimiter,
@@ -51,7 +50,7 @@ def risk(
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
     ] = None,
     attackers: Attackers = None,
-    tcap_convention: TcapConvention = "p1",
+    tcap_convention: TcapConvention = "matched_rows",
     numeric: Annotated[
         str, typer.Option(help="Numbers are equal by bins of the schema (bins) or as they are (values).")
     ] = "bins",
@@ -63,7 +62,7 @@ def risk(
     svm_rows: SvmRows = 5000,
     policy: Annotated[Path | None, typer.Option(help="TOML file that says max_excess.")] = None,
     max_excess: MaxExcess = None,
-    inside: Annotated[
+    confidential: Annotated[
         Path | None,
         typer.Option(
             help="Write each record's risk and the exposed classes here: confidential, readable by you alone."
@@ -93,37 +92,31 @@ def risk(
     from .journey import Journey
     from .options import start_arrow, write_json
 
-    limit, told = policy_of(policy, max_excess, holdout)
-    plan = risk_plan(
+    limit, file = policy_of(policy, max_excess, holdout)
+    settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
         numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance,
     )  # fmt: skip
-    check_outputs(original, json, html, inside)
+    check_outputs(original, json, html, confidential)
     start_arrow(threads)
-    from ..risk import study_risk
+    from ..risk import measure_risk
 
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
-        study = study_risk(table, list(synthetic), holdout, plan=plan, seed=seed, threads=threads, progress=progress)
-    data = study.to_dict()
-    named(data, original, synthetic, holdout)
-    data["run"].update(run_facts())
-    data["policy"] = {
-        **told,
-        "max_excess": limit,
-        "lower_bound": study.lower_bound,
-        "passed": not too_much(study.lower_bound, limit),
-    }
+        result = measure_risk(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+    result = with_policy(result, limit, file).named(
+        original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
+    )
     from ..report.page import render, report_of
 
-    report = report_of(None, title=f"What {synthetic[0].name} gives away", risk=data)
     if json is not None:
-        write_json(json, data)
+        write_json(json, result.to_dict())
     if html is not None:
-        write_page(html, render(report))
-    if inside is not None:
-        write_text(inside, plain.dumps(study.inside(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+        title = f"What {synthetic[0].name} gives away"
+        write_page(html, render(report_of(None, title=title, risk=result.to_dict())))
+    if confidential is not None:
+        write_text(confidential, plain.dumps(result.confidential(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
     if not quiet:
-        show_attacks(data)
-    end(study.lower_bound, limit)
+        show_attacks(result)
+    end(result.lower_bound, limit)

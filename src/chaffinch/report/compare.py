@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
+from ..risk.attribution.attack import Attack
+from ..risk.attribution.result import RiskResult
 from ..stats.result import Result
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
@@ -17,9 +19,8 @@ from ..utility.verdict import metrics_of
 from .comparison import Comparison
 from .heatmap import Matrices
 from .risk import risk_about
-from .risk_words import attack_words
 from .two_promises import promise_notes, promise_rows
-from .words import is_number, number, shown
+from .words import number, shown
 
 __all__ = ["Comparison", "compare"]
 
@@ -79,9 +80,11 @@ def _study(data: Any, which: str) -> dict[str, Any]:
         return {"about": data.get("about") or {}, "utility": UtilityResult.from_dict(data)}
     frame = {"format": "chaffinch-utility", "version": 1}
     if data["format"] == "chaffinch-risk":
-        return {"about": risk_about(data), "risk": data, "utility": UtilityResult.from_dict(frame)}
+        risk = RiskResult.from_dict(data)
+        return {"about": risk_about(risk), "risk": risk, "utility": UtilityResult.from_dict(frame)}
     result = UtilityResult.from_dict({**(data.get("utility") or {}), **frame})
-    return {"about": data.get("about") or {}, "risk": data.get("risk") or {}, "utility": result}
+    risk = RiskResult.from_dict({**(data.get("risk") or {}), "format": "chaffinch-risk", "version": 1})
+    return {"about": data.get("about") or {}, "risk": risk if data.get("risk") else None, "utility": result}
 
 
 def _of_columns(study: Data) -> dict[str, Data]:
@@ -169,11 +172,6 @@ def _row(metric: Metric, a: Result | None, b: Result | None) -> dict[str, Any]:
     }
 
 
-def _interval(data: Data) -> list[float] | None:
-    found = data.get("interval")
-    return list(found) if found and len(found) == 2 and all(map(is_number, found)) else None
-
-
 def _less(one: float | None, other: float | None) -> float | None:
     return None if one is None or other is None else one - other
 
@@ -258,13 +256,10 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[dict[str, Any],
 # Attacks.
 
 
-def _attack_rows(study: Data) -> dict[tuple[Any, ...], Data]:
-    rows = (study.get("risk") or {}).get("attacks") or ()
-    return {
-        (str(row.get("measure")), tuple(sorted(map(str, row.get("keys") or ()))), str(row.get("sensitive"))): row
-        for row in rows
-        if isinstance(row, Mapping)
-    }
+def _attack_rows(study: Data) -> dict[tuple[Any, ...], Attack]:
+    risk: RiskResult | None = study.get("risk")
+    attacks = () if risk is None else risk.attacks
+    return {(attack.measure, tuple(sorted(attack.keys)), attack.sensitive): attack for attack in attacks}
 
 
 def _attacks(first: Data, second: Data) -> Iterator[dict[str, Any]]:
@@ -275,38 +270,37 @@ def _attacks(first: Data, second: Data) -> Iterator[dict[str, Any]]:
     yield from sorted(rows, key=lambda row: -abs(row["difference"] or 0.0))
 
 
-def _attack_row(a: Data, b: Data, apart: bool) -> dict[str, Any]:
-    values = [data.get("value") if is_number(data.get("value")) else None for data in (a, b)]
-    intervals = [_interval(data) for data in (a, b)]
+def _attack_row(a: Attack, b: Attack, apart: bool) -> dict[str, Any]:
+    intervals = [list(attack.interval) if attack.interval else None for attack in (a, b)]
     missing = [
-        f"not applicable in {side}: {shown(data.get('reason') or 'no value', 200)}"
-        for side, data, value in zip("AB", (a, b), values, strict=True)
-        if value is None
+        f"not applicable in {side}: {shown(attack.reason or 'no value', 200)}"
+        for side, attack in zip("AB", (a, b), strict=True)
+        if attack.value is None
     ]
-    other = "other convention" if a.get("convention") != b.get("convention") else "other settings" if apart else ""
+    other = "other convention" if a.convention != b.convention else "other settings" if apart else ""
     why = "; ".join(missing) or other
-    excesses = [data.get("excess") if is_number(data.get("excess")) else None for data in (a, b)]
     return {
-        "measure": str(a.get("measure")),
-        "name": attack_words(a.get("measure")).name,
-        "keys": [str(key) for key in a.get("keys") or ()],
-        "sensitive": str(a.get("sensitive")),
-        "A": values[0],
-        "B": values[1],
+        "measure": a.measure,
+        "name": a.attacker.title,
+        "keys": list(a.keys),
+        "sensitive": a.sensitive,
+        "A": a.value,
+        "B": b.value,
         "interval_A": intervals[0],
         "interval_B": intervals[1],
-        "difference": _less(values[1], values[0]),
-        "excess_A": excesses[0],
-        "excess_B": excesses[1],
-        "safer": None if why else _better(values, intervals, "lower is safer"),
+        "difference": _less(b.value, a.value),
+        "excess_A": a.excess,
+        "excess_B": b.excess,
+        "safer": None if why else _better([a.value, b.value], intervals, "lower is safer"),
         "why": why,
     }
 
 
 def _attack_settings(study: Data) -> dict[str, Any]:
     """Return the settings that decide what the numbers of attacks are numbers of."""
-    found = ((study.get("risk") or {}).get("about") or {}).get("settings") or {}
-    return {key: found.get(key) for key in ("numeric", "tolerance", "missing", "tau", "svm_rows")}
+    risk: RiskResult | None = study.get("risk")
+    settings = {} if risk is None else risk.about.settings
+    return {key: settings.get(key) for key in ("numeric", "tolerance", "missing", "tau", "svm_rows")}
 
 
 def _unmatched(first: Data, second: Data) -> Iterator[str]:

@@ -16,11 +16,14 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.html import KEEP_INSIDE
+from ..risk.attribution.result import RiskResult
+from ..risk.attribution.verdict import RiskVerdictRow
 from ..utility.result import UtilityResult
 from ..utility.verdict import VerdictRow
 from .about import closing_sections, header, synthesis_section
 from .promise import promise_of, promise_row, promise_section
-from .risk import risk_about, risk_facts, risk_sections, risk_verdict, risk_verdict_section
+from .risk import risk_about, risk_facts, risk_sections
+from .risk_verdict import risk_verdict_section
 from .sections import Paragraph, Section
 from .utility import utility_sections, verdict_section
 from .words import shown
@@ -72,16 +75,16 @@ def report_of(
         parts["utility"] = {key: value for key, value in study.items() if key not in apart}
         rows += [row.to_dict() for row in UtilityResult.from_dict(study).verdict]
         runs.append(study.get("run") or {})
-    if risk is not None:
-        _check(risk, "chaffinch-risk", "Give the JSON of chaffinch risk.")
+    attacked = None if risk is None else RiskResult.from_dict(risk)
+    if risk is not None and attacked is not None:
         parts["risk"] = {
             key: value for key, value in risk.items() if key not in ("format", "version", "run", "verdict")
         }
-        rows += risk_verdict(risk)
+        rows += [row.to_dict() for row in attacked.verdict]
         runs.append(risk.get("run") or {})
     promise = promise_of(synthesis)
     rows += [promise_row(promise)] if promise is not None else []
-    about = study.get("about") or {} if study is not None else risk_about(risk or {})
+    about = study.get("about") or {} if study is not None else {} if attacked is None else risk_about(attacked)
     return {
         "format": "chaffinch-report",
         "version": 1,
@@ -139,11 +142,11 @@ def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
     promise = promise_of(report.get("synthesis"))
     # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
     rows = [row for row in report.get("verdict") or [] if row.get("section") != "promise"]
-    risk = report.get("risk") or {}
-    told = [row for row in rows if row.get("section") == "risk"]
+    attacked = _risk(report)
+    on_risk = [RiskVerdictRow.from_dict(row) for row in rows if row.get("section") == "risk"]
     others = [row for row in rows if row.get("section") != "risk"]
     verdicts = [verdict_section([VerdictRow.from_dict(row) for row in others])] if others else []
-    verdicts += [risk_verdict_section(told)] if told else []
+    verdicts += [risk_verdict_section(on_risk)] if on_risk else []
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
@@ -151,12 +154,12 @@ def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
     sections: list[Section] = [*([promised] if promised else []), *verdicts]
     result = _utility(report)
     sections += utility_sections(result) if result is not None else ()
-    sections += risk_sections(risk)
+    sections += risk_sections(attacked) if attacked is not None else ()
     made = synthesis_section(report.get("synthesis"), picture)
     sections += [made] if made else []
     sections += closing_sections(report, result)
     return page(
-        str(report.get("title") or "Report"), sections, facts=(*header(report), *risk_facts(risk)),
+        str(report.get("title") or "Report"), sections, facts=(*header(report), *(risk_facts(attacked) if attacked is not None else ())),
         alarm=promise.alarm if promise else "",
     )  # fmt: skip
 
@@ -167,6 +170,13 @@ def _utility(report: Mapping[str, Any]) -> UtilityResult | None:
         return None
     frame = {"format": "chaffinch-utility", "version": 1, "about": report.get("about"), "run": report.get("run")}
     return UtilityResult.from_dict({**(report["utility"] or {}), **frame})
+
+
+def _risk(report: Mapping[str, Any]) -> RiskResult | None:
+    """Return the result of attacks in a report, if there is one."""
+    if not report.get("risk"):
+        return None
+    return RiskResult.from_dict({**report["risk"], "format": "chaffinch-risk", "version": 1})
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:

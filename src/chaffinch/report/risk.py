@@ -3,175 +3,162 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
+from .._base.words import fixed, number, percent, shown, signed
+from ..risk.attribution.attack import Attack
+from ..risk.attribution.attacker import attacker_of
+from ..risk.attribution.exposure import ExposedPeople, Funnel
+from ..risk.attribution.result import RiskResult
+from ..risk.attribution.verdict import family_sentence, keys_words, several, worse
 from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
-from .risk_verdict import risk_verdict, risk_verdict_section
-from .risk_words import CONVENTIONS, LIMITS, MEMORISATION, attack_words, family_sentence, keys_of, several, worse
+from .risk_words import LIMITS, MEMORISATION
 from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, Table
-from .words import fixed, is_number, number, percent, shown, signed
 
-__all__ = ["risk_about", "risk_facts", "risk_sections", "risk_verdict", "risk_verdict_section"]
+__all__ = ["risk_about", "risk_facts", "risk_sections"]
 
-Data = Mapping[str, Any]
 MOST_SENSITIVE = 8
 MOST_SETTING = 300
 MOST_OPEN = 24
 
 
-def risk_sections(risk: Data) -> Iterator[Section]:
-    """Yield what the plain data of a study of risk have to show, after the verdict: only sections that have something."""
-    attacks = _mappings(risk.get("attacks"))
-    parts: tuple[tuple[str, str, list[Block]], ...] = (
-        ("risk-attacks", "What attacks tell, and beside what", list(_attacks(risk, attacks))),
-        ("risk-keys", "Which keys tell most", list(_keys(risk, attacks))),
-        ("risk-attackers", "Over all attackers", list(_attackers(risk))),
-        ("risk-funnel", "From a match to disclosure", list(_funnels(risk))),
-        ("risk-records", "How the risk is spread over records", list(_records(risk))),
-        ("risk-cross-fit", "Cross-fit: without a holdout file", list(_cross_fit(risk))),
-        ("memorisation", "Memorisation, a diagnostic", list(_memorisation(risk))),
-        ("risk-limits", "What the attacks do not show", [Listing(LIMITS)] if attacks else []),
-        ("risk-measures", "How each attack is defined", list(_definitions(risk, attacks))),
+class _OnColumn(Protocol):
+    @property
+    def sensitive(self) -> str: ...
+
+
+T = TypeVar("T", bound=_OnColumn)
+
+
+def risk_sections(result: RiskResult) -> Iterator[Section]:
+    """Yield what a result has to show, after the verdict: only sections that have something."""
+    parts: tuple[tuple[str, str, Iterable[Block]], ...] = (
+        ("risk-attacks", "What attacks tell, and beside what", _attacks(result)),
+        ("risk-keys", "Which keys tell most", _keys(result)),
+        ("risk-attackers", "Over all attackers", _attackers(result)),
+        ("risk-funnel", "From a match to disclosure", _funnels(result)),
+        ("risk-records", "How the risk is spread over records", _records(result)),
+        ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
+        ("memorisation", "Memorisation, a diagnostic", _memorisation(result)),
+        ("risk-limits", "What the attacks do not show", [Listing(LIMITS)] if result.attacks else []),
+        ("risk-measures", "How each attack is defined", _definitions(result)),
     )
     for key, title, blocks in parts:
-        if blocks:
-            yield Section(key, title, tuple(blocks))
+        if shown_blocks := tuple(blocks):
+            yield Section(key, title, shown_blocks)
 
 
-def risk_about(risk: Data) -> dict[str, Any]:
+def risk_about(result: RiskResult) -> dict[str, Any]:
     """Return what a study of risk was about, its synthetic tables told as one: what the head of a page shows."""
-    about = dict(risk.get("about") or {})
-    tables = about.get("synthetic")
-    if isinstance(tables, list | tuple):
-        first = dict(tables[0] or {}) if tables else {}
-        if len(tables) > 1:
-            first["name"] = f"{len(tables)} syntheses, the first {shown(first.get('name') or 'unnamed')}"
-        about["synthetic"] = first
-    return about
+    plain = result.about.to_dict()
+    table = result.about.one_synthetic
+    named = {} if table.name is None else {"name": table.name}
+    return {**plain, "synthetic": {**({} if table.rows is None else {"rows": table.rows}), **named}}
 
 
-def risk_facts(risk: Data) -> tuple[tuple[str, str], ...]:
+def risk_facts(result: RiskResult) -> tuple[tuple[str, str], ...]:
     """Return what stands below the title of a report with attacks: keys and sensitive columns."""
-    about = risk.get("about") or {}
-    return tuple(
-        (name, keys_of({"keys": about[key]}, most=20))
-        for name, key in (("Keys", "keys"), ("Sensitive", "sensitive"))
-        if about.get(key)
-    )
+    columns = (("Keys", result.about.keys), ("Sensitive", result.about.sensitive))
+    return tuple((name, keys_words(names, most=20)) for name, names in columns if names)
 
 
-def _mappings(rows: Any) -> list[Data]:
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list | tuple) else []
-
-
-def _one_or_more(data: Any) -> list[Data]:
-    return [data] if isinstance(data, Mapping) else _mappings(data)
-
-
-def _by_sensitive(rows: Sequence[Data]) -> dict[str, list[Data]]:
-    out: dict[str, list[Data]] = {}
+def _by_sensitive(rows: Iterable[T]) -> dict[str, list[T]]:
+    out: dict[str, list[T]] = {}
     for row in rows:
-        out.setdefault(str(row.get("sensitive") or "unnamed"), []).append(row)
+        out.setdefault(row.sensitive or "unnamed", []).append(row)
     return out
 
 
-def _some(found: Mapping[str, list[Data]]) -> Iterator[tuple[int, str, list[Data]]]:
-    for i, (sensitive, rows) in enumerate(list(found.items())[:MOST_SENSITIVE]):
+def _some(groups: Mapping[str, list[T]]) -> Iterator[tuple[int, str, list[T]]]:
+    for i, (sensitive, rows) in enumerate(list(groups.items())[:MOST_SENSITIVE]):
         yield i, sensitive, rows
 
 
-def _left_out(found: Mapping[str, Any]) -> Iterator[Block]:
-    if len(found) > MOST_SENSITIVE:
-        yield Paragraph(f"The first {MOST_SENSITIVE} of {len(found)} sensitive columns; all are in the JSON.", "note")
+def _left_out(groups: Mapping[str, Any]) -> Iterator[Block]:
+    if len(groups) > MOST_SENSITIVE:
+        yield Paragraph(f"The first {MOST_SENSITIVE} of {len(groups)} sensitive columns; all are in the JSON.", "note")
 
 
 # Attacks and keys.
 
 
-def _attacks(risk: Data, attacks: Sequence[Data]) -> Iterator[Block]:
+def _attacks(result: RiskResult) -> Iterator[Block]:
+    attacks = result.attacks
     if not attacks:
         return
-    about = risk.get("about") or {}
-    if about.get("scenario"):
-        yield Paragraph(shown(about["scenario"], 600), "lead")
+    if result.about.scenario:
+        yield Paragraph(shown(result.about.scenario, 600), "lead")
     sets = several(attacks)
-    found = _by_sensitive(attacks)
-    for i, sensitive, rows in _some(found):
+    groups = _by_sensitive(attacks)
+    for i, sensitive, rows in _some(groups):
         figure = ladder(f"fig-risk-{i}", sensitive, rows, several=sets)
         if figure is not None:
             yield figure
-    yield from _left_out(found)
-    missing = [attack for attack in attacks if not is_number(attack.get("value"))]
+    yield from _left_out(groups)
+    missing = [attack for attack in attacks if attack.value is None]
     if missing:
-        said = [
-            f"{attack_words(a.get('measure')).name} on {shown(a.get('sensitive'), 40)} knowing {keys_of(a)}: not applicable, "
-            f"{shown(a.get('reason') or 'no value was given', 300)}"
+        words = [
+            f"{a.attacker.title} on {shown(a.sensitive, 40)} knowing {keys_words(a.keys)}: not applicable, "
+            f"{shown(a.reason or 'no value was given', 300)}"
             for a in missing[:MOST]
         ]
         rest = [f"And {len(missing) - MOST:,} more, in the JSON."] if len(missing) > MOST else []
-        yield Listing((*said, *rest))
-    reasons = list(dict.fromkeys(str(a["reason"]) for a in attacks if a.get("reason") and is_number(a.get("value"))))
-    notes = [*reasons[:5], *(str(note) for note in about.get("notes") or ())]
+        yield Listing((*words, *rest))
+    reasons = list(dict.fromkeys(a.reason for a in attacks if a.reason and a.value is not None))
+    notes = [*reasons[:5], *result.about.notes]
     if notes:
         yield Listing(tuple(shown(note, 400) for note in notes[:MOST]))
 
 
-def _keys(risk: Data, attacks: Sequence[Data]) -> Iterator[Block]:
-    if not several(attacks):
+def _keys(result: RiskResult) -> Iterator[Block]:
+    if not several(result.attacks):
         return
-    found = _by_sensitive(attacks)
-    p = (risk.get("family") or {}).get("p_value")
-    for i, sensitive, rows in _some(found):
-        figure = subset_map(f"fig-risk-keys-{i}", sensitive, rows, p)
+    groups = _by_sensitive(result.attacks)
+    for i, sensitive, rows in _some(groups):
+        figure = subset_map(f"fig-risk-keys-{i}", sensitive, rows, result.family.p_value)
         if figure is not None:
             yield figure
-    yield from _left_out(found)
-    rows = _mappings(risk.get("by_measure"))
-    if rows:
-        cells = tuple(
-            (
-                Cell(attack_words(row.get("measure")).name, f"on {shown(row.get('sensitive'), 40)}"), number(row.get("key_sets")),
-                fixed(row.get("mean")), fixed(row.get("maximum")), keys_of({"keys": row.get("maximum_keys")}, most=12), signed(row.get("mean_excess")),
-                signed(row.get("maximum_excess")),
-            )
-            for row in rows[: 2 * MOST]
-        )  # fmt: skip
-        head = (
-            "Attack",
-            "Sets of keys",
-            "Mean",
-            "Largest",
-            "Keys of the largest",
-            "Mean excess",
-            "Largest excess",
+    yield from _left_out(groups)
+    cells = tuple(
+        (
+            Cell(attacker_of(row.measure).title, f"on {shown(row.sensitive, 40)}"), number(row.key_sets), fixed(row.mean),
+            fixed(row.maximum), keys_words(row.maximum_keys, most=12), signed(row.mean_excess), signed(row.maximum_excess),
         )
+        for row in result.by_measure[: 2 * MOST]
+    )  # fmt: skip
+    if cells:
+        head = ("Attack", "Sets of keys", "Mean", "Largest", "Keys of the largest", "Mean excess", "Largest excess")
         yield _folded(
             Table("Mean and largest value over sets of keys", head, cells, frozenset({1, 2, 3, 5, 6}), frozenset({4}))
         )
 
 
-def _attackers(risk: Data) -> Iterator[Block]:
-    rows = _mappings(risk.get("by_attacker"))
+def _attackers(result: RiskResult) -> Iterator[Block]:
+    rows = result.by_attacker
     if not rows:
         return
-    some = sorted(rows, key=worse, reverse=True)[:MOST] if len(rows) > MOST else rows
+
+    def above(row: Any) -> float:
+        return -9.0 if row.value is None else float(row.value) - (row.guess or 0.0)
+
+    some = sorted(rows, key=above, reverse=True)[:MOST] if len(rows) > MOST else rows
     of = f", the {len(some)} worst of {len(rows):,}" if len(some) < len(rows) else ""
-    names = dict.fromkeys(str(a) for row in some for a in row.get("attackers") or ())
+    names = dict.fromkeys(name for row in some for name in row.attackers)
     head = (
         "Sensitive", "Keys", "Mean", "Largest", "Guess", "Marginals only", "Label only", "Holdout", "Original",
     )  # fmt: skip
     cells: tuple[Row, ...] = tuple(
         (
-            shown(row.get("sensitive"), 40), keys_of(row), fixed(row.get("value")),
-            Cell(fixed(row.get("maximum")), attack_words(row["maximum_attacker"]).name if row.get("maximum_attacker") else ""),
-            *(fixed(row.get(side)) for side in ("guess", "marginals_only", "label_only", "holdout", "original")),
+            shown(row.sensitive, 40), keys_words(row.keys), fixed(row.value),
+            Cell(fixed(row.maximum), attacker_of(row.maximum_attacker).title),
+            *(fixed(side) for side in (row.guess, row.marginals_only, row.label_only, row.holdout, row.original)),
         )
         for row in some
     )  # fmt: skip
-    said = ", ".join(attack_words(name).name for name in list(names)[:20])
-    yield Paragraph(f"Mean and largest share of right answers over attackers that say a value: {said or 'none named'}.")
+    words = ", ".join(attacker_of(name).title for name in list(names)[:20])
+    yield Paragraph(f"Mean and largest share of right answers over attackers that say a value: {words}.")
     table = Table(
         f"Attackers together; references are means over the same attackers{of}", head, cells,
         frozenset(range(2, 9)), frozenset({0, 1}),
@@ -187,109 +174,106 @@ def _folded(table: Table) -> Block:
 # The funnel, records, cross-fit, memorisation.
 
 
-def _funnels(risk: Data) -> Iterator[Block]:
-    rows = _mappings(risk.get("funnel"))
-    found = _by_sensitive(rows)
+def _funnels(result: RiskResult) -> Iterator[Block]:
+    rows = result.funnel or ()
+    groups = _by_sensitive(rows)
 
-    def correct(row: Data) -> float:
-        return float(row["DiSCO"]) if is_number(row.get("DiSCO")) else -1.0
+    def correct(row: Funnel) -> float:
+        return -1.0 if row.DiSCO is None else row.DiSCO
 
-    for i, _, some in _some(found):
+    for i, _, some in _some(groups):
         figure = funnel(f"fig-risk-funnel-{i}", max(some, key=correct), len(some))
         if figure is not None:
             yield figure
-    yield from _left_out(found)
-    kept = sorted((row for row in rows if row.get("tcap")), key=lambda row: -correct(row))[:MOST]
-    if not kept:
+    yield from _left_out(groups)
+    worst = sorted((row for row in rows if row.tcap), key=lambda row: -correct(row))[:MOST]
+    if not worst:
         return
-    names = list(dict.fromkeys([*CONVENTIONS, *(str(name) for row in kept for name in row["tcap"])]))[:12]
-    used = [name for name in names if any(is_number(row["tcap"].get(name)) for row in kept)]
-    chosen = ((risk.get("about") or {}).get("settings") or {}).get("convention")
+    conventions = dict(attacker_of("tcap").conventions)
+    names = list(dict.fromkeys([*conventions, *(name for row in worst for name in row.tcap)]))[:12]
+    used = [name for name in names if any(row.tcap.get(name) is not None for row in worst)]
+    chosen = result.about.settings.get("convention")
     head = ("Sensitive", "Keys", *(f"{shown(name, 20)}{' (used here)' * (name == chosen)}" for name in used))
     cells = tuple(
-        (shown(row.get("sensitive"), 40), keys_of(row), *(fixed(row["tcap"].get(name)) for name in used))
-        for row in kept
+        (shown(row.sensitive, 40), keys_words(row.keys), *(fixed(row.tcap.get(name)) for name in used)) for row in worst
     )
-    of = f", the {len(kept)} worst of {len(rows):,} sets of keys" if len(kept) < len(rows) else ""
+    of = f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
     yield Table(f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1}))
-    yield Listing(tuple(f"{name}: {CONVENTIONS[name]}." for name in used if name in CONVENTIONS))
+    yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
 
-def _records(risk: Data) -> Iterator[Block]:
-    for i, one in enumerate(_one_or_more(risk.get("records"))[:MOST_SENSITIVE]):
-        figure = records(f"fig-risk-records-{i}", one)
+def _records(result: RiskResult) -> Iterator[Block]:
+    for i, spread in enumerate((result.records or ())[:MOST_SENSITIVE]):
+        figure = records(f"fig-risk-records-{i}", spread)
         if figure is not None:
             yield figure
-    said = [words for one in _one_or_more(risk.get("classes")) if (words := _exposed(one))]
-    if said:
-        yield Listing(tuple(said[:MOST]))
-        yield Paragraph("Which people and which combinations of keys they are is for the inside only.", "note")
+    words = [sentence for one in result.classes or () if (sentence := _exposed(one))]
+    if words:
+        yield Listing(tuple(words[:MOST]))
+        yield Paragraph("Which people and which combinations of keys they are is confidential.", "note")
 
 
-def _exposed(data: Data) -> str:
-    """Return how many combinations of keys, or people with such keys, are answered for, and rightly."""
-    what = next((key for key in ("people", "exposed") if data.get(key) is not None), None)
-    if what is None:
+def _exposed(exposed: ExposedPeople) -> str:
+    """Return how many people are answered for, and rightly."""
+    count = exposed.people
+    if count is None:
         return ""
-    count = data[what]
-    many = f"about {number(count)}" if is_number(count) and count else shown(count, 20)
-    share = f" ({percent(data['share'])} of all)" if is_number(data.get("share")) else ""
-    who = {"people": "People", "exposed": "Combinations of keys"}[what]
-    of = f", {shown(data['sensitive'], 40)}" if data.get("sensitive") is not None else ""
-    return f"{who} for whom the synthetic table is certain, and right{of}: {many}{share}."
+    many = shown(count, 20) if isinstance(count, str) or not count else f"about {number(count)}"
+    share = "" if exposed.share is None else f" ({percent(exposed.share)} of all)"
+    return f"People for whom the synthetic table is certain, and right, {shown(exposed.sensitive, 40)}: {many}{share}."
 
 
-def _cross_fit(risk: Data) -> Iterator[Block]:
-    data = risk.get("cross_fit") or {}
-    attacks = _mappings(data.get("attacks"))
-    if not data:
+def _cross_fit(result: RiskResult) -> Iterator[Block]:
+    crossed = result.cross_fit
+    if crossed is None:
         return
     yield Paragraph(
         "The original was split into halves; a model was fitted to one half and its table used to attack people of both, then the reverse. "
         "People of the other half are a true holdout for that model."
     )
-    yield Paragraph(
-        shown(data.get("note") or "The figures are for models of half the size, not for the table that was made.", 600),
-        "lead",
-    )
-    yield Paragraph(family_sentence(data.get("family") or {}, attacks))
-    if attacks:
-        sets = several(attacks)
-        some = sorted(attacks, key=worse, reverse=True)[:MOST]
-        of = f", the {len(some)} worst of {len(attacks):,}" if len(some) < len(attacks) else ""
+    note = crossed.note or "The figures are for models of half the size, not for the table that was made."
+    yield Paragraph(shown(note, 600), "lead")
+    yield Paragraph(family_sentence(crossed.family, crossed.attacks))
+    if crossed.attacks:
+        some = sorted(crossed.attacks, key=worse, reverse=True)[:MOST]
+        of = f", the {len(some)} worst of {len(crossed.attacks):,}" if len(some) < len(crossed.attacks) else ""
+        sets = several(crossed.attacks)
         yield attacks_table(f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True)
 
 
-def _memorisation(risk: Data) -> Iterator[Block]:
-    data = risk.get("memorisation") or {}
-    if not is_number(data.get("rows_equal")):
+def _memorisation(result: RiskResult) -> Iterator[Block]:
+    equal = result.memorisation
+    if equal is None or equal.rows_equal is None:
         return
-    other = data.get("holdout_rows_equal")
-    held = (
-        f" Of the holdout's rows, {percent(other)} equal one."
-        if is_number(other)
-        else " No holdout says how many would by chance."
+    by_chance = (
+        " No holdout says how many would by chance."
+        if equal.holdout_rows_equal is None
+        else f" Of the holdout's rows, {percent(equal.holdout_rows_equal)} equal one."
     )
-    yield Paragraph(f"{percent(data['rows_equal'])} of the synthetic rows equal a row of the original.{held}")
+    yield Paragraph(f"{percent(equal.rows_equal)} of the synthetic rows equal a row of the original.{by_chance}")
     yield Paragraph(MEMORISATION)
 
 
 # Definitions and settings.
 
 
-def _definitions(risk: Data, attacks: Sequence[Data]) -> Iterator[Block]:
-    names = dict.fromkeys(str(attack.get("measure") or "unnamed") for attack in attacks)
-    if not names:
+def _definitions(result: RiskResult) -> Iterator[Block]:
+    attackers = [attacker_of(name) for name in _names(result.attacks)]
+    if not attackers:
         return
-    rows = tuple((words.name, words.definition, words.reference) for words in map(attack_words, names))
+    rows = tuple((attacker.title, attacker.definition, attacker.reference) for attacker in attackers)
     yield Table(
         "Definitions and where they come from", ("Attack", "Definition", "Reference"), rows, wide=frozenset({1, 2})
     )
-    settings = (risk.get("about") or {}).get("settings") or {}
+    settings = result.about.settings
     if settings:
         cells = tuple((shown(key), _plain(value)) for key, value in list(settings.items())[: 2 * MOST])
         table = Table("Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1}))
         yield Details("Settings of the attacks", (table,))
+
+
+def _names(attacks: Sequence[Attack]) -> Iterable[str]:
+    return dict.fromkeys(attack.measure for attack in attacks)
 
 
 def _plain(value: Any) -> str:

@@ -4,36 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from markupsafe import Markup
 
+from .._base.words import number, shown, signed, width_of
+from ..risk.attribution.attack import Attack
+from ..risk.attribution.attacker import attacker_of
+from ..risk.attribution.verdict import keys_words
 from .figures import GREY, INK, blend, cut, ink_on, picture, text
 from .heatmap import SIGNED, UNKNOWN
-from .risk_figures import MOST, attack_name
-from .risk_words import attack_words, guess_of, keys_of
+from .risk_figures import MOST
 from .sections import Figure, Table
-from .words import is_number, number, shown, signed, width_of
 
 __all__ = ["subset_map"]
 
-Data = Mapping[str, Any]
 MOST_KEYS = 16
 
 
-def subset_map(key: str, sensitive: Any, attacks: Sequence[Data], p_family: Any) -> Figure | None:
+def subset_map(key: str, sensitive: str, attacks: Sequence[Attack], p_family: float | None) -> Figure | None:
     """Return sets of keys by attacks, coloured by the excess, or where there is none by how far the value is above the guess."""
-    by_excess = any(is_number(attack.get("excess")) for attack in attacks)
-    cells: dict[tuple[str, ...], dict[str, Data]] = {}
+    by_excess = any(attack.excess is not None for attack in attacks)
+    cells: dict[tuple[str, ...], dict[str, Attack]] = {}
     for attack in attacks:
-        chosen = tuple(map(str, attack.get("keys") or ()))
-        cells.setdefault(chosen, {})[str(attack.get("measure") or "unnamed")] = attack
+        cells.setdefault(attack.keys, {})[attack.measure] = attack
     every = list(cells)
     if len(every) < 2 or not any(_shade(a, by_excess) is not None for row in cells.values() for a in row.values()):
         return None
     rank = {chosen: max(_rank(a, by_excess) for a in row.values()) for chosen, row in cells.items()}
     some = sorted(every, key=lambda chosen: -rank[chosen])[:MOST]
-    measures = list(dict.fromkeys(str(attack.get("measure") or "unnamed") for attack in attacks))
+    measures = list(dict.fromkeys(attack.measure for attack in attacks))
     what = "excess over the holdout" if by_excess else "value less guess"
     of = f", the {len(some)} worst of {len(every):,}" if len(some) < len(every) else ""
     caption = f"Sets of keys{of}: {what} in guessing {shown(sensitive, 40)}"
@@ -41,44 +40,43 @@ def subset_map(key: str, sensitive: Any, attacks: Sequence[Data], p_family: Any)
     plot = _map(f"{key}-plot", caption, cells, some, measures, top, by_excess)
     largest = signed(_shade(top, by_excess))
     p = (
-        f" Its p-value over all attacks: {number(top.get('p_family'))}; that of the largest of all: {number(p_family)}."
+        f" Its p-value over all attacks: {number(top.p_family)}; that of the largest of all: {number(p_family)}."
         if by_excess
         else " There is no holdout, so this is no excess."
     )
     note = (
-        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({attack_name(top)}).{p} "
+        f"{'Filled circles: keys that are known. ' * _marked(cells)}Outlined: the largest, {largest} ({shown(top.title, 80)}).{p} "
         "Orange with a plus is riskier, blue with a minus lower than the reference."
     )
     rows = tuple(
-        (", ".join(shown(name, 32) for name in chosen[:12]), *(signed(_shade(cells[chosen].get(m, {}), by_excess)) for m in measures))
+        (", ".join(shown(name, 32) for name in chosen[:12]), *(signed(_shade(cells[chosen].get(m), by_excess)) for m in measures))
         for chosen in some
     )  # fmt: skip
-    head = ("Keys", *(attack_words(m).name for m in measures))
+    head = ("Keys", *(attacker_of(m).title for m in measures))
     return Figure(
         key, caption, (plot,), Table(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})), note
     )
 
 
-def _shade(attack: Data, by_excess: bool) -> float | None:
-    if by_excess:
-        return float(attack["excess"]) if is_number(attack.get("excess")) else None
-    guess = guess_of(attack)
-    return float(attack["value"]) - guess if guess is not None and is_number(attack.get("value")) else None
+def _shade(attack: Attack | None, by_excess: bool) -> float | None:
+    if attack is None or by_excess:
+        return None if attack is None else attack.excess
+    return None if attack.guess is None or attack.value is None else attack.value - attack.guess
 
 
-def _rank(attack: Data, by_excess: bool) -> float:
-    found = _shade(attack, by_excess)
-    return -9.0 if found is None else found
+def _rank(attack: Attack, by_excess: bool) -> float:
+    shade = _shade(attack, by_excess)
+    return -9.0 if shade is None else shade
 
 
 def _map(
-    key: str, caption: str, cells: Mapping[tuple[str, ...], Mapping[str, Data]], some: Sequence[tuple[str, ...]], measures: Sequence[str],
-    top: Data, by_excess: bool,
+    key: str, caption: str, cells: Mapping[tuple[str, ...], Mapping[str, Attack]], some: Sequence[tuple[str, ...]], measures: Sequence[str],
+    top: Attack, by_excess: bool,
 ) -> Markup:  # fmt: skip
     names = list(dict.fromkeys(name for chosen in sorted(cells, key=len, reverse=True) for name in chosen))
     marked = _marked(cells)
     side, wide, pitch = 22.0, 52.0, 22.0
-    heads = [*(names if marked else ()), *(attack_words(m).name for m in measures)]
+    heads = [*(names if marked else ()), *(attacker_of(m).title for m in measures)]
     labels = [cut(name, 150, 11) for name in heads]
     head = 16 + max(width_of(label, 11) for label in labels) * 0.8
     words = [] if marked else [cut(", ".join(chosen), 330) for chosen in some]
@@ -97,7 +95,7 @@ def _map(
         else:
             body.append(text(left - 6, y + 15, words[i], anchor="end"))
         for j, measure in enumerate(measures):
-            attack = cells[chosen].get(measure, {})
+            attack = cells[chosen].get(measure)
             body.append(_cell(start + j * wide, y, wide, pitch, attack, _shade(attack, by_excess), reach))
             if attack is top:
                 ring = (
@@ -107,7 +105,7 @@ def _map(
     bottom = head + len(some) * pitch
     body += [ring, *_scale(8.0, bottom + 12, reach)]
     over = max(x + width_of(label, 11) * 0.62 for x, label in zip(xs, labels, strict=True))
-    desc = f"{len(some)} sets of keys by {len(measures)} attacks; largest {signed(_shade(top, by_excess))} for {attack_name(top)} knowing {keys_of(top)}."
+    desc = f"{len(some)} sets of keys by {len(measures)} attacks; largest {signed(_shade(top, by_excess))} for {shown(top.title, 80)} knowing {keys_words(top.keys)}."
     return picture(
         key,
         max(start + len(measures) * wide + 8, over + 16, 320),
@@ -118,7 +116,7 @@ def _map(
     )
 
 
-def _marked(cells: Mapping[tuple[str, ...], Any]) -> bool:
+def _marked(cells: Mapping[tuple[str, ...], object]) -> bool:
     """Return whether keys are few enough to have a column of circles each."""
     return len({name for chosen in cells for name in chosen}) <= MOST_KEYS
 
@@ -129,10 +127,10 @@ def _known(x: float, y: float, is_known: bool) -> str:
     return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="none" stroke="#bbb"/>'
 
 
-def _cell(x: float, y: float, wide: float, high: float, attack: Data, value: float | None, reach: float) -> str:
+def _cell(x: float, y: float, wide: float, high: float, attack: Attack | None, value: float | None, reach: float) -> str:
     colour = None if value is None else blend(SIGNED, (value + reach) / (2 * reach))
     fill = UNKNOWN if colour is None else "#{:02x}{:02x}{:02x}".format(*colour)
-    said = f"{attack_name(attack)}, {keys_of(attack)}: {signed(value)}" if attack else "not measured"
+    said = f"{shown(attack.title, 80)}, {keys_words(attack.keys)}: {signed(value)}" if attack else "not measured"
     out = (
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{wide - 2:.0f}" height="{high - 2:.0f}" fill="{fill}">'
         f"<title>{escape(said)}</title></rect>"

@@ -1,8 +1,26 @@
-"""What a synthetic table gives away: attacks, each beside its references, with intervals and a holdout."""
+"""What a synthetic table gives away: attacks, each beside its references, with intervals and a holdout.
 
-from .attribution.attack import Attack, RiskStudy
+The package is a function too: `chaffinch.risk(original, synthetic, holdout, keys=[...], sensitive=[...])` runs every attacker that is
+registered in `ATTACKERS`.
+"""
+
+from .._base.callable import make_callable
+from .attribution.attacker import ATTACKERS, Attacker
+
+# isort: off
+# The order of registration: attackers run in it.
+from .attribution import cap, tcap, gcap, learners
+
+# isort: on
+from .attribution.attack import Attack
 from .attribution.crossfit import cross_fit
-from .attribution.plan import RiskPlan
-from .attribution.study import study_risk
+from .attribution.result import RiskResult
+from .attribution.settings import RiskSettings
+from .attribution.study import measure_risk
+from .attribution.study import risk as _risk
 
-__all__ = ["Attack", "RiskPlan", "RiskStudy", "cross_fit", "study_risk"]
+__all__ = ["ATTACKERS", "Attack", "Attacker", "RiskResult", "RiskSettings", "cross_fit", "measure_risk"]
+
+del cap, tcap, gcap, learners
+
+make_callable(__name__, _risk)

@@ -27,7 +27,7 @@ class Combined:
     Parameters
     ----------
     value
-        Mean of the excesses; None, with `why_not`, where none has a value.
+        Mean of the excesses; None, with `reason`, where none has a value.
     within, between
         Mean variance given a synthetic table; variance of the excess from table to table, None for one table.
     degrees
@@ -43,13 +43,13 @@ class Combined:
     syntheses: int
     level: float = 0.95
     note: str = ""
-    why_not: str = ""
+    reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain data."""
         head: dict[str, Any] = {"excess": self.value}
-        if self.why_not:
-            head["not_applicable"] = self.why_not
+        if self.reason:
+            head["not_applicable"] = self.reason
         return {
             **head,
             "excess_interval": None if self.interval is None else list(self.interval),
@@ -85,9 +85,9 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
         raise InputError("combine needs the excess of at least one synthetic table. Got none.")
     with_value = [found for found in excesses if found.value is not None and found.standard_error is not None]
     if len(with_value) < len(excesses):
-        reason = next(found.why_not for found in excesses if found not in with_value)
-        why_not = f"{len(excesses) - len(with_value)} of {len(excesses)} synthetic tables have no excess. {reason}"
-        return Combined(value=None, syntheses=len(excesses), level=level, why_not=why_not)
+        reason = next(found.reason for found in excesses if found not in with_value)
+        reason = f"{len(excesses) - len(with_value)} of {len(excesses)} synthetic tables have no excess. {reason}"
+        return Combined(value=None, syntheses=len(excesses), level=level, reason=reason)
     values = np.array([found.value for found in with_value], dtype=np.float64)
     within = float(np.mean([(found.standard_error or 0.0) ** 2 for found in with_value]))
     m = len(values)

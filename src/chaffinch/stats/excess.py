@@ -42,7 +42,7 @@ class Excess:
     Parameters
     ----------
     value
-        members - others, -1 to 1: 0 expected of people who are alike, higher is riskier. None, with `why_not`, where one group
+        members - others, -1 to 1: 0 expected of people who are alike, higher is riskier. None, with `reason`, where one group
         has no value.
     members, others
         The values that are compared. Class statistics (`rates.ClassStatistic`) of groups of unequal size are compared at the size
@@ -75,14 +75,14 @@ class Excess:
     n_others: int
     level: float = 0.95
     resamples: int = 1000
-    why_not: str = ""
+    reason: str = ""
     notes: tuple[str, ...] = field(default=())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the excess as plain data; counts of people are masked."""
         head: dict[str, Any] = {"excess": self.value}
-        if self.why_not:
-            head["not_applicable"] = self.why_not
+        if self.reason:
+            head["not_applicable"] = self.reason
         return {
             **head,
             "excess_interval": None if self.interval is None else list(self.interval),
@@ -129,10 +129,10 @@ def excess(
     """
     check_draws(resamples, level)
     rule = Ratio() if statistic is None else statistic
-    first, second, why_not = checked(members, others, rule)
+    first, second, reason = checked(members, others, rule)
     sizes = {"n_members": len(first[0]), "n_others": len(second[0]), "level": level, "resamples": resamples}
-    if why_not:
-        return Excess(value=None, why_not=f"There is no excess: {why_not}", **sizes)  # type: ignore[arg-type]
+    if reason:
+        return Excess(value=None, reason=f"There is no excess: {reason}", **sizes)  # type: ignore[arg-type]
     root = seed_sequence(seed)
     panel = Panel.of([first], [second], [rule])
     ours, theirs = (value_of(rule, group, panel.common) for group in (first, second))
@@ -184,8 +184,8 @@ def interval(
     """
     check_draws(resamples, level)
     rule = Ratio() if statistic is None else statistic
-    group, _, why_not = checked((numerator, weight), (numerator, weight), rule)
-    if why_not:
+    group, _, reason = checked((numerator, weight), (numerator, weight), rule)
+    if reason:
         return None
     value = value_of(rule, group, len(group[0]))
     error, degrees = _error(group, rule, len(group[0]))

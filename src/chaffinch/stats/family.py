@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from .._base.plain import from_plain, without_none
 from .._base.seeds import Seed, seed_sequence
 from .excess import TIE, excess_error, stretch, value_of
 from .panel import Pair, Panel, check_draws, checked
@@ -29,7 +30,7 @@ class Family:
     ----------
     p_value
         Of "members and others are alike under every attack": the share of random choices of members whose largest standardised
-        excess over all attacks is as large as the observed one (that one counted). None, with `why_not`, without any attack.
+        excess over all attacks is as large as the observed one (that one counted). None, with `reason`, without any attack.
     strongest
         The number of the attack with the largest standardised excess.
     adjusted
@@ -40,15 +41,15 @@ class Family:
         The attacks that could not be compared, by number, and why.
     """
 
-    p_value: float | None
+    p_value: float | None = None
     strongest: int | None = None
-    adjusted: tuple[float | None, ...]
-    excesses: tuple[float | None, ...]
-    lower: tuple[float | None, ...]
+    adjusted: tuple[float | None, ...] = ()
+    excesses: tuple[float | None, ...] = ()
+    lower: tuple[float | None, ...] = ()
     level: float = 0.95
     resamples: int = 1000
     excluded: Mapping[int, str] = field(default_factory=dict)
-    why_not: str = ""
+    reason: str = ""
 
     @property
     def lower_bound(self) -> float | None:
@@ -56,10 +57,12 @@ class Family:
         return max((bound for bound in self.lower if bound is not None), default=None)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the family as plain data."""
+        """Return the family as plain data; where there are no people to compare with, the reason alone."""
+        if not self.adjusted and self.p_value is None:
+            return {"p_value": None, "lower_bound": None, "reason": self.reason}
         head: dict[str, Any] = {"p_value": self.p_value}
-        if self.why_not:
-            head["not_applicable"] = self.why_not
+        if self.reason:
+            head["not_applicable"] = self.reason
         return {
             **head,
             "strongest": self.strongest,
@@ -71,6 +74,21 @@ class Family:
             "level": self.level,
             "resamples": self.resamples,
         }
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Family:
+        """Return the family that plain data hold."""
+        plain = without_none(data)
+        lower = plain.get("lower_bounds") or ([plain["lower_bound"]] if "lower_bound" in plain else [])
+        words = {"adjusted": "adjusted_p_values", "excesses": "excesses"}
+        parts = {name: plain.get(word) or [] for name, word in words.items()}
+        reason = plain.get("reason") or plain.get("not_applicable") or ""
+        return from_plain(cls, {**plain, **parts, "lower": lower, "reason": reason}, what="'family'")
+
+    def without(self, hidden: Collection[int]) -> Family:
+        """Return the family without the excesses of some attacks, by number: those that are about few people."""
+        excesses = tuple(None if j in hidden else value for j, value in enumerate(self.excesses))
+        return replace(self, excesses=excesses)
 
 
 def family(
@@ -119,7 +137,7 @@ def family(
             level=level,
             resamples=resamples,
             excluded=excluded,
-            why_not=f"There is no family-wise p-value: {reason}",
+            reason=f"There is no family-wise p-value: {reason}",
         )
     numbers, groups = list(kept), list(kept.values())
     panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
@@ -168,12 +186,12 @@ def _kept(
     excluded: dict[int, str] = {}
     sizes = set()
     for j, rule in enumerate(rules):
-        first, second, why_not = checked(members[j], others[j], rule)
+        first, second, reason = checked(members[j], others[j], rule)
         sizes.add((len(first[0]), len(second[0])))
-        if not why_not and _one_score(first, second, rule):
-            why_not = "all people whom the measure counts score the same."
-        if why_not:
-            excluded[j] = f"Excluded: {why_not}"
+        if not reason and _one_score(first, second, rule):
+            reason = "all people whom the measure counts score the same."
+        if reason:
+            excluded[j] = f"Excluded: {reason}"
         else:
             kept[j] = (first, second)
     if len(sizes) > 1:

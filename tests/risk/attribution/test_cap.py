@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.risk.attribution import wildcard
-from chaffinch.risk.attribution.cap import MEASURES, Match, cap, dcap, dis, disco, disdio, in_source, match
+from chaffinch.risk.attribution.cap import MEASURES, cap, dcap, dis, disco, disdio, in_source
+from chaffinch.risk.attribution.matching import Match, match
 from chaffinch.risk.attribution.tcap import weap
 
 Row = tuple[tuple[int | None, ...], int]

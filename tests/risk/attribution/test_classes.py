@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, TooLargeError
 from chaffinch.risk.attribution import classes as module
-from chaffinch.risk.attribution.classes import Cells, KeySpace, class_ids, count_subsets, key_subsets, squeeze
+from chaffinch.risk.attribution.classes import KeyCells, KeySpace, class_ids, count_subsets, key_subsets, squeeze
 
 # Codes that are small, negative, or so wide that three of them in one mixed-radix number pass 2^63.
 SPANS = st.sampled_from([(0, 2), (-3, 3), (0, 10**6), (0, 2**40), (-(2**63), 2**63 - 1)])
@@ -140,7 +140,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([0, 1, 2, -5, 2**61
 def test_cells_count_what_a_dictionary_counts(people: list[tuple[int, int]], source: list[tuple[int, int]]) -> None:
     """Classes 0 to 5 are given, of which some are empty in both tables (as where a third table fills them)."""
     (pc, pv), (sc, sv) = (np.array(rows, dtype=np.int64).reshape(-1, 2).T for rows in (people, source))
-    cells = Cells.of(pc, pv, sc, sv, n_classes=6)
+    cells = KeyCells.of(pc, pv, sc, sv, n_classes=6)
     every = sorted(set(people) | set(source))
     of_people, of_source = Counter(people), Counter(source)
     assert cells.cell_class.tolist() == [c for c, _ in every]
@@ -160,7 +160,7 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
     n, levels = 500_000, 100_000
     people, source = (rng.integers(0, levels, (n, 2)) for _ in range(2))
     found = KeySpace.of(people, source).classes([0])
-    cells = Cells.of(found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes)
+    cells = KeyCells.of(found.ids[0], people[:, 1], found.ids[1], source[:, 1], n_classes=found.n_classes)
     assert len(cells.people) <= 2 * n
     both = np.concatenate([people, source])
     assert len(cells.people) == len(np.unique(both[:, 0] * levels + both[:, 1]))
@@ -172,7 +172,7 @@ def test_cells_of_a_million_rows_and_a_hundred_thousand_levels() -> None:
 def test_cells_need_a_value_for_each_row() -> None:
     ids = np.zeros(2, dtype=np.int64)
     with pytest.raises(InputError, match="different lengths"):
-        Cells.of(ids, np.zeros(3, dtype=int), ids, np.zeros(2, dtype=int), n_classes=1)
+        KeyCells.of(ids, np.zeros(3, dtype=int), ids, np.zeros(2, dtype=int), n_classes=1)
 
 
 def test_all_subsets() -> None:
@@ -229,7 +229,7 @@ def test_other_bad_subsets() -> None:
 
 def test_reprs_hold_no_small_count() -> None:
     space = KeySpace.of(np.zeros((3, 2), dtype=int))
-    cells = Cells.of(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
+    cells = KeyCells.of(*[np.zeros(3, dtype=np.int64)] * 4, n_classes=1)
     assert repr(space) == "KeySpace(keys: 2, rows: <10)"
     assert repr(space.classes()) == "Classes(classes: <10, rows: <10)"
-    assert repr(cells) == "Cells(cells: <10, classes: <10)"
+    assert repr(cells) == "KeyCells(cells: <10, classes: <10)"

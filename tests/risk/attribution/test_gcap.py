@@ -309,7 +309,7 @@ def test_no_source_rows() -> None:
     assert not result.correct.any()
     assert result.mean_score is None
     assert result.vote_accuracy is None
-    assert result.why_not == "there are no source rows"
+    assert result.reason == "there are no source rows"
     assert repr(result) == "Gcap(not applicable because there are no source rows)"
 
 
@@ -317,7 +317,7 @@ def test_no_people() -> None:
     result = gcap(*NONE, *ONE, n_levels=2)
     assert found(result) == []
     assert result.mean_score is None
-    assert result.why_not == "there are no people"
+    assert result.reason == "there are no people"
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -47,7 +47,7 @@ def test_a_case_worked_by_hand():
     assert first.tpr_interval == pytest.approx(clopper_pearson(3, 5))
     assert first.fpr_interval == pytest.approx(clopper_pearson(2, 4))
     assert second.tpr is None
-    assert "at least 100 validation trials" in second.why_not
+    assert "at least 100 validation trials" in second.reason
     # On validation: above 7 three of four members and two of ten others (0.55); above 9 1/4; above 3 all and 6/10 (0.4).
     assert found.advantage == pytest.approx(3 / 5 - 2 / 4)
     assert (found.shadows, found.members, found.others) == (9, 5, 4)
@@ -77,7 +77,7 @@ def test_too_few_others_for_a_level(level, needed):
         trials = Trials.of(np.arange(others + 5.0), member)
         one = rates(trials, trials, levels=(level,)).at[0]
         assert (one.tpr is None) == (others < needed)
-        assert (one.why_not == "") == (others >= needed)
+        assert (one.reason == "") == (others >= needed)
 
 
 @given(st.lists(st.tuples(st.integers(-4, 4), st.booleans()), min_size=2, max_size=40))

@@ -1,7 +1,7 @@
 """Correct attribution: what source rows with a person's keys say about the person's sensitive value.
 
-`match` counts, for each person, the source rows with the same keys and those with the same sensitive value too; the
-measures are functions of these counts. Each gives a score for every person (`Scores`), in [0, 1], higher is riskier.
+The measures are functions of what `match` counts: for each person, the source rows with the same keys and those with the same sensitive
+value too. Each gives a score for every person (`Scores`), in [0, 1], higher is riskier. CAP, DCAP and DiSCO are attackers too.
 
 The names are those of Elliot (2014; CAP), Taub, Elliot and Sakshaug (2020; DCAP, TCAP) and of Raab, Nowok and Dibben
 (2024; the others), with "original" read as people and "synthetic" as source. A key is *disclosive* where all
@@ -11,226 +11,33 @@ rows with it have one sensitive value; with `tau` below 1, where at least a shar
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError
-from ..._base.masking import about
 from ...stats.scores import Scores
-from .classes import Cells, Classes, Ints, Keys, KeySpace, squeeze, zero_based
-from .wildcard import WildTable, wild_counts, wild_tables
+from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_scores
+from .guess import By
+from .matching import Match, share
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
 
 __all__ = [
-    "MEASURES",
-    "Match",
-    "SourceRows",
-    "base_capd",
-    "cap",
-    "capd",
-    "check_tau",
-    "dcap",
-    "dis",
-    "disco",
-    "disdio",
-    "dorig",
-    "in_source",
-    "match",
-    "match_classes",
-    "repu",
-    "uio",
-    "uiois",
-    "uis",
-]
-
-Bools = NDArray[np.bool_]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class SourceRows:
-    """Counts for lots of source rows with equal keys and value, for measures that average over the source.
-
-    `weight`: source rows of the lot. `own_key`, `own_both`: source rows with its key, and with its key and value.
-    `people_key`, `people_both`: the same of people.
-    """
-
-    weight: Ints
-    own_key: Ints
-    own_both: Ints
-    people_key: Ints
-    people_both: Ints
-
-    @property
-    def weap(self) -> NDArray[np.float64]:
-        """The share of source rows with the lot's key that have its value."""
-        return self.own_both / self.own_key
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Match:
-    """What each person shares with the source and with other people: arrays over people, none of it fit to leave.
-
-    Parameters
-    ----------
-    n_key, n_both, n_top
-        Source rows with the person's key; those that have the person's sensitive value too; and those that have the
-        most frequent value among them.
-    people_key, people_both
-        The same of people, the person included: with the person's key, with key and value.
-    values
-        The person's sensitive value, as a code.
-    sides
-        What the counts came from: cells, or two tables where a missing key matches anything.
-    """
-
-    n_key: Ints
-    n_both: Ints
-    n_top: Ints
-    people_key: Ints
-    people_both: Ints
-    values: NDArray[Any]
-    sides: Cells | tuple[WildTable, WildTable]
-
-    @property
-    def n_people(self) -> int:
-        """The number of people."""
-        return len(self.n_key)
-
-    @property
-    def matched(self) -> Bools:
-        """Whether a source row has the person's key."""
-        return self.n_key > 0
-
-    @property
-    def unanimous(self) -> Bools:
-        """Whether the source rows with the person's key (at least one) all have one value."""
-        return self.disclosive_at(1.0)
-
-    @property
-    def right(self) -> Bools:
-        """Whether they do, and that value is the person's."""
-        return self.right_at(1.0)
-
-    @property
-    def unique_people(self) -> Bools:
-        """Whether no other person has the person's key."""
-        return self.people_key == 1
-
-    @property
-    def unique_source(self) -> Bools:
-        """Whether exactly one source row has the person's key."""
-        return self.n_key == 1
-
-    @property
-    def people_unanimous(self) -> Bools:
-        """Whether all people with the person's key share one value."""
-        return self.people_at(1.0)
-
-    def disclosive_at(self, tau: float) -> Bools:
-        """Return whether some value has a share of at least tau among the source rows with the person's key."""
-        return _share(self.n_top, self.n_key) >= check_tau(tau)
-
-    def right_at(self, tau: float) -> Bools:
-        """Return whether the person's own value has such a share; for tau up to 1/2 it need not be the only one."""
-        return _share(self.n_both, self.n_key) >= check_tau(tau)
-
-    def people_at(self, tau: float) -> Bools:
-        """Return whether the person's own value has such a share among people with the person's key."""
-        return _share(self.people_both, self.people_key) >= check_tau(tau)
-
-    @cached_property
-    def people_value(self) -> Ints:
-        """The number of people with the person's sensitive value, whatever their key."""
-        ids, filled = squeeze(*zero_based([self.values]))
-        return np.bincount(ids, minlength=len(filled))[ids]
-
-    @cached_property
-    def source_rows(self) -> SourceRows:
-        """The same counts from the side of the source."""
-        if isinstance(self.sides, Cells):
-            return _rows_of_cells(self.sides)
-        people, source = self.sides
-        own, theirs = wild_counts(source, source, top=False), wild_counts(source, people, top=False)
-        return SourceRows(np.ones_like(own.n_key), own.n_key, own.n_both, theirs.n_key, theirs.n_both)
-
-    def __repr__(self) -> str:
-        return f"Match(people: {about(self.n_people)}, with a source row of the same keys: {about(int(self.matched.sum()))})"
-
-
-def match(
-    people_keys: Keys,
-    people_sensitive: NDArray[Any],
-    source_keys: Keys,
-    source_sensitive: NDArray[Any],
-    *,
-    people_missing: Keys | None = None,
-    source_missing: Keys | None = None,
-) -> Match:
-    """Return what each person shares with the source rows.
-
-    Parameters
-    ----------
-    people_keys, source_keys
-        Integer codes, a matrix of rows x keys or a sequence of columns; the same code means the same value in both.
-    people_sensitive, source_sensitive
-        Integer codes; a missing sensitive value is a value like others.
-    people_missing, source_missing
-        Boolean, of the shape of the keys. Giving one of them makes missing keys match anything, on either side: two
-        rows then match if they agree on each key that both have. Without them a missing key is a value like others.
-
-    Examples
-    --------
-    Keys A A B with values 1 2 1; source A A B with values 1 1 2:
-
-    >>> found = match(np.array([[0], [0], [1]]), np.array([1, 2, 1]), np.array([[0], [0], [1]]), np.array([1, 1, 2]))
-    >>> found.n_key.tolist(), found.n_both.tolist(), found.right.tolist()
-    ([2, 2, 1], [2, 0, 0], [True, False, False])
-    """
-    if people_missing is None and source_missing is None:
-        classes = KeySpace.of(people_keys, source_keys).classes()
-        return match_classes(classes, people_sensitive, source_sensitive)
-    people, source = wild_tables(
-        people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing
-    )
-    theirs, own = wild_counts(people, source), wild_counts(people, people, top=False)
-    return Match(theirs.n_key, theirs.n_both, theirs.n_top, own.n_key, own.n_both, people.values, (people, source))
-
-
-def match_classes(
-    classes: Classes,
-    people_sensitive: NDArray[Any],
-    source_sensitive: NDArray[Any],
-    *,
-    people: int = 0,
-    source: int = 1,
-) -> Match:
-    """Return the match of two of the tables (by position) whose key classes are known: for many subsets of keys."""
-    cells = Cells.of(
-        classes.ids[people], people_sensitive, classes.ids[source], source_sensitive, n_classes=classes.n_classes
-    )
-    ids, cell = cells.people_class, cells.people_cell
-    return Match(
-        cells.source_of_class[ids],
-        cells.source[cell],
-        cells.source_top[ids],
-        cells.people_of_class[ids],
-        cells.people[cell],
-        people_sensitive,
-        cells,
-    )
+    "ELLIOT", "MEASURES", "TAUB", "base_capd", "cap", "capd", "dcap", "dis", "disco", "disdio", "dorig", "in_source", "repu", "uio",
+    "uiois", "uis",
+]  # fmt: skip
 
 
 def cap(found: Match) -> Scores:
     """Return CAP: the share of matching source rows with the person's value, over people with a match."""
-    return Scores(_share(found.n_both, found.n_key), found.matched)
+    return Scores(share(found.n_both, found.n_key), found.matched)
 
 
 def dcap(found: Match) -> Scores:
     """Return DCAP: the same over all people, 0 for those without a match. DCAP = iS x CAP."""
-    return Scores(_share(found.n_both, found.n_key), np.ones(found.n_people))
+    return Scores(share(found.n_both, found.n_key), np.ones(found.n_people))
 
 
 def in_source(found: Match) -> Scores:
@@ -281,7 +88,7 @@ def dorig(found: Match, *, tau: float = 1.0) -> Scores:
 
 def capd(found: Match) -> Scores:
     """Return CAPd: the share of people with the person's key who have their value. A reference: DCAP of a copy."""
-    return _share_of_all(_share(found.people_both, found.people_key))
+    return _share_of_all(share(found.people_both, found.people_key))
 
 
 def base_capd(found: Match) -> Scores:
@@ -310,23 +117,47 @@ MEASURES: dict[str, Callable[[Match], Scores]] = {
 """The measures by the names of the literature."""
 
 
-def check_tau(tau: float) -> float:
-    """Return tau if it is above 0 and at most 1."""
-    if not 0.0 < tau <= 1.0:
-        raise InputError(f"tau must be above 0 and at most 1. Got {tau}.")
-    return tau
-
-
-def _share(part: Ints, whole: Ints) -> NDArray[np.float64]:
-    """Return part / whole, 0 where whole is 0. Divided, not multiplied out: 7 of 10 then equals a tau of 0.7."""
-    return np.divide(part, whole, out=np.zeros(len(part)), where=whole > 0)
-
-
 def _share_of_all(numerator: NDArray[Any]) -> Scores:
     return Scores(numerator, np.ones(len(numerator)))
 
 
-def _rows_of_cells(cells: Cells) -> SourceRows:
-    filled = cells.source > 0
-    at, weight = cells.cell_class[filled], cells.source[filled]
-    return SourceRows(weight, cells.source_of_class[at], weight, cells.people_of_class[at], cells.people[filled])
+# As attackers.
+
+ELLIOT = "Elliot 2014, SYLLS report"
+TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
+
+
+def _attack(measure: Callable[[Match], Scores], by: By) -> Callable[[Attempt], list[Outcome]]:
+    """Return the attack that scores people by a measure of their matches."""
+
+    def scored(match: Match) -> Outcome:
+        reason = "no source row has the keys of any person"
+        return outcome_of_scores(measure(match), match.values, by, n_matched=int(match.matched.sum()), reason=reason)
+
+    return lambda attempt: [scored(match) for match in attempt.matches]
+
+
+ATTACKERS.register(
+    Attacker(
+        name="cap", attack=_attack(cap, "draw"), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False,
+        says="someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
+        definition="Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.",
+        reference=ELLIOT,
+    )
+)  # fmt: skip
+ATTACKERS.register(
+    Attacker(
+        name="dcap", attack=_attack(dcap, "draw"), title="DCAP", guess_by="draw", choice="", own_stream=False,
+        says="someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
+        definition="CAP over all people; 0 for those whose keys no synthetic row has.",
+        reference=f"{ELLIOT}; {TAUB}",
+    )
+)  # fmt: skip
+ATTACKERS.register(
+    Attacker(
+        name="disco", attack=_attack(disco, "value"), title="DiSCO", people="right", choice="", own_stream=False,
+        says="all synthetic rows with the same keys agree on {sensitive}, and are",
+        definition="Share of all people whose keys have one value only in the synthetic table, and it is theirs.",
+        reference="Raab, Nowok and Dibben 2024",
+    )
+)  # fmt: skip

@@ -22,7 +22,7 @@ from ..._base.errors import InputError, TooLargeError
 from ..._base.masking import about
 from ..._base.seeds import Seed, generator
 
-__all__ = ["MOST_SUBSETS", "Cells", "Classes", "Ints", "KeySpace", "Keys", "class_ids", "count_subsets", "key_subsets"]
+__all__ = ["MOST_SUBSETS", "Classes", "Ints", "KeyCells", "KeySpace", "Keys", "class_ids", "count_subsets", "key_subsets"]
 
 Ints = NDArray[np.int64]
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
@@ -137,10 +137,10 @@ class KeySpace:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Cells:
+class KeyCells:
     """How many people and source rows fill each (class, value) cell; only cells that one of them fills.
 
-    Cells are sorted by class, then value. `people_class` and `source_class` have the class of each row, `people_cell`
+    KeyCells are sorted by class, then value. `people_class` and `source_class` have the class of each row, `people_cell`
     and `source_cell` its cell; `cell_class` has the class of each cell, `people` and `source` count its rows.
     """
 
@@ -162,7 +162,7 @@ class Cells:
         source_value: NDArray[Any],
         *,
         n_classes: int,
-    ) -> Cells:
+    ) -> KeyCells:
         """Return the cells of people and source, given the class (from `class_ids`) and the value of each row."""
         values, size = zero_based([people_value, source_value])
         classes = np.concatenate([people_class, source_class])
@@ -189,7 +189,7 @@ class Cells:
         return top_of(self.cell_class, self.source, self.n_classes)
 
     def __repr__(self) -> str:
-        return f"Cells(cells: {about(len(self.people))}, classes: {about(self.n_classes)})"
+        return f"KeyCells(cells: {about(len(self.people))}, classes: {about(self.n_classes)})"
 
 
 def count_subsets(n_keys: int, sizes: tuple[int, int]) -> int:

@@ -13,20 +13,21 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError
-from ..._base.masking import about
 from ..._base.progress import Progress, silent
+from ..._base.runs import RunFacts
 from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.rates import ClassStatistic
 from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.table import Table
-from .attack import Attack, RiskStudy, mean_of
+from .attack import Attack, mean_of
+from .attacker import Outcome
 from .guess import pooled
-from .outcomes import Outcome
-from .plan import RiskPlan
+from .result import RiskResult
 from .run import Run
-from .study import attacked_scene, facts
+from .settings import RiskSettings
+from .study import about_risk, attacked_data, without_small
 
 __all__ = ["HALF_SIZE", "cross_fit"]
 
@@ -39,23 +40,23 @@ HALF_SIZE = (
 def cross_fit(
     original: Table,
     generate: Any,
+    settings: RiskSettings | None = None,
     *,
-    plan: RiskPlan | None = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
-    **settings: Any,
-) -> RiskStudy:
+    **options: Any,
+) -> RiskResult:
     """Return what a generator gives away about the people it learns from, beyond what it tells about others.
 
     Parameters
     ----------
     generate
         A synthesiser (`fit(table, seed=...)` gives a model with `sample(n_rows, seed=...)`), or a function `(table, seed) -> table`.
-    plan, settings
-        As in `study_risk`.
+    settings, options
+        A `RiskSettings`, or its options by name.
     """
-    chosen = RiskPlan(**settings) if plan is None else plan
+    chosen = RiskSettings(**options) if settings is None else settings
     chosen.check(original.schema)
     if original.n_rows < 4:
         raise InputError("Cross-fitting needs at least four records: two for each half.")
@@ -69,28 +70,27 @@ def cross_fit(
         progress("fitting half of the people", h / 2)
         number = int(child(root, 5, h).generate_state(1)[0] % (1 << 31))
         synthetic = maker.synthesis(half, number, number + 1)
-        scene = attacked_scene(half, [synthetic], other, chosen, child(root, 6, h))
-        run = Run(scene, child(root, 3), chosen.resamples, threads, progress)
+        data = attacked_data(half, [synthetic], other, chosen, child(root, 6, h))
+        run = Run(data, child(root, 3), chosen.resamples, threads, progress)
         for question in questions:
             run.attack(question, chosen.label)
         runs.append(run)
     joint = runs[0]
     joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
-    joint.held = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].held, runs[1].held, strict=True)]
-    attacks, together = joint.finished()
+    joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].outcomes, runs[1].outcomes, strict=True)]
+    attacks, family = joint.finished()
     attacks = tuple(
         replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.value)
-        for a, sides in zip(attacks, joint.held, strict=True)
+        for a, sides in zip(attacks, joint.outcomes, strict=True)
     )
-    told = {
-        **facts(chosen, questions, seed),
-        "original": {"rows": about(original.n_rows)},
-        "synthetic": [{"rows": about(half.n_rows)} for half in halves],
-        "holdout": {"rows": about(original.n_rows)},
-        "notes": [HALF_SIZE],
-    }
+    n_rows = original.n_rows
+    about = about_risk(
+        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, notes=[HALF_SIZE]
+    )  # fmt: skip
     seconds = {} if promises_privacy(generate) else joint.seconds
-    return RiskStudy(attacks=attacks, together=together, about=told, seconds=seconds)
+    result = RiskResult(about=about, attacks=attacks, family=family, run=RunFacts(seconds=seconds))
+    return without_small(result, chosen.threshold)
+
 
 
 def _joined(first: Attack, second: Attack) -> Attack:
@@ -99,9 +99,9 @@ def _joined(first: Attack, second: Attack) -> Attack:
         name: mean_of([getattr(first, name), getattr(second, name)])
         for name in ("original", "marginals_only", "label_only")
     }
-    matched = None if first.n_matched is None else first.n_matched + (second.n_matched or 0)
+    matched = None if first.n_matched is None else int(first.n_matched) + int(second.n_matched or 0)
     return replace(
-        first, n_records=first.n_records + second.n_records, n_matched=matched, why_not=first.why_not or second.why_not,
+        first, n_records=int(first.n_records or 0) + int(second.n_records or 0), n_matched=matched, reason=first.reason or second.reason,
         **sides,  # type: ignore[arg-type]
     )  # fmt: skip
 
@@ -123,6 +123,6 @@ def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcom
             group = tuple(np.concatenate(parts) for parts in zip(a.group, b.group, strict=True))  # type: ignore[assignment]
             total = float(group[1].sum())
             value = float(group[0].sum()) / total if total > 0 else None
-        why_not = "" if value is not None else a.why_not or b.why_not
-        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, why_not))
+        reason = "" if value is not None else a.reason or b.reason
+        out.append(Outcome(statistic, group, value, pooled([a.guess, b.guess]), None, reason))
     return out

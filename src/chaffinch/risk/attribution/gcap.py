@@ -1,27 +1,33 @@
 """GCAP: what the source rows nearest to a person's keys say about the person's sensitive value.
 
 The adversary knows a person's keys, looks up the source rows whose keys differ from them in the fewest places (the minimal Hamming
-radius), and reads the sensitive value off those rows. Papers call two figures of this GCAP. The *score* is P0's equation 1: the
+radius), and reads the sensitive value off those rows. Papers call two figures of this GCAP. The *score* is equation 1 of Hittmeir, Mayer and Ekelhart (2022): the
 share of the nearest rows that have the person's value. The *vote* is a classifier: the most frequent value among the nearest
-rows, right or wrong; its accuracy is what the tables of P0 and P2 print.
+rows, right or wrong; its accuracy is what their tables and those of
+Niederhametner and Mayer (2023) print.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.masking import about
+from ..._base.masking import masked_count
 from ..._base.progress import Progress, silent
+from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
 from .grouping import Ints, Mask, align, distinct
+from .guess import By
 from .hamming import Search, find_nearest
 
-__all__ = ["Gcap", "Ties", "gcap"]
+if TYPE_CHECKING:
+    from .attempt import Attempt
+
+__all__ = ["PAPERS", "Gcap", "Ties", "gcap"]
 
 Keys = NDArray[Any] | Sequence[NDArray[Any]]
 Ties = Literal["common", "lowest"]
@@ -43,7 +49,7 @@ class Gcap:
         Those of them with the person's sensitive value.
     vote
         The most frequent sensitive value among them, as a code; -1 where there is no source row.
-    why_not
+    reason
         Why there is no figure over people, to follow "because"; empty where there is one.
     """
 
@@ -52,11 +58,11 @@ class Gcap:
     n_near: Ints
     n_right: Ints
     vote: Ints
-    why_not: str = ""
+    reason: str = ""
 
     @property
     def score(self) -> NDArray[np.float64]:
-        """P0's equation 1 for each person: the share of the nearest rows with the right value; NaN without source rows."""
+        """The share of the nearest rows with the right value, for each person; NaN without source rows."""
         return np.divide(self.n_right, self.n_near, out=np.full(len(self.value), np.nan), where=self.n_near > 0)
 
     @property
@@ -67,17 +73,17 @@ class Gcap:
     @property
     def mean_score(self) -> float | None:
         """The mean score: 0 nobody's value shows in the nearest rows, 1 everybody's does and no other; less is safer."""
-        return None if self.why_not else float(self.score.mean())
+        return None if self.reason else float(self.score.mean())
 
     @property
     def vote_accuracy(self) -> float | None:
         """The share of people whose value the vote guesses: 0 none, 1 all; less is safer."""
-        return None if self.why_not else float(self.correct.mean())
+        return None if self.reason else float(self.correct.mean())
 
     def __repr__(self) -> str:
         if self.mean_score is None or self.vote_accuracy is None:
-            return f"Gcap(not applicable because {self.why_not})"
-        return f"Gcap(people: {about(len(self.value))}, mean score {self.mean_score:.4g}, vote accuracy {self.vote_accuracy:.4g})"
+            return f"Gcap(not applicable because {self.reason})"
+        return f"Gcap(people: {masked_count(len(self.value))}, mean score {self.mean_score:.4g}, vote accuracy {self.vote_accuracy:.4g})"
 
 
 def gcap(
@@ -162,10 +168,10 @@ def gcap(
     )
 
 
-def _nobody(value: Ints, why_not: str) -> Gcap:
+def _nobody(value: Ints, reason: str) -> Gcap:
     """Return the outcome where there is nothing to compare."""
     nothing, none = np.zeros(len(value), dtype=np.int64), np.full(len(value), -1, dtype=np.int64)
-    return Gcap(value, none, nothing, nothing, none, why_not)
+    return Gcap(value, none, nothing, nothing, none, reason)
 
 
 def _values(name: str, values: NDArray[Any], n_levels: int) -> Ints:
@@ -209,3 +215,48 @@ def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
         if column.shape != (n_rows,):
             raise InputError(f"{name} must have an entry for each of the rows of the sensitive value. Lengths differ.")
     return columns
+
+
+# As attackers.
+
+PAPERS = "Hittmeir, Mayer and Ekelhart 2022; Niederhametner and Mayer 2023"
+
+
+def _attack(scores: Callable[[Gcap], NDArray[Any]], by: By) -> Callable[[Attempt], list[Outcome]]:
+    def attack(attempt: Attempt) -> list[Outcome]:
+        nearest = attempt.once("gcap", lambda: _nearest(attempt))
+        parts = np.split(scores(nearest), attempt.ends)
+        return [
+            outcome_of_answers(part, values, by, nearest.reason)
+            for part, values in zip(parts, attempt.values, strict=True)
+        ]
+
+    return attack
+
+
+def _nearest(attempt: Attempt) -> Gcap:
+    people, source = attempt.rows(attempt.people), attempt.rows([attempt.source])
+    return gcap(
+        *people[:2], *source[:2], n_levels=attempt.data.grids[attempt.question.sensitive].size, people_missing=people[2],
+        source_missing=source[2], threads=attempt.threads, progress=attempt.progress,
+    )  # fmt: skip
+
+
+ATTACKERS.register(
+    Attacker(
+        name="gcap_score", attack=_attack(lambda near: np.nan_to_num(near.score), "draw"), title="GCAP, mean score", short="GCAP score",
+        guess_by="draw", choice="gcap", own_stream=False,
+        says="someone who draws one of the nearest synthetic rows gets {sensitive}",
+        definition="As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).",
+        reference=f"{PAPERS} (equation 1)",
+    )
+)  # fmt: skip
+ATTACKERS.register(
+    Attacker(
+        name="gcap_vote", attack=_attack(lambda near: near.correct, "value"), title="GCAP, majority vote", short="GCAP vote",
+        answers=True, choice="gcap", own_stream=False,
+        says="someone who takes the most frequent value of the nearest synthetic rows guesses {sensitive}",
+        definition="Share of people whose value is the most frequent one of the synthetic rows that differ in the fewest keys.",
+        reference=f"{PAPERS} (their tables)",
+    )
+)  # fmt: skip

@@ -1,41 +1,58 @@
-"""What a synthetic table gives away about sensitive columns: every attack beside its references, and all of them together."""
+"""What a synthetic table gives away about sensitive columns: every attack beside its references: `chaffinch.risk`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..._base.errors import InputError, listed
-from ..._base.masking import about
+from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
+from ..._base.runs import RunFacts
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.combining import ONE_SYNTHESIS
 from ...stats.splits import child
+from ...table.read import read
 from ...table.table import Table
-from .attack import RiskStudy
+from .attack_data import AttackData, Missing, Numeric
+from .attacker import ATTACKERS
+from .attempt import Question
 from .equal import KeyedRows
-from .exposure import funnel, inside, matched, spread
-from .outcomes import Question
-from .plan import RiskPlan
+from .exposure import Memorisation, exposed_records, funnel, matched, spread
+from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
-from .scene import Scene
+from .settings import RiskSettings
+from .tcap import Convention
 
-__all__ = ["attacked_scene", "facts", "study_risk"]
+__all__ = ["about_risk", "attacked_data", "measure_risk", "risk", "without_small"]
 
 
-def study_risk(
-    original: Table,
-    synthetics: Any,
+def risk(
+    original: Any,
+    synthetic: Any,
     holdout: Any = None,
     *,
-    plan: RiskPlan | None = None,
+    keys: Sequence[str],
+    sensitive: Sequence[str],
+    key_sizes: tuple[int, int] | None = None,
+    label: str | None = None,
+    measures: Sequence[str] | None = None,
+    attackers: Sequence[str] | None = None,
+    convention: Convention = "matched_rows",
+    tau: float = 1.0,
+    numeric: Numeric = "bins",
+    tolerance: Mapping[str, float] | None = None,
+    missing: Missing = "level",
+    resamples: int = 1000,
+    svm_rows: int | None = 5000,
+    threshold: int = THRESHOLD,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
-    **settings: Any,
-) -> RiskStudy:
+) -> RiskResult:
     """Return what a synthetic table gives away about sensitive columns to someone who knows the keys.
 
     The adversary knows the key columns of a person exactly, and that the person is in the population; whether being in the
@@ -43,13 +60,12 @@ def study_risk(
 
     Parameters
     ----------
-    synthetics
-        A table, path or frame, or a list of them: several syntheses made alike.
-    holdout
-        People of the same population who are not in the original. Without it there is no excess: the other figures say how
-        much the table tells about anybody, not whether it tells more about its own people.
-    plan, settings
-        A `RiskPlan`, or its settings by name: keys, sensitive, key_sizes, label, attackers, convention ...
+    original, synthetic, holdout
+        Tables, paths or frames; `synthetic` may be a list of them: several syntheses made alike. A holdout holds people of the same
+        population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
+        anybody, not whether it tells more about its own people.
+    keys, sensitive, key_sizes, label, measures, attackers, convention, tau, numeric, tolerance, missing, resamples, svm_rows, threshold
+        See `RiskSettings`.
 
     Raises
     ------
@@ -59,82 +75,118 @@ def study_risk(
     Examples
     --------
     >>> import pyarrow as pa, chaffinch
-    >>> table = chaffinch.read(pa.table({"age": [1, 2, 3, 4] * 25, "sex": ["f", "m"] * 50, "ill": ["no", "yes", "no", "no"] * 25}))
-    >>> found = study_risk(table, table, keys=["age", "sex"], sensitive=["ill"], measures=["dcap"], attackers=["gcap"], seed=1)
-    >>> found.attacks[0].value, found.attacks[0].guess, found.attacks[0].excess is None
+    >>> table = pa.table({"age": [1, 2, 3, 4] * 25, "sex": ["f", "m"] * 50, "ill": ["no", "yes", "no", "no"] * 25})
+    >>> result = chaffinch.risk(table, table, keys=["age", "sex"], sensitive=["ill"], measures=["dcap"], attackers=["gcap"], seed=1)
+    >>> result.attacks[0].value, result.attacks[0].guess, result.attacks[0].excess is None
     (1.0, 0.625, True)
     """
-    chosen = RiskPlan(**settings) if plan is None else plan
-    chosen.check(original.schema)
-    several = list(synthetics) if isinstance(synthetics, list | tuple) else [synthetics]
+    settings = RiskSettings(
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, convention=convention,
+        tau=tau, numeric=numeric, tolerance=tolerance or {}, missing=missing, resamples=resamples, svm_rows=svm_rows, threshold=threshold,
+    )  # fmt: skip
+    return measure_risk(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+
+
+def measure_risk(
+    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *,
+    seed: Seed = None, threads: int | None = None, progress: Progress = silent,
+) -> RiskResult:  # fmt: skip
+    """Return what a synthetic table gives away under some settings.
+
+    1. Bring the tables onto one grid, and draw the sources that attacks are held against.
+    2. Ask every question from every source.
+    3. Resample people for intervals and p-values.
+    4. Say who is exposed, and mask what is about few people.
+    """
+    source = original if isinstance(original, Table) else read(original)
+    settings.check(source.schema)
+    several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not several:
         raise InputError("Name at least one synthetic table.")
     root = seed_sequence(seed)
-    questions = chosen.questions(child(root, 0))
-    scene = attacked_scene(original, several, holdout, chosen, root)
-    run = Run(scene, child(root, 3), chosen.resamples, threads, progress)
+    questions = settings.questions(child(root, 0))
+    data = attacked_data(source, several, holdout, settings, root)
+
+    run = Run(data, child(root, 3), settings.resamples, threads, progress)
     for number, question in enumerate(questions):
         progress("attacking", number / len(questions))
-        run.attack(question, chosen.label)
-    attacks, together = run.finished()
-    shown, hidden = _exposure(scene, questions)
-    told = {
-        **facts(chosen, questions, seed),
-        "original": {"rows": about(original.n_rows)},
-        "synthetic": [{"rows": about(scene.sides[name].n_rows)} for name in scene.synthetics],
-        "holdout": None if holdout is None else {"rows": about(scene.sides["holdout"].n_rows)},
-        "notes": [ONE_SYNTHESIS] if len(several) == 1 else [],
-    }
-    return RiskStudy(
-        attacks=attacks, together=together, about=told, exposure=shown, confidential=hidden, seconds=run.seconds
+        run.attack(question, settings.label)
+
+    attacks, family = run.finished()
+
+    sizes = {name: side.n_rows for name, side in data.sides.items()}
+    about = about_risk(
+        settings, questions, seed, original=source.n_rows, synthetic=[sizes[name] for name in data.synthetics],
+        holdout=sizes.get("holdout"), notes=(ONE_SYNTHESIS,) * (len(several) == 1),
+    )  # fmt: skip
+    result = RiskResult(
+        about=about, attacks=attacks, family=family, run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold)
+    )  # fmt: skip
+    return without_small(result, settings.threshold)
+
+
+def attacked_data(
+    original: Table, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence
+) -> AttackData:
+    """Return the data of a study, with the sources that attacks are held against."""
+    data = AttackData.of(
+        original, synthetics, holdout, columns=settings.columns, numeric=settings.numeric, tolerance=settings.tolerance,
+        missing=settings.missing,
+    )  # fmt: skip
+    n_rows = data.sides[data.synthetics[0]].n_rows
+    data = data.with_marginals(n_rows, child(root, 1))
+    if settings.label is None:
+        return data
+    hidden = [name for name in settings.sensitive if name != settings.label]
+    return data.with_label_only(n_rows, hidden, settings.label, child(root, 2))
+
+
+def about_risk(
+    settings: RiskSettings, questions: Sequence[Question], seed: Seed, *, original: int, synthetic: Sequence[int],
+    holdout: int | None, notes: Sequence[str],
+) -> RiskAbout:  # fmt: skip
+    """Return what a study was about; `original`, `synthetic` and `holdout` are numbers of rows."""
+
+    def table(n_rows: int) -> AttackedTable:
+        return AttackedTable(masked_count(n_rows, settings.threshold))
+
+    learners = [name for name in questions[0].attackers if ATTACKERS[name].learns]
+    return RiskAbout(
+        keys=tuple(settings.keys),
+        sensitive=tuple(settings.sensitive),
+        key_sizes=settings.key_sizes,
+        key_sets=len({question.keys for question in questions}),
+        label=settings.label,
+        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}.",
+        seed=seed if isinstance(seed, int) else None,
+        settings={**settings.to_dict(), "attackers_that_learn": learners},
+        original=table(original),
+        synthetic=tuple(table(n_rows) for n_rows in synthetic),
+        holdout=None if holdout is None else table(holdout),
+        notes=tuple(notes),
     )
 
 
-def attacked_scene(
-    original: Table, synthetics: Sequence[Any], holdout: Any, plan: RiskPlan, root: np.random.SeedSequence
-) -> Scene:
-    """Return the scene of a study, with the sources that attacks are held against."""
-    scene = Scene.of(
-        original, synthetics, holdout, columns=plan.columns, numeric=plan.numeric, tolerance=plan.tolerance,
-        missing=plan.missing,
-    )  # fmt: skip
-    n_rows = scene.sides[scene.synthetics[0]].n_rows
-    scene = scene.with_marginals(n_rows, child(root, 1))
-    if plan.label is None:
-        return scene
-    hidden = [name for name in plan.sensitive if name != plan.label]
-    return scene.with_label_only(n_rows, hidden, plan.label, child(root, 2))
+def without_small(result: RiskResult, threshold: int) -> RiskResult:
+    """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
+    attacks = tuple(attack.masked(threshold) for attack in result.attacks)
+    hidden = {i for i, (own, shown) in enumerate(zip(result.attacks, attacks, strict=True)) if own.value != shown.value}
+    return replace(result, attacks=attacks, family=result.family.without(hidden))
 
 
-def facts(plan: RiskPlan, questions: Sequence[Question], seed: Seed) -> dict[str, Any]:
-    """Return what a study was about, as plain data."""
-    return {
-        "keys": list(plan.keys),
-        "sensitive": list(plan.sensitive),
-        "key_sizes": None if plan.key_sizes is None else list(plan.key_sizes),
-        "key_sets": len({question.keys for question in questions}),
-        "label": plan.label,
-        "scenario": f"Someone knows {listed(plan.keys)} of a person and wants {listed(plan.sensitive)}.",
-        "seed": seed if isinstance(seed, int) else None,
-        "settings": {**plan.to_dict(), "attackers_that_learn": list(questions[0].attackers)},
-    }
-
-
-def _exposure(scene: Scene, questions: Sequence[Question]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _exposure(data: AttackData, questions: Sequence[Question], threshold: int) -> dict[str, Any]:
     """Return who is exposed by the largest key set of each sensitive column: what may leave, and what may not."""
     widest = {q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len) for q in questions}
-    matches = {s: matched(scene, scene.synthetics[0], keys, s) for s, keys in widest.items()}
-    parts = [spread(matches[s], s) for s in widest]
-    original, fresh = scene.tables["original"], scene.tables.get("holdout")
+    matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
+    parts = [spread(matches[s], s, threshold) for s in widest]
+    original, fresh = data.tables["original"], data.tables.get("holdout")
     rows = KeyedRows.of(original)
-    shown = {
-        "funnel": [funnel(matches[s], keys, s) for s, keys in widest.items()],
-        "records": [records for records, _ in parts],
-        "classes": [classes for _, classes in parts],
-        "memorisation": {
-            "rows_equal": rows.share(scene.tables[scene.synthetics[0]]),
-            "holdout_rows_equal": None if fresh is None else rows.share(fresh),
-        },
+    return {
+        "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
+        "records": tuple(records for records, _ in parts),
+        "classes": tuple(classes for _, classes in parts),
+        "memorisation": Memorisation(
+            rows.share(data.tables[data.synthetics[0]]), None if fresh is None else rows.share(fresh)
+        ),
+        "secrets": {"attacks": [exposed_records(original, data, matches[s], keys, s) for s, keys in widest.items()]},
     }
-    hidden = {"attacks": [inside(original, scene, matches[s], keys, s) for s, keys in widest.items()]}
-    return shown, hidden

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from .classes import Cells, Ints, Keys, KeySpace, squeeze, top_of, zero_based
+from .classes import Ints, KeyCells, Keys, KeySpace, squeeze, top_of, zero_based
 
 __all__ = ["MatchCounts", "WildTable", "wild_counts", "wild_sums", "wild_tables"]
 
@@ -104,7 +104,7 @@ class Runs:
     count: Ints
 
     @classmethod
-    def of(cls, cells: Cells, source_values: Ints, asked: Ints) -> Runs:
+    def of(cls, cells: KeyCells, source_values: Ints, asked: Ints) -> Runs:
         """Return the runs of source rows for the classes asked for."""
         filled = cells.source > 0
         values = np.zeros(len(filled), dtype=np.int64)
@@ -132,11 +132,11 @@ def _leaders(rows: WildTable, present: Bools, who: Ints) -> tuple[Ints, Ints]:
     return leaders, found.ids[0]
 
 
-def _cells(rows: WildTable, who: Ints, other: WildTable, others: Ints, shared: Ints) -> tuple[Cells, Ints]:
+def _cells(rows: WildTable, who: Ints, other: WildTable, others: Ints, shared: Ints) -> tuple[KeyCells, Ints]:
     """Return the cells of some rows of both tables by classes of the shared keys, and the class of each of `who`."""
     found = KeySpace.of(_matrix(rows, who, shared), _matrix(other, others, shared)).classes()
     first, second = found.ids
-    return Cells.of(first, rows.values[who], second, other.values[others], n_classes=found.n_classes), first
+    return KeyCells.of(first, rows.values[who], second, other.values[others], n_classes=found.n_classes), first
 
 
 def _matrix(table: WildTable, rows: Ints, columns: Ints) -> Ints:

@@ -80,7 +80,7 @@ class Trials:
 
 @dataclass(frozen=True)
 class AtFpr:
-    """True and false positives on test at the threshold that kept false ones to `level` on validation; None: see `why_not`."""
+    """True and false positives on test at the threshold that kept false ones to `level` on validation; None: see `reason`."""
 
     level: float
     threshold: float | None = None
@@ -88,13 +88,13 @@ class AtFpr:
     tpr_interval: Interval | None = None
     fpr: float | None = None
     fpr_interval: Interval | None = None
-    why_not: str = ""
+    reason: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         told = {"level": self.level, "threshold": self.threshold, "tpr": self.tpr, "fpr": self.fpr}
         ends = {"tpr_interval": _listed(self.tpr_interval), "fpr_interval": _listed(self.fpr_interval)}
-        return {**told, **ends, "why_not": self.why_not}
+        return {**told, **ends, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def rates(
     --------
     >>> scores, member = np.arange(8.0), np.arange(8) >= 4
     >>> found = rates(Trials.of(scores, member), Trials.of(scores, member))
-    >>> found.auc, found.advantage, found.at[0].why_not
+    >>> found.auc, found.advantage, found.at[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
     value, ends = auc_interval(test, confidence=confidence)
@@ -184,7 +184,7 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
     allowed = floor(level * len(others) + 1e-9)
     if allowed < 1:
         need = int(np.ceil(1 / level - 1e-9))
-        return AtFpr(level, why_not=f"{100 * level:g} % needs at least {need} validation trials of non-members.")
+        return AtFpr(level, reason=f"{100 * level:g} % needs at least {need} validation trials of non-members.")
     threshold = float(others[min(allowed, len(others) - 1)])
     hits, falls = test.side(True, threshold), test.side(False, threshold)
     return AtFpr(

@@ -1,4 +1,4 @@
-"""Scenes: one grid for all tables, and the made-up sources."""
+"""AttackDatas: one grid for all tables, and the made-up sources."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import chaffinch
 from chaffinch import InputError, UnknownNameError
-from chaffinch.risk.attribution.scene import Scene
+from chaffinch.risk.attribution.attack_data import AttackData
 
 AGES = [20, 21, 30, 31, None, *range(40, 95)]
 ROWS = {"age": AGES, "sex": ["f", "m", "f", None, "m", "f"] * 10, "ill": ["y", "n"] * 30}
@@ -21,7 +21,7 @@ def table():
 
 def test_values_are_equal_only_if_they_are_equal(table):
     other = pa.table({"age": [20, 25, None], "sex": ["m", "x", None], "ill": ["y", "n", "y"]})
-    scene = Scene.of(table, [other], columns=["age", "sex", "ill"], numeric="values")
+    scene = AttackData.of(table, [other], columns=["age", "sex", "ill"], numeric="values")
     ours, theirs = scene.values("original", "age"), scene.values("synthetic", "age")
     assert scene.grids["age"].numbers[ours[:4]].tolist() == [20, 21, 30, 31]
     assert theirs[0] == ours[0]
@@ -32,7 +32,7 @@ def test_values_are_equal_only_if_they_are_equal(table):
 
 
 def test_a_tolerance_is_a_grid_of_its_width(table):
-    scene = Scene.of(table, [table], columns=["age"], tolerance={"age": 10})
+    scene = AttackData.of(table, [table], columns=["age"], tolerance={"age": 10})
     codes = scene.values("original", "age")
     assert codes[0] == codes[1]  # 20 and 21 round to 20
     assert codes[2] == codes[3]  # 30 and 31 to 30
@@ -40,23 +40,23 @@ def test_a_tolerance_is_a_grid_of_its_width(table):
 
 
 def test_bins_are_those_of_the_schema(table):
-    scene = Scene.of(table, [table], columns=["age"])
+    scene = AttackData.of(table, [table], columns=["age"])
     assert np.array_equal(scene.values("original", "age"), table.code("age"))
 
 
 def test_wildcards_mark_missing_keys(table):
-    scene = Scene.of(table, [table], columns=["age", "sex"], missing="wildcard", numeric="values")
+    scene = AttackData.of(table, [table], columns=["age", "sex"], missing="wildcard", numeric="values")
     age, sex = scene.gaps("original", ["age", "sex"])
     assert age.sum() == 1
     assert sex.sum() == 10
-    assert Scene.of(table, [table], columns=["age"]).gaps("original", ["age"]) is None
+    assert AttackData.of(table, [table], columns=["age"]).gaps("original", ["age"]) is None
 
 
 def test_marginals_keep_each_column_and_no_relation():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 3, 6000)
     table = chaffinch.read(pa.table({"a": a.astype(str), "b": a.astype(str)}))
-    scene = Scene.of(table, [table], columns=["a", "b"]).with_marginals(60_000, 2)
+    scene = AttackData.of(table, [table], columns=["a", "b"]).with_marginals(60_000, 2)
     codes = scene.sides["marginals"].codes
     shares = np.bincount(scene.values("original", "a")) / 6000
     drawn = np.bincount(codes["a"]) / 60_000
@@ -73,7 +73,7 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
     table = chaffinch.read(
         pa.table({name: pa.array(v.astype(str)) for name, v in (("l", label), ("s", hidden), ("k", key))})
     )
-    scene = Scene.of(table, [table], columns=["l", "s", "k"]).with_label_only(80_000, ["s"], "l", 3)
+    scene = AttackData.of(table, [table], columns=["l", "s", "k"]).with_label_only(80_000, ["s"], "l", 3)
     codes = scene.sides["label_only"].codes
     within = [(codes["s"][codes["l"] == v] == 1).mean() for v in (0, 1)]
     truth = [(hidden[label == v] == 1).mean() for v in (0, 1)]
@@ -99,4 +99,4 @@ def test_the_label_only_source_keeps_the_label_and_cuts_the_rest():
 )
 def test_bad_settings_are_refused(table, settings, error, words):
     with pytest.raises(error, match=words):
-        Scene.of(table, [table], **settings)
+        AttackData.of(table, [table], **settings)

@@ -1,6 +1,6 @@
-"""The scene of an attack: all tables as whole numbers on one grid, and made-up tables to hold the attack against.
+"""The data of an attack: all tables as whole numbers on one grid, and made-up tables to hold the attack against.
 
-Sides of a scene are the original, the synthetic tables, the holdout, and sources that are drawn from the original's codes: one of
+Its sides are the original, the synthetic tables, the holdout, and sources that are drawn from the original's codes: one of
 independent columns, and one in which the sensitive columns know the label alone.
 """
 
@@ -20,7 +20,7 @@ from ...table.alike import alike
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 
-__all__ = ["Grid", "Scene", "Side"]
+__all__ = ["AttackData", "AttackSide", "CodeGrid"]
 
 Ints = NDArray[np.int64]
 Numeric = Literal["bins", "values"]
@@ -28,7 +28,7 @@ Missing = Literal["level", "wildcard"]
 
 
 @dataclass(frozen=True, eq=False)
-class Grid:
+class CodeGrid:
     """How one column became whole numbers: values 0 to `n_values` - 1, missing ones above; and the number each stands for."""
 
     size: int
@@ -37,18 +37,18 @@ class Grid:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Side:
+class AttackSide:
     """The codes of one table, by column."""
 
     codes: Mapping[str, Ints]
     n_rows: int
 
     def __repr__(self) -> str:
-        return f"Side({self.n_rows:,} rows x {len(self.codes)} columns)"
+        return f"AttackSide({self.n_rows:,} rows x {len(self.codes)} columns)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scene:
+class AttackData:
     """Tables on one grid, for attacks that know some columns and want another.
 
     Parameters
@@ -66,8 +66,8 @@ class Scene:
         The tables that the sides came from, with all columns, on one schema.
     """
 
-    sides: Mapping[str, Side]
-    grids: Mapping[str, Grid]
+    sides: Mapping[str, AttackSide]
+    grids: Mapping[str, CodeGrid]
     wildcard: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
@@ -83,8 +83,8 @@ class Scene:
         numeric: Numeric = "bins",
         tolerance: Mapping[str, float] | None = None,
         missing: Missing = "level",
-    ) -> Scene:
-        """Return the scene of tables that hold the columns.
+    ) -> AttackData:
+        """Return the data of tables that hold the columns.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Scene:
             found, grids[name] = _coded(tables, name, numeric, widths.get(name))
             for held, array in zip(codes, found, strict=True):
                 held[name] = array
-        sides = {name: Side(held, t.n_rows) for name, held, t in zip(names, codes, tables, strict=True)}
+        sides = {name: AttackSide(held, t.n_rows) for name, held, t in zip(names, codes, tables, strict=True)}
         said = {"numeric": numeric, "tolerance": widths, "missing": missing}
         return cls(sides, grids, missing == "wildcard", said, dict(zip(names, tables, strict=True)))
 
@@ -132,8 +132,8 @@ class Scene:
         """Return the codes of a sensitive column."""
         return self.sides[side].codes[column]
 
-    def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> Scene:
-        """Return the scene with a source whose columns are drawn from the original's, each by itself."""
+    def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> AttackData:
+        """Return the data with a source whose columns are drawn from the original's, each by itself."""
         rng = generator(seed)
         held = self.sides["original"]
         codes = {column: array[rng.integers(0, held.n_rows, n_rows)] for column, array in held.codes.items()}
@@ -141,8 +141,8 @@ class Scene:
 
     def with_label_only(
         self, n_rows: int, sensitive: Sequence[str], label: str, seed: Seed = None, *, name: str = "label_only"
-    ) -> Scene:
-        """Return the scene with a source that keeps everything but what links sensitive columns to others than the label.
+    ) -> AttackData:
+        """Return the data with a source that keeps everything but what links sensitive columns to others than the label.
 
         Records of the original are drawn as they are, less their sensitive values: each of these is drawn anew from the
         original's records with the same label. It is what must leak if the label is to keep its relation.
@@ -161,11 +161,11 @@ class Scene:
                 codes[column] = held.codes[column][like]
         return self._with(name, codes, n_rows)
 
-    def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> Scene:
-        return replace(self, sides={**self.sides, name: Side(codes, n_rows)})
+    def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
+        return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
 
     def __repr__(self) -> str:
-        return f"Scene({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
+        return f"AttackData({', '.join(f'{name} {side.n_rows:,}' for name, side in self.sides.items())})"
 
 
 def _names(synthetics: int, holdout: bool) -> list[str]:
@@ -173,14 +173,14 @@ def _names(synthetics: int, holdout: bool) -> list[str]:
     return ["original", *many, *["holdout"] * holdout]
 
 
-def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | None) -> tuple[list[Ints], Grid]:
+def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | None) -> tuple[list[Ints], CodeGrid]:
     """Return the codes of a column in each table, and what they stand for."""
     column = tables[0].schema[name]
     codec = column.codec
     assert codec is not None
     held = [table.code(name).astype(np.int64) for table in tables]
     if column.kind not in NUMERIC_KINDS or (numeric == "bins" and width is None):
-        return held, Grid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
+        return held, CodeGrid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
     numbers = [numbers_of(table, name) for table in tables]
     if width is not None:
         numbers = [np.round(found / width) * width for found in numbers]
@@ -193,7 +193,7 @@ def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | 
         out.append(np.where(there, np.searchsorted(every, np.where(there, found, 0.0)), gaps).astype(np.int64))
     n_gaps = max(codec.size - codec.n_values, 1)
     middle = float(every.mean()) if len(every) else 0.0
-    return out, Grid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))
+    return out, CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))
 
 
 def _check(

@@ -9,22 +9,23 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError, listed, unknown_name
+from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
-from .attackers import ATTACKERS, LEARNERS
-from .cap import check_tau
+from .attack_data import Missing, Numeric
+from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
+from .attempt import Question
 from .classes import count_subsets, key_subsets
-from .outcomes import MEASURES, Question
-from .scene import Missing, Numeric
-from .tcap import CONVENTIONS, Convention
+from .matching import check_tau
+from .tcap import Convention, check_convention
 
-__all__ = ["RiskPlan"]
+__all__ = ["RiskSettings"]
 
 MOST_SETS_FOR_LEARNERS = 3
 """Key sets above which attackers that learn are left out unless they are named."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RiskPlan:
+class RiskSettings:
     """What an adversary knows and wants, and which attacks are tried.
 
     Parameters
@@ -37,33 +38,36 @@ class RiskPlan:
     label
         The column whose relation to the sensitive ones is meant to stay, for the label-only reference.
     measures
-        Some of cap, dcap, tcap, disco, gcap_score, gcap_vote.
+        Some of the attackers that do not learn, by name; all unless named.
     attackers
-        Some of gcap, nb, svm, knn, rf, lr; all unless there are more than three key sets (then gcap).
+        Some of the words that ask for attackers; all unless there are more than three key sets (then those that do not learn).
     convention, tau
-        Of TCAP. "p1" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
+        Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
         with: the mean over synthetic records that answer for certain, those that match nobody left out.
     numeric, tolerance, missing
-        How numbers and missing values are compared, see `Scene`.
+        How numbers and missing values are compared, see `AttackData`.
     resamples
         Draws of people for intervals and p-values.
     svm_rows
         The most records that the support vector machine learns from; None for all.
+    threshold
+        People who must share a number before it may show.
     """
 
     keys: Sequence[str]
     sensitive: Sequence[str]
     key_sizes: tuple[int, int] | None = None
     label: str | None = None
-    measures: Sequence[str] = MEASURES
+    measures: Sequence[str] | None = None
     attackers: Sequence[str] | None = None
-    convention: Convention = "p1"
+    convention: Convention = "matched_rows"
     tau: float = 1.0
     numeric: Numeric = "bins"
     tolerance: Mapping[str, float] = field(default_factory=dict)
     missing: Missing = "level"
     resamples: int = 1000
     svm_rows: int | None = 5000
+    threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
         for what, names in (("key", self.keys), ("sensitive column", self.sensitive)):
@@ -71,17 +75,14 @@ class RiskPlan:
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
-        for what, names, known in (
-            ("measure", self.measures, MEASURES),
-            ("attacker", self.attackers or (), ATTACKERS),
-            ("convention", [self.convention], CONVENTIONS),
-        ):
-            for name in names:
-                if name not in known:
-                    raise unknown_name(what, name, known)
+        checked_names("measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns))
+        checked_names("attacker", self.attackers or (), attacker_words())
+        check_convention(self.convention)
         if self.key_sizes is not None:
             count_subsets(len(self.keys), self.key_sizes)
         check_tau(self.tau)
+        if self.threshold < 1:
+            raise InputError(f"threshold must be at least 1. Got {self.threshold}.")
 
     @property
     def columns(self) -> list[str]:
@@ -89,7 +90,7 @@ class RiskPlan:
         return list(dict.fromkeys([*self.keys, *self.sensitive, *([self.label] if self.label else [])]))
 
     def check(self, schema: Schema) -> None:
-        """Raise unless the schema has the columns, with codes."""
+        """Raise unless the schema has the columns."""
         for what, names in (("key", self.keys), ("sensitive column", self.sensitive), ("label", [self.label])):
             for name in names:
                 if name is not None and name not in schema.names:
@@ -104,27 +105,24 @@ class RiskPlan:
         if self.key_sizes is not None:
             chosen = key_subsets(self.keys, self.key_sizes, seed=seed)
         pairs = [(tuple(k for k in subset if k != wanted), wanted) for wanted in self.sensitive for subset in chosen]
-        kept = [pair for pair in dict.fromkeys(pairs) if pair[0]]
-        if not kept:
+        attacked = [pair for pair in dict.fromkeys(pairs) if pair[0]]
+        if not attacked:
             raise InputError(
                 "Nothing is left to attack with: the only key is the sensitive column itself. Name other keys."
             )
-        learners, counted = self._learners(len(kept)), self._counted()
-        return [Question(k, s, counted, learners, self.convention, self.tau, self.svm_rows) for k, s in kept]
+        names = tuple(one.name for one in ATTACKERS if self._asks_for(one, len(attacked)))
+        return [Question(keys, s, names, self.convention, self.tau, self.svm_rows) for keys, s in attacked]
 
-    def _learners(self, key_sets: int) -> tuple[str, ...]:
-        if self.attackers is None:
-            return tuple(LEARNERS) if key_sets <= MOST_SETS_FOR_LEARNERS else ()
-        return tuple(name for name in self.attackers if name in LEARNERS)
-
-    def _counted(self) -> tuple[str, ...]:
-        with_gcap = self.attackers is None or "gcap" in self.attackers
-        return tuple(name for name in self.measures if with_gcap or not name.startswith("gcap"))
+    def _asks_for(self, attacker: Attacker, key_sets: int) -> bool:
+        if attacker.learns and self.attackers is None:
+            return key_sets <= MOST_SETS_FOR_LEARNERS
+        named = self.attackers is None or not attacker.choice or attacker.choice in self.attackers
+        return named and (attacker.learns or self.measures is None or attacker.name in self.measures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         return {
-            "measures": list(self._counted()),
+            "measures": [one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)],
             "attackers": None if self.attackers is None else list(self.attackers),
             "convention": self.convention,
             "tau": self.tau,

@@ -1,0 +1,94 @@
+"""Attackers that learn: models trained on a source's keys to say the sensitive value, asked about people.
+
+As Hittmeir, Mayer and Ekelhart (2022) and Niederhametner and Mayer (2023) have them: integer codes (numbers as they are), standard
+scaling fitted on the source, scikit-learn's defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...stats.features import standardised
+from ...stats.learners import chosen_models, fit, is_svm, work
+from ...stats.splits import subsample
+from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
+from .classes import class_ids
+from .gcap import PAPERS
+
+if TYPE_CHECKING:
+    from .attempt import Attempt
+
+__all__ = ["LEARNERS"]
+
+FEWEST = 10
+"""Records that an attacker needs to learn from."""
+
+LEARNERS = {
+    "nb": ("nb", "Naive Bayes", "Bayes", "a naive Bayes model"),
+    "svm": ("svc", "Support vector machine", "SVM", "a support vector machine"),
+    "knn": ("knn", "Nearest neighbours", "Neighbours", "a nearest-neighbours model"),
+    "rf": ("rf", "Random forest", "Forest", "a random forest"),
+    "lr": ("lr", "Logistic regression", "Logistic", "a logistic regression"),
+}
+"""Attackers that learn: the model each is, its titles, and the model in words."""
+
+
+def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
+    def attack(attempt: Attempt) -> list[Outcome]:
+        if attempt.data.sides[attempt.source].n_rows < FEWEST:
+            reason = f"the source has fewer than {FEWEST} records to learn from"
+            return [outcome_of_answers(np.zeros(len(values)), values, "value", reason) for values in attempt.values]
+        right = attempt.once("learners", lambda: _right_answers(attempt))[name]
+        return [outcome_of_answers(part, values, "value") for part, values in zip(right, attempt.values, strict=True)]
+
+    return attack
+
+
+def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
+    """Return whether each learner of the question says each person's sensitive value: by learner, then by side of people.
+
+    Models answer once for each distinct key. The support vector machine learns from at most `svm_rows` records of the source, a
+    stratified subsample. Where the source has one sensitive value, every attacker says it.
+    """
+    data, question = attempt.data, attempt.question
+    matrices = [
+        np.column_stack([data.grids[name].numbers[data.sides[side].codes[name]] for name in question.keys])
+        for side in (attempt.source, *attempt.people)
+    ]
+    ids = class_ids(*(data.keys(side, question.keys) for side in attempt.people))
+    _, first, place = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
+    train, tested = standardised(matrices[0], np.concatenate(matrices[1:])[first])
+    labels = data.values(attempt.source, question.sensitive)
+    few = subsample(labels, len(labels), question.svm_rows, np.random.default_rng(attempt.seed))
+    names = [name for name in LEARNERS if name in question.attackers]
+    models, _ = chosen_models([LEARNERS[name][0] for name in names], task="classification")
+
+    def predicted(name: str) -> NDArray[np.int64]:
+        model = models[LEARNERS[name][0]]
+        rows = few if is_svm(model) else slice(None)
+        return fit(model, train[rows], labels[rows], [tested], seed=attempt.seed).answers[0].predicted
+
+    doing = f"attacking {question.sensitive}"
+    answers = work(predicted, names, threads=attempt.threads, progress=attempt.progress, doing=doing)
+    return {
+        name: [
+            said == values
+            for said, values in zip(np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True)
+        ]
+        for name, answer in zip(names, answers, strict=True)
+    }
+
+
+for _name, (_, _title, _short, _model) in LEARNERS.items():
+    ATTACKERS.register(
+        Attacker(
+            name=_name, attack=_attack(_name), title=_title, short=_short, answers=True, learns=True, own_stream=False,
+            says=f"someone who trains {_model} on the synthetic table guesses {{sensitive}}",
+            definition=f"Share of people whose value is said by {_model} that learnt it from the keys in the synthetic table.",
+            reference=PAPERS,
+        )
+    )  # fmt: skip

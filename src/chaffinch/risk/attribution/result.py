@@ -1,0 +1,266 @@
+"""What a study of attribute disclosure returns: attacks between their references, what they say together, and who is exposed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from html import escape
+from typing import Any
+
+from ..._base.html import html_page, html_table
+from ..._base.plain import check_format, from_plain, to_plain, without_none
+from ..._base.runs import RunFacts
+from ..._base.safe_files import write_text
+from ..._base.text import text_table
+from ..._base.words import between, number, shown
+from ...stats.family import Family
+from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_measure
+from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
+from .ladder import ladder_plot
+from .verdict import RiskVerdictRow, family_sentence, keys_words, several, verdict, worse
+
+__all__ = ["AttackedTable", "CrossFit", "RiskAbout", "RiskResult"]
+
+FORMAT, VERSION = "chaffinch-risk", 1
+HEAD = ("attack", "on", "keys", "value", "guess", "holdout", "original", "label only", "excess", "95 % interval", "p, all together")
+MOST = 30
+
+
+@dataclass(frozen=True)
+class AttackedTable:
+    """A table as a report names it: its rows, small numbers masked, and its name where it is told."""
+
+    rows: int | str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskAbout:
+    """What was attacked: columns, tables, the scenario in words, and settings."""
+
+    keys: tuple[str, ...] = ()
+    sensitive: tuple[str, ...] = ()
+    key_sizes: tuple[int, int] | None = None
+    key_sets: int | None = None
+    label: str | None = None
+    scenario: str = ""
+    seed: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    original: AttackedTable = AttackedTable()
+    synthetic: tuple[AttackedTable, ...] = ()
+    holdout: AttackedTable | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts as plain data; what a table does not tell is left out."""
+        plain: dict[str, Any] = to_plain(self)
+        plain["original"] = without_none(plain["original"])
+        plain["synthetic"] = [without_none(table) for table in plain["synthetic"]]
+        plain["holdout"] = None if self.holdout is None else without_none(plain["holdout"])
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RiskAbout:
+        """Return the facts that plain data hold."""
+        return from_plain(cls, without_none(data), what="'about'")
+
+    @property
+    def one_synthetic(self) -> AttackedTable:
+        """The synthetic tables as one: the first, whose name says how many there are."""
+        first = next(iter(self.synthetic), AttackedTable())
+        if len(self.synthetic) < 2:
+            return first
+        return replace(first, name=f"{len(self.synthetic)} syntheses, the first {shown(first.name or 'unnamed')}")
+
+    def named(self, original: str, synthetic: Sequence[str], holdout: str | None) -> RiskAbout:
+        """Return the facts with the names of tables."""
+        return replace(
+            self, original=replace(self.original, name=original),
+            synthetic=tuple(replace(table, name=name) for table, name in zip(self.synthetic, synthetic, strict=True)),
+            holdout=None if self.holdout is None else replace(self.holdout, name=holdout),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossFit:
+    """What attacks found on models of half the people, where there is no holdout; `note` says what that means."""
+
+    about: RiskAbout = RiskAbout()
+    attacks: tuple[Attack, ...] = ()
+    family: Family = field(default_factory=Family)
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {"about": self.about.to_dict(), **_attacks(self.attacks, self.family), "note": self.note}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> CrossFit:
+        """Return what plain data hold."""
+        return cls(
+            about=RiskAbout.from_dict(data.get("about")), attacks=_parsed(data), note=str(data.get("note") or ""),
+            family=Family.from_dict(data.get("family")),
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RiskResult:
+    """What attacks on a synthetic table found; all of it may leave, but for `confidential()`.
+
+    Parameters
+    ----------
+    attacks, family
+        Each attack between its references, and one p-value and bounds for all of them.
+    funnel, records, classes, memorisation
+        What may leave of who is exposed.
+    cross_fit
+        Attacks on models of half the people, where these were made for want of a holdout.
+    policy
+        What was allowed, where something was, and whether the result keeps to it.
+    secrets
+        The risk of each record and the classes that carry it, for `confidential()`.
+    """
+
+    about: RiskAbout
+    attacks: tuple[Attack, ...]
+    family: Family
+    funnel: tuple[Funnel, ...] | None = None
+    records: tuple[RiskSpread, ...] | None = None
+    classes: tuple[ExposedPeople, ...] | None = None
+    memorisation: Memorisation | None = None
+    cross_fit: CrossFit | None = None
+    policy: Mapping[str, Any] | None = None
+    secrets: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    run: RunFacts = field(default_factory=RunFacts, compare=False)
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The simultaneous lower bound of the largest excess, of the cross-fit where there is one; None without a holdout."""
+        return (self.family if self.cross_fit is None else self.cross_fit.family).lower_bound
+
+    @property
+    def by_measure(self) -> tuple[KeySetSummary, ...]:
+        """Mean and maximum over sets of keys."""
+        return by_measure(self.attacks)
+
+    @property
+    def by_attacker(self) -> tuple[AttackerSummary, ...]:
+        """Mean and maximum over attackers that say a value."""
+        return by_attacker(self.attacks)
+
+    @property
+    def verdict(self) -> tuple[RiskVerdictRow, ...]:
+        """A row for each attacker on each sensitive column and one for all together, with a word and a sentence."""
+        return verdict(self)
+
+    # Plain data.
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data: `chaffinch-risk`, version 1."""
+        exposure = {name: to_plain(getattr(self, name)) for name in ("funnel", "records", "classes", "memorisation")}
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "about": self.about.to_dict(),
+            **_attacks(self.attacks, self.family),
+            **without_none(exposure),
+            "run": self.run.to_dict(),
+            **({} if self.cross_fit is None else {"cross_fit": self.cross_fit.to_dict()}),
+            **({} if self.policy is None else {"policy": dict(self.policy)}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> RiskResult:
+        """Return the result that plain data hold.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch risk.")
+        crossed = data.get("cross_fit")
+        return cls(
+            about=RiskAbout.from_dict(data.get("about")),
+            attacks=_parsed(data),
+            family=Family.from_dict(data.get("family")),
+            funnel=from_plain(tuple[Funnel, ...] | None, data.get("funnel"), what="'funnel'"),  # type: ignore[arg-type]
+            records=from_plain(tuple[RiskSpread, ...] | None, data.get("records"), what="'records'"),  # type: ignore[arg-type]
+            classes=from_plain(tuple[ExposedPeople, ...] | None, data.get("classes"), what="'classes'"),  # type: ignore[arg-type]
+            memorisation=from_plain(Memorisation | None, data.get("memorisation"), what="'memorisation'"),  # type: ignore[arg-type]
+            cross_fit=CrossFit.from_dict(crossed) if crossed else None,
+            policy=from_plain(dict[str, Any] | None, data.get("policy"), what="'policy'"),  # type: ignore[arg-type]
+            run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
+        )
+
+    def confidential(self) -> dict[str, Any]:
+        """Return what is for the steward's eyes alone."""
+        return {"confidential": True, "format": "chaffinch-confidential", "version": 1, **self.secrets}
+
+    def named(self, *, original: str, synthetic: Sequence[str], holdout: str | None = None) -> RiskResult:
+        """Return the result with the names of its tables."""
+        return replace(self, about=self.about.named(original, synthetic, holdout))
+
+    # What is shown.
+
+    def show(self) -> None:
+        """Print each attack beside its references, the worst first, and what they say together."""
+        rows = self.rows()
+        print(self.about.scenario)
+        print(text_table(HEAD, rows[:MOST]))
+        if len(rows) > MOST:
+            print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
+        print(family_sentence(self.family, self.attacks))
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
+        sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
+        title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
+        page = html_page(title, f"<p>{escape(self.about.scenario)}</p>{self._repr_html_()}<ul>{sentences}</ul>")
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def rows(self) -> list[list[str]]:
+        """Return a row of words for each attack, the worst first, as `HEAD` names them."""
+        return attack_rows(self.attacks)
+
+    def __repr__(self) -> str:
+        bound = "no holdout" if self.lower_bound is None else f"some excess above {self.lower_bound:.3g}"
+        return f"RiskResult({len(self.attacks)} attacks, {bound})"
+
+    def _repr_html_(self) -> str:
+        sets = several(self.attacks)
+        worst = sorted((a for a in self.attacks if a.value is not None), key=worse, reverse=True)[:20]
+        plot = ladder_plot("risk-ladder", "Each attack between its references", worst, several=sets) if worst else ""
+        return html_table(HEAD, self.rows()[:MOST]) + plot
+
+
+def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
+    """Return a row of words for each attack, the worst first."""
+
+    def rank(attack: Attack) -> float:
+        return -(attack.excess if attack.excess is not None else attack.value or 0.0)
+
+    return [
+        [
+            f"{a.measure} ({a.convention})" if a.convention else a.measure, a.sensitive, keys_words(a.keys, most=20),
+            *("" if value is None else number(value) for value in (a.value, a.guess, a.holdout, a.original, a.label_only, a.excess)),
+            "" if a.excess_interval is None else between(a.excess_interval), "" if a.p_family is None else number(a.p_family),
+        ]
+        for a in sorted(attacks, key=rank)
+    ]  # fmt: skip
+
+
+def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
+    return {
+        "attacks": to_plain(attacks),
+        "family": family.to_dict(),
+        "by_measure": to_plain(by_measure(attacks)),
+        "by_attacker": to_plain(by_attacker(attacks)),
+    }
+
+
+def _parsed(data: Mapping[str, Any]) -> tuple[Attack, ...]:
+    return from_plain(tuple[Attack, ...], data.get("attacks") or (), what="'attacks'")

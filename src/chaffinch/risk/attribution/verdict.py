@@ -1,0 +1,210 @@
+"""Attacks in words: what each found, as a word by rules and as a sentence, and the rows that one reads first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from ..._base.plain import from_plain, to_plain
+from ..._base.words import number, percent, shown, signed
+from ...stats.family import Family
+from .attack import Attack
+from .guess import By
+
+if TYPE_CHECKING:
+    from .result import RiskResult
+
+__all__ = [
+    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "family_sentence", "judged", "keys_words", "sentence_of", "several",
+    "verdict", "worse",
+]  # fmt: skip
+
+ALPHA = 0.05
+FOUND, NONE_FOUND, UNKNOWN, NO_VALUE = "excess found", "no excess found", "not known", "not applicable"
+FEW_KEYS = 6
+TOGETHER = "All attacks together"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RiskVerdictRow:
+    """What one attacker found on one sensitive column, or all attacks together; fields beside those of utility's rows are the attack's.
+
+    Where several sets of keys were tried, a row shows one with an excess found if there is any, and of these the worst.
+    """
+
+    section: str = "risk"
+    id: str = ""
+    measure: str = ""
+    direction: str = "lower is safer"
+    identical: float | None = None
+    resample: float | None = None
+    best: float | None = None
+    kept: float | None = None
+    question: str = ""
+    value: float | None = None
+    interval: tuple[float, float] | None = None
+    holdout: float | None = None
+    guess: float | None = None
+    guess_by: By | None = None
+    original: float | None = None
+    marginals_only: float | None = None
+    label_only: float | None = None
+    excess: float | None = None
+    excess_interval: tuple[float, float] | None = None
+    p_family: float | None = None
+    lower_bound: float | None = None
+    detectable: float | None = None
+    convention: str | None = None
+    marginals: float | None = None
+    sensitive: str | None = None
+    keys: tuple[str, ...] = ()
+    key_sets: int | None = None
+    word: str = ""
+    words: str = ""
+    sentence: str = ""
+
+    @property
+    def together(self) -> bool:
+        """Whether the row is about all attacks."""
+        return self.id in ("family", "cross_fit")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Any) -> RiskVerdictRow:
+        """Return the row that plain data hold."""
+        return from_plain(cls, data, what="a row of the verdict on risk")
+
+
+_CARRIED = tuple(field.name for field in fields(RiskVerdictRow) if field.name in Attack.__dataclass_fields__ and field.name not in ("measure", "direction"))  # fmt: skip
+
+
+def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
+    """Return a row for each attacker on each sensitive column, then one for all attacks together, and one for a cross-fit."""
+    attacks = result.attacks
+    holdout = result.about.holdout is not None or any(attack.holdout is not None for attack in attacks)
+    groups: dict[str, dict[str, list[Attack]]] = {}
+    for attack in attacks:
+        groups.setdefault(attack.sensitive, {}).setdefault(attack.measure, []).append(attack)
+    rows = [_row(group, holdout=holdout) for measures in groups.values() for group in measures.values()]
+    if attacks:
+        rows.append(_family_row("family", TOGETHER, result.family, attacks, holdout=holdout))
+    if result.cross_fit is not None:
+        crossed = result.cross_fit
+        rows.append(_family_row("cross_fit", f"{TOGETHER}, cross-fit", crossed.family, crossed.attacks, holdout=True))
+    return tuple(rows)
+
+
+def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
+    with_excess = [attack for attack in attacks if judged(attack, holdout=holdout)[0] == FOUND]
+    worst = max(with_excess or attacks, key=worse)
+    word, words = judged(worst, holdout=holdout)
+    return RiskVerdictRow(
+        id=worst.measure or "unnamed", measure=worst.attacker.title, question=f"Knowing {keys_words(worst.keys)}",
+        **{name: getattr(worst, name) for name in _CARRIED}, marginals=worst.marginals_only, key_sets=len(attacks), word=word, words=words,
+        sentence=sentence_of(worst, len(attacks)),
+    )  # fmt: skip
+
+
+def _family_row(id: str, measure: str, family: Family, attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
+    sizes = [attack.detectable for attack in attacks if attack.detectable is not None]
+    low, high = (number(end(sizes)) if sizes else "" for end in (min, max))
+    detectable = max(sizes, default=None)
+    word, words = _judged(family.p_value, family.lower_bound, detectable, holdout=holdout)
+    if word == NONE_FOUND and sizes:
+        words = f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
+    return RiskVerdictRow(
+        id=id, measure=measure, question="Is any excess more than chance?", p_family=family.p_value, lower_bound=family.lower_bound,
+        detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks),
+    )  # fmt: skip
+
+
+def keys_words(keys: Iterable[str], *, most: int = FEW_KEYS) -> str:
+    """Return keys as a list that fits.
+
+    Examples
+    --------
+    >>> keys_words(["age", "sex", "race"], most=2)
+    'age, sex and 1 more'
+    """
+    names = [shown(name, 32) for name in keys]
+    rest = len(names) - most
+    return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "") or "no keys"
+
+
+def several(attacks: Iterable[Attack]) -> bool:
+    """Return whether a sensitive column was attacked with more than one set of keys."""
+    sets: dict[str, set[tuple[str, ...]]] = {}
+    for attack in attacks:
+        sets.setdefault(attack.sensitive, set()).add(attack.keys)
+    return any(len(tried) > 1 for tried in sets.values())
+
+
+def worse(attack: Attack) -> tuple[float, float]:
+    """Return what attacks are ranked by: the excess, without one how far the value is above the guess."""
+    above = -9.0 if attack.value is None else attack.value - (attack.guess or 0.0)
+    return (-9.0 if attack.excess is None else attack.excess, above)
+
+
+def judged(attack: Attack, *, holdout: bool) -> tuple[str, str]:
+    """Return the word for an attack, and the word with what belongs behind it.
+
+    Examples
+    --------
+    >>> judged(Attack(value=0.6, excess=0.01, p_family=0.4, detectable=0.02), holdout=True)
+    ('no excess found', 'no excess found (detectable: 0.02)')
+    >>> judged(Attack(value=0.6, excess=0.1, p_family=0.001), holdout=True)[0]
+    'excess found'
+    >>> judged(Attack(value=0.6), holdout=False)
+    ('not known', 'not known: no holdout')
+    """
+    if attack.value is None:
+        return NO_VALUE, NO_VALUE
+    return _judged(attack.p_family, attack.lower_bound, attack.detectable, holdout=holdout)
+
+
+def _judged(p: float | None, lower: float | None, detectable: float | None, *, holdout: bool) -> tuple[str, str]:
+    if (p is not None and p <= ALPHA) or (lower is not None and lower > 0):
+        return FOUND, FOUND
+    if p is not None:
+        return NONE_FOUND, f"{NONE_FOUND} (detectable: {UNKNOWN if detectable is None else number(detectable)})"
+    return UNKNOWN, f"{UNKNOWN}: {'no excess could be stated' if holdout else 'no holdout'}"
+
+
+def sentence_of(attack: Attack, sets: int = 1) -> str:
+    """Return what an attack found, as one plain sentence; `sets` is how many sets of keys it was tried with."""
+    if attack.value is None:
+        return f"Not applicable: {shown((attack.reason or 'no value was given').rstrip('.'), 300)}."
+    says = attack.attacker.says.replace("{sensitive}", shown(attack.sensitive, 40))
+    others = "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    out = f"Knowing {keys_words(attack.keys)}, {says} right for {percent(attack.value)} of the people in the data{others}"
+    if attack.guess is not None:
+        drawn = attack.guess_by == "draw"
+        way = "drawing from the distribution of values" if drawn else "always guessing the most frequent value"
+        some = " of the people it is about" * (attack.attacker.people == "matched")
+        out += f"; {way}{some} is right for {percent(attack.guess)}"
+    tried = f" The worst of {sets:,} sets of keys." if sets > 1 else ""
+    return f"{out}.{tried}"
+
+
+def family_sentence(family: Family, attacks: Sequence[Attack]) -> str:
+    """Return what all attacks say together."""
+    if family.p_value is None:
+        return f"{shown((family.reason or 'no p-value was given').rstrip('.'), 400)}."
+    many = f"{len(attacks):,} attacks" if len(attacks) != 1 else "1 attack"
+    out = f"Over {many}, the chance of a largest excess like this one, were people in the data and others alike, is {percent(family.p_value)}."
+    lower, place = family.lower_bound, family.strongest
+    if lower is not None:
+        out += (
+            f" With 95 % confidence some attack has an excess above {signed(lower)}."
+            if lower > 0
+            else f" The simultaneous lower bound is {signed(lower)}, not above 0."
+        )
+    if place is not None and 0 <= place < len(attacks):
+        worst = attacks[place]
+        out += f" Strongest: {worst.attacker.title} on {shown(worst.sensitive, 40)} knowing {keys_words(worst.keys)}."
+    return out
