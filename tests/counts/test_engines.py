@@ -17,7 +17,7 @@ from chaffinch.counts import tally as tally_module
 from chaffinch.counts.reference import ReferenceCounter
 from chaffinch.counts.sparse import SparseCounts
 from chaffinch.table import Scan, Table
-from chaffinch.table import sources as sources_module
+from chaffinch.table.formats import parquet
 from chaffinch.table.sources import open_source
 
 
@@ -48,7 +48,7 @@ ENGINES = [memory, memory_sparse, stream_parquet, stream_arrow_sparse]
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Batches of 7 rows, so that even small tables come in many."""
-    monkeypatch.setattr(sources_module, "BATCH_ROWS", 7)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 7)
 
 
 def odd_tables(coded):

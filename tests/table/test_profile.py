@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.counts import MemoryCounter, StreamCounter
-from chaffinch.table import sources as sources_module
+from chaffinch.table.formats import delimited, parquet
 from chaffinch.table.profile import NumberTally, Profile
 
 
@@ -64,8 +64,8 @@ def test_words_past_the_limit_are_given_up():
 
 def test_a_scan_is_fitted_as_a_read_is(tmp_path, monkeypatch, data):
     """Small batches, mixed types, text and typed files: a scan's schema and counts equal those of a read."""
-    monkeypatch.setattr(sources_module, "BATCH_ROWS", 997)
-    monkeypatch.setattr(sources_module, "BLOCK_BYTES", 20_000)
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 997)
+    monkeypatch.setattr(delimited, "BLOCK_BYTES", 20_000)
     table = chaffinch.read(data / "adult_train.parquet")
     for ending in (".parquet", ".csv", ".arrow"):
         path = tmp_path / f"t{ending}"

@@ -50,6 +50,12 @@ def _private_methods() -> Iterable[str]:
     return method_words(private=True)
 
 
+def _formats() -> Iterable[str]:
+    from ..table import FORMATS
+
+    return (form.title for form in FORMATS if form.title)
+
+
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "attackers": _attackers,
     "conventions": _conventions,
@@ -57,6 +63,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "models": _models,
     "methods": _methods,
     "private_methods": _private_methods,
+    "formats": _formats,
 }
 """What each placeholder lists."""
 

@@ -34,7 +34,7 @@ __all__ = [
 
 Input = Annotated[
     Path,
-    typer.Argument(help="CSV or TSV (also .gz), Parquet, Arrow/Feather, SPSS .sav or Stata .dta.", show_default=False),
+    typer.Argument(help="A table: {formats}.", show_default=False),
 ]
 SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or SDV metadata in JSON).")]
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]

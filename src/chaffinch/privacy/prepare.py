@@ -176,11 +176,13 @@ def _cells(source: Any, encoding: str, delimiter: str | None) -> Cells:
 
 def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
     """Return a source that no record can stop; of a file only the header has been read, with the names of its columns."""
-    if isinstance(source, str | os.PathLike) and recognise(Path(source)) in ("sav", "dta"):
-        raise FileError(
-            f"A private fit does not read '{source}': the reader of SPSS and Stata files may stop at a value. Save it as "
-            "Parquet or CSV."
-        )
+    if isinstance(source, str | os.PathLike):
+        form = recognise(Path(source))
+        if form.open is not None and not form.private:
+            raise FileError(
+                f"A private fit does not read '{source}': the reader of {form.files or f'{form.name} files'} may stop at a value. "
+                "Save it as Parquet or CSV."
+            )
     return open_source(source, encoding=encoding, delimiter=delimiter, tolerant=True)
 
 

@@ -3,6 +3,7 @@
 from .codec import OTHER, Categories, Codec, Intervals
 from .codes import Codes
 from .fit import Note
+from .formats import FORMATS, Format, ReadOptions, Source
 from .read import read
 from .scan import Scan, scan
 from .schema import Column, Schema
@@ -11,15 +12,19 @@ from .table import Table
 from .write import table_writer, write_table
 
 __all__ = [
+    "FORMATS",
     "OTHER",
     "Categories",
     "Codec",
     "Codes",
     "Column",
+    "Format",
     "Intervals",
     "Note",
+    "ReadOptions",
     "Scan",
     "Schema",
+    "Source",
     "Table",
     "read",
     "read_schema",

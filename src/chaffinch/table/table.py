@@ -162,7 +162,7 @@ class Table:
         table = replace(self, schema=schema, data=self.data.select(list(names)), codes=codes, shown=False)
         if not isinstance(key, str):
             return table
-        return table.to_native()[key] if self.origin.native in ("pandas", "polars") else table.data.column(key)
+        return table.to_native()[key]
 
     def head(self, n: int = 5) -> Table:
         """Return the first rows as a table that shows them: these are records."""
@@ -213,7 +213,9 @@ class Table:
 
     def to_native(self) -> Any:
         """Return the values as the kind of object that was read: pandas, polars or pyarrow."""
-        return {"pandas": self.to_pandas, "polars": self.to_polars}.get(self.origin.native, self.to_arrow)()
+        from .formats import OBJECTS
+
+        return OBJECTS[self.origin.native].give_back(self)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the table to a file, in the format that its name ends in; the old file stays until the new is whole."""

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .._base.errors import InputError, listed
+from ...._base.errors import InputError, MissingExtraError, listed
+from ...codec import Scalar
 
 __all__ = [
     "CLOCKS",
@@ -20,16 +21,22 @@ __all__ = [
     "PROGRAMS",
     "STATA_LONG",
     "TIMES",
-    "Form",
     "Moment",
+    "Program",
+    "Range",
     "check_names",
     "cut",
     "moment_of",
+    "pyreadstat",
+    "within",
 ]
 
-Form = Literal["sav", "dta"]
+Program = Literal["sav", "dta"]
 
-PROGRAMS: dict[Form, str] = {"sav": "SPSS", "dta": "Stata"}
+PROGRAMS: dict[Program, str] = {"sav": "SPSS", "dta": "Stata"}
+
+Range = tuple[Scalar | None, Scalar | None]
+"""The lowest and the highest of a range of missing values, None where it is open."""
 
 LETTERS = tuple("abcdefghijklmnopqrstuvwxyz")
 """Stata's missing codes besides the plain one: .a to .z."""
@@ -76,21 +83,21 @@ class Moment:
         return np.asarray((np.asarray(numbers, dtype=np.float64) + self.offset) * self.down / self.up)
 
 
-DATES: dict[Form, Moment] = {
+DATES: dict[Program, Moment] = {
     "sav": Moment(pa.date32(), 141_428, "DATE11", down=86_400),  # seconds since 14 October 1582
     "dta": Moment(pa.date32(), 3_653, "%td"),  # days since 1 January 1960
 }
-TIMES: dict[Form, Moment] = {
+TIMES: dict[Program, Moment] = {
     "sav": Moment(pa.timestamp("ms"), 12_219_379_200_000, "DATETIME20", up=1000),
     "dta": Moment(pa.timestamp("ms"), 315_619_200_000, "%tc"),
 }
-CLOCKS: dict[Form, Moment] = {
+CLOCKS: dict[Program, Moment] = {
     "sav": Moment(pa.time32("ms"), 0, "TIME8", up=1000),
     "dta": Moment(pa.time32("ms"), 0, "%tcHH:MM:SS"),
 }
 
 
-def moment_of(form: Form, display: str) -> Moment | None:
+def moment_of(form: Program, display: str) -> Moment | None:
     """Return how a display format counts time, or None where it shows plain numbers.
 
     Examples
@@ -107,7 +114,7 @@ def moment_of(form: Form, display: str) -> Moment | None:
     return TIMES[form] if word in ("DATETIME", "YMDHMS") else None
 
 
-def cut(text: str, form: Form, what: str) -> str:
+def cut(text: str, form: Program, what: str) -> str:
     """Return a title or label, shortened to what a program holds, at a whole character.
 
     Examples
@@ -119,7 +126,7 @@ def cut(text: str, form: Form, what: str) -> str:
     return text[:longest] if form == "dta" else text.encode()[:longest].decode("utf-8", "ignore")
 
 
-def check_names(names: Sequence[str], form: Form) -> None:
+def check_names(names: Sequence[str], form: Program) -> None:
     """Raise unless a program can hold columns of these names."""
     pattern, reserved = (_SPSS_NAME, _SPSS_RESERVED) if form == "sav" else (_STATA_NAME, _STATA_RESERVED)
     bad = [n for n in names if not pattern.fullmatch(n) or reserved.fullmatch(n) or n != cut(n, form, "name")]
@@ -134,3 +141,20 @@ def check_names(names: Sequence[str], form: Form) -> None:
         raise InputError(
             f"SPSS cannot hold columns whose names differ only in case: {listed(double)}. Rename, or write CSV or Parquet."
         )
+
+
+def within(numbers: NDArray[Any], ranges: Sequence[Range]) -> NDArray[np.bool_]:
+    """Return which numbers lie in one of some ranges."""
+    hit = np.zeros(len(numbers), dtype=bool)
+    for lo, hi in ranges:
+        hit |= (numbers >= (-np.inf if lo is None else lo)) & (numbers <= (np.inf if hi is None else hi))
+    return hit
+
+
+def pyreadstat(doing: str) -> Any:
+    """Return the package of that name; an error that names the extra where it is not installed."""
+    try:
+        import pyreadstat as package
+    except ImportError:
+        raise MissingExtraError(f"{doing} SPSS and Stata files", "pyreadstat") from None
+    return package

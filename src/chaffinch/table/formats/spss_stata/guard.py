@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from .._base.errors import FileError
+from ...._base.errors import FileError
 
 __all__ = ["check_sav"]
 
@@ -84,10 +84,10 @@ class _Dictionary:
         if self._whole() != 4 or not 0 < (n_variables := self._whole()) <= len(self.widths):
             return False
         places = [self._whole() for _ in range(n_variables)]
-        found = [self.widths[place - 1] for place in places if 0 < place <= len(self.widths)]
-        if not any(width >= 0 for width in found):
+        widths = [self.widths[place - 1] for place in places if 0 < place <= len(self.widths)]
+        if not any(width >= 0 for width in widths):
             return False
-        if any(found):
+        if any(widths):
             self.words += values
         return True
 

@@ -16,10 +16,11 @@ import pyreadstat
 import pytest
 
 import chaffinch
-from chaffinch.table import Table, schema_text, stat_files
+from chaffinch.table import Table, schema_text
+from chaffinch.table.formats.spss_stata import read as stat_read
+from chaffinch.table.formats.spss_stata.limits import DATES, TIMES
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.table.sources import open_source
-from chaffinch.table.stat_forms import DATES, TIMES
 
 N = 300
 SPSS_EPOCH = datetime.datetime(1582, 10, 14)
@@ -202,7 +203,7 @@ class TestReadingSPSS:
     def test_batches_hold_what_the_whole_holds(self, tmp_path, monkeypatch):
         path = spss_file(tmp_path / "a.sav")
         whole = chaffinch.read(path)
-        monkeypatch.setattr(stat_files, "BATCH_ROWS", 7)
+        monkeypatch.setattr(stat_read, "BATCH_ROWS", 7)
         source = open_source(path)
         batches = list(source.batches(["visit", "sex"]))
         assert [batch.num_rows for batch in batches] == [7] * 42 + [6]
@@ -220,7 +221,7 @@ class TestReadingSPSS:
         assert struct.unpack("<i", data[80:84]) == (N,)
         data[80:84] = struct.pack("<i", -1)
         path.write_bytes(data)
-        monkeypatch.setattr(stat_files, "BATCH_ROWS", rows)
+        monkeypatch.setattr(stat_read, "BATCH_ROWS", rows)
         assert chaffinch.read(path).data.equals(expected)
 
     def test_a_range_of_measurements_is_refused(self, tmp_path):

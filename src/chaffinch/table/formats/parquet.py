@@ -1,0 +1,67 @@
+"""Parquet files."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from ..types import is_words
+from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source
+
+if TYPE_CHECKING:
+    from ..table import Table
+
+__all__ = ["PARQUET"]
+
+
+def _open(path: Path, options: ReadOptions) -> Source:
+    import pyarrow.parquet as pq
+
+    schema = pq.read_schema(path)
+    words = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
+    # Dictionaries of words that are asked for as such come as they are; others are checked, and bytes that are no text stop it.
+    coded = [f.name for f in schema if options.tolerant and pa.types.is_dictionary(f.type) and is_words(f.type)]
+    if coded:
+        schema = pq.ParquetFile(path, read_dictionary=coded).schema_arrow
+
+    def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+        wanted = set(schema.names if columns is None else columns)
+        dictionaries = [*coded, *(name for name in words if name in wanted and columns is not None)]
+        file = pq.ParquetFile(path, read_dictionary=dictionaries)
+        yield from file.iter_batches(BATCH_ROWS, columns=None if columns is None else list(columns))
+
+    return Source(str(path), schema, read, native="arrow")
+
+
+def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_metadata(path)
+    return metadata.num_rows, metadata.num_columns
+
+
+@contextlib.contextmanager
+def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
+    import pyarrow.parquet as pq
+
+    opened: list[Any] = []
+
+    def write(table: Table) -> None:
+        if not opened:
+            opened.append(pq.ParquetWriter(part, table.data.schema, compression="zstd"))
+        opened[0].write_table(table.data)
+
+    try:
+        yield write
+    finally:
+        for writer in opened:
+            writer.close()
+
+
+PARQUET = FORMATS.register(
+    Format("parquet", "Parquet", (".parquet",), (b"PAR1",), open=_open, writer=_writer, shape=_shape, private=True)
+)
