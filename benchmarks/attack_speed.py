@@ -24,10 +24,10 @@ from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership.classifiers import learner
 from chaffinch.risk.membership.features import black_box
-from chaffinch.risk.membership.plan import ShadowPlan
 from chaffinch.risk.membership.rates import Trials, auc_interval
+from chaffinch.risk.membership.settings import ShadowSettings
 from chaffinch.risk.shadows import Generator, run_shadows, shared_draws, world_of
-from chaffinch.risk.singling_out.study import study_singling_out
+from chaffinch.risk.singling_out.study import singling_out
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
 
@@ -50,9 +50,9 @@ def whole(name: str) -> None:
             stages.append((stage, time.monotonic()))
 
     began = time.monotonic(), time.process_time()
-    plan = ShadowPlan(shadows=1000, tables=10)
-    found = study_singling_out(
-        table, PrivBayes(10.0, variant="sdg"), plan=plan, rows=rows, releases=1000, seed=1, progress=watch
+    plan = ShadowSettings(shadows=1000, tables=10)
+    found = singling_out(
+        table, PrivBayes(10.0, variant="sdg"), settings=plan, rows=rows, releases=1000, seed=1, progress=watch
     )
     wall = time.monotonic() - began[0]
     setting = f"{dataset}, {rows:,} of {size:,}, PrivBayes sdg, epsilon 10"

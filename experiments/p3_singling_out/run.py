@@ -26,8 +26,8 @@ from training import machine  # noqa: E402
 from chaffinch import BayesNet, PrivBayes, Table  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
 from chaffinch.report.curves import success_figure  # noqa: E402
-from chaffinch.risk.membership.plan import ShadowPlan  # noqa: E402
-from chaffinch.risk.singling_out.study import study_singling_out  # noqa: E402
+from chaffinch.risk.membership.settings import ShadowSettings  # noqa: E402
+from chaffinch.risk.singling_out.study import singling_out  # noqa: E402
 
 FIGURES = {
     12: ("adult", 1_000, 5_000),
@@ -129,7 +129,7 @@ def main() -> None:
         table = tables.setdefault(figure, world(figure))
         chosen = synthesiser(name, epsilon)
         began = time.monotonic()
-        found = study_singling_out(
+        found = singling_out(
             table,
             {
                 "independent": chosen,
@@ -137,7 +137,7 @@ def main() -> None:
                 "own levels": OwnLevels(chosen),
                 "both": OwnLevels(chosen, same_noise=True),
             }[noise],
-            plan=ShadowPlan(shadows=pairs, tables=n_tables, box=box),  # type: ignore[arg-type]
+            settings=ShadowSettings(shadows=pairs, tables=n_tables, box=box),  # type: ignore[arg-type]
             rows=rows,
             releases=releases,
             seed=figure,

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from .privacy.opening import prepare
     from .risk import RiskResult
     from .risk.attribution.study import risk
-    from .risk.auditing import Audit, audit_claim
-    from .risk.membership import MembershipStudy, ShadowPlan, study_membership
-    from .risk.singling_out import SinglingOut, study_singling_out
+    from .risk.auditing import AuditResult, audit
+    from .risk.membership import MembershipResult, ShadowSettings, membership
+    from .risk.singling_out import SinglingOutResult, singling_out
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
     from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
@@ -57,9 +57,9 @@ _HOMES = {
     ),
     "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
     "risk": ("RiskResult",),
-    "risk.auditing": ("Audit", "audit_claim"),
-    "risk.membership": ("MembershipStudy", "ShadowPlan", "study_membership"),
-    "risk.singling_out": ("SinglingOut", "study_singling_out"),
+    "risk.auditing": ("AuditResult", "audit"),
+    "risk.membership": ("MembershipResult", "ShadowSettings", "membership"),
+    "risk.singling_out": ("SinglingOutResult", "singling_out"),
     "utility": ("UtilityResult",),
     "outputs.check": ("CheckResult",),
     "workflows.check": ("check",),
@@ -76,7 +76,7 @@ _CALLABLE = ("risk", "utility")
 """Packages that are functions too."""
 
 __all__ = [
-    "Audit",
+    "AuditResult",
     "BayesNet",
     "BudgetError",
     "ChaffinchError",
@@ -92,7 +92,7 @@ __all__ = [
     "Independent",
     "InputError",
     "Marginal",
-    "MembershipStudy",
+    "MembershipResult",
     "MemoryCounter",
     "MissingExtraError",
     "Network",
@@ -106,8 +106,8 @@ __all__ = [
     "Scan",
     "Schema",
     "SchemaError",
-    "ShadowPlan",
-    "SinglingOut",
+    "ShadowSettings",
+    "SinglingOutResult",
     "Spec",
     "StreamCounter",
     "Table",
@@ -115,11 +115,12 @@ __all__ = [
     "UnknownNameError",
     "UtilityResult",
     "__version__",
-    "audit_claim",
+    "audit",
     "check",
     "describe",
     "evolve",
     "load",
+    "membership",
     "prepare",
     "read",
     "read_policy",
@@ -128,8 +129,7 @@ __all__ = [
     "read_spec",
     "risk",
     "scan",
-    "study_membership",
-    "study_singling_out",
+    "singling_out",
     "utility",
     "write_schema",
 ]

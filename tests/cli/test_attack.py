@@ -41,17 +41,17 @@ DECLARED = 'format = "chaffinch-schema"\nversion = 1\npublic = true\n' + "".join
 
 @pytest.mark.parametrize("kind", ["membership", "singling-out"])
 def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, tmp_path, timings_in, kind):
-    told, page, inside = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "inside.json"
+    told, page, secrets = tmp_path / "a.json", tmp_path / "a.html", tmp_path / "secrets.json"
     more = () if kind == "membership" else ("--releases", 20)
     done = run(
-        "attack", kind, table, "--synth", "bayesnet:parents=1", *SMALL, *more, "--json", told, "--html", page, "--inside", inside
+        "attack", kind, table, "--synth", "bayesnet:parents=1", *SMALL, *more, "--json", told, "--html", page, "--confidential", secrets
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert stat.S_IMODE(inside.stat().st_mode) == 0o600
-    kept, left = json.loads(inside.read_text()), json.loads(told.read_text())
+    assert stat.S_IMODE(secrets.stat().st_mode) == 0o600
+    kept, left = json.loads(secrets.read_text()), json.loads(told.read_text())
     assert kept["confidential"] is True
     assert len(kept["targets" if kind == "membership" else "predicates"]) == 2
-    assert "SECRET" in inside.read_text()
+    assert "SECRET" in secrets.read_text()
     for text in (told.read_text(), page.read_text(), done.out, done.err):
         assert "SECRET" not in text
     assert left["format"] == f"chaffinch-{kind}"
@@ -61,16 +61,16 @@ def test_an_attack_writes_what_may_leave_and_keeps_the_rest_inside(run, table, t
     assert timings_in(told) == ["seconds_of_fits"]
     assert "<script" not in page.read_text()
     # The same numbers as Python gives: the second opinion on every option's way to its place.
-    plan = chaffinch.ShadowPlan(shadows=10, tests=10, tables=1)
+    plan = chaffinch.ShadowSettings(shadows=10, tests=10, tables=1)
     settings = chaffinch.BayesNet(parents=1)
-    options = {"plan": plan, "targets": 2, "seed": 1, "workers": 1}
+    options = {"settings": plan, "targets": 2, "seed": 1, "workers": 1}
     read = chaffinch.read(table)
     if kind == "membership":
-        study = chaffinch.study_membership(read, settings, **options)
+        study = chaffinch.membership(read, settings, **options)
         assert left["auc"] == study.auc
         assert left["pooled"] == study.to_dict()["pooled"]
     else:
-        study = chaffinch.study_singling_out(read, settings, releases=20, **options)
+        study = chaffinch.singling_out(read, settings, releases=20, **options)
         assert left["by_attributes"] == study.to_dict()["by_attributes"]
     assert study.sentence.split(";")[0][:60] in done.out
 
@@ -176,7 +176,7 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
     def stop(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(study, "study_membership", stop)
+    monkeypatch.setattr(study, "membership", stop)
     done = run("attack", "membership", table, "--synth", "independent", *SMALL, "--keep", tmp_path / "kept")
     assert done.code == 130
     assert "goes on from there" in done.err
@@ -215,8 +215,8 @@ def test_outputs_are_checked_before_any_work(run, table, tmp_path, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("chaffinch.cli.attack.read_for", never)
-    for option in ("--json", "--html", "--inside"):
+    monkeypatch.setattr("chaffinch.cli.attack_options.read_for", never)
+    for option in ("--json", "--html", "--confidential"):
         done = run("attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a")
         assert done.code == 2, done.err
         done = run("attack", "membership", table, "--synth", "bayesnet", option, table)

@@ -13,6 +13,9 @@ from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
 from chaffinch.report.figures import Axis
 from chaffinch.report.membership import membership_page
 from chaffinch.report.singling_out import singling_out_page
+from chaffinch.risk.auditing import AuditResult
+from chaffinch.risk.membership import MembershipResult
+from chaffinch.risk.singling_out import SinglingOutResult
 from chaffinch.risk.singling_out.chances import nobody_in
 
 PLAN = {
@@ -23,8 +26,8 @@ PLAN = {
 
 def rates(auc, *, few=False):
     at = [
-        {"level": 0.01, "tpr": 0.2, "tpr_interval": [0.15, 0.25], "fpr": 0.01, "fpr_interval": [0.0, 0.02], "threshold": 1.0, "why_not": ""},
-        {"level": 0.001, "tpr": None, "tpr_interval": None, "fpr": None, "fpr_interval": None, "threshold": None, "why_not": "0.1 % needs more."},
+        {"level": 0.01, "tpr": 0.2, "tpr_interval": [0.15, 0.25], "fpr": 0.01, "fpr_interval": [0.0, 0.02], "threshold": 1.0, "reason": ""},
+        {"level": 0.001, "tpr": None, "tpr_interval": None, "fpr": None, "fpr_interval": None, "threshold": None, "reason": "0.1 % needs more."},
     ]  # fmt: skip
     return {
         "auc": auc, "auc_interval": [auc - 0.02, auc + 0.02], "at": at[1:] * 2 if few else at, "advantage": 0.3, "advantage_interval": [0.2, 0.4],
@@ -36,11 +39,11 @@ def rates(auc, *, few=False):
 def membership(**more):
     worst = rates(0.9, few=True)
     worst.pop("roc")
-    return {
-        "auc": 0.8, "interval": [0.78, 0.82], "direction": "lower is safer", "baseline": 0.5, "above_baseline": True, "pooled": rates(0.8),
+    return MembershipResult.from_dict({
+        "format": "chaffinch-membership", "version": 1, "auc": 0.8, "interval": [0.78, 0.82], "direction": "lower is safer", "baseline": 0.5, "above_baseline": True, "pooled": rates(0.8),
         "closest_distance": rates(0.7), "worst_target": worst, "auc_of_targets": [0.9, 0.8, 0.75, 0.45], "targets": 4, "rows": 200,
         "population": 1000, "duplicates_left_out": "<10", "settings": PLAN, "run": {"seconds_of_fits": 1.0}, **more,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def singling_out(**more):
@@ -50,12 +53,12 @@ def singling_out(**more):
             "without_release": 0.2,
         }  # fmt: skip
 
-    return {
-        "success": 0.6, "interval": [0.55, 0.65], "direction": "lower is safer", "baseline": 0.2, "above_baseline": True,
+    return SinglingOutResult.from_dict({
+        "format": "chaffinch-singling-out", "version": 1, "success": 0.6, "interval": [0.55, 0.65], "direction": "lower is safer", "baseline": 0.2, "above_baseline": True,
         "nobody_of_targets_in_data": 0.1, "releases": 1000, "targets": 12, "rows": 200, "population": 1000, "duplicates_left_out": 0,
         "closest_distance": one(3, 0.4), "by_attributes": [one(1, 0.1), one(2, 0.5), one(3, 0.6)], "attributes_that_suffice": 2.5,
         "auc_of_attackers": {"mean": 0.7, "least": 0.5, "most": 0.9}, "settings": PLAN, "run": {}, **more,
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def audit(bound=0.4):
@@ -64,11 +67,11 @@ def audit(bound=0.4):
          "test_runs": 500, "detectable": 4.4, "attacker": "linear", "true_positives": 300, "false_positives": 200}
         for box, value in (("white", bound), ("black", 0.1))
     ]  # fmt: skip
-    return {
-        "synthesiser": "BayesNet(epsilon=1.0)", "verdict": "claim broken" if bound > 1 else "not refuted", "bound": bound, "epsilon": 1.0, "delta": 1e-6,
+    return AuditResult.from_dict({
+        "format": "chaffinch-audit", "version": 1, "synthesiser": "BayesNet(epsilon=1.0)", "verdict": "claim broken" if bound > 1 else "not refuted", "bound": bound, "epsilon": 1.0, "delta": 1e-6,
         "neighbours": "add or remove one record", "level": 0.99, "level_each": 0.995, "findings": findings,
         "skipped": [{"pair": "empty", "box": "", "reason": "the synthesiser refuses <it>"}],
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 PAGES = {
@@ -94,7 +97,7 @@ def test_membership_says_whether_it_can_be_told():
     assert "too few trials: 0.1 % needs more." in html
     assert "&lt;10" in html
     assert "BayesNet(parents=3, search=&#39;ordering&#39;, epsilon=1.0)" in html
-    quiet = membership_page(membership(above_baseline=False))
+    quiet = membership_page(membership(pooled=rates(0.51)))
     assert "Membership can be told" not in quiet
     assert "No more was found than guessing gives." in quiet
 
@@ -122,7 +125,7 @@ def test_singling_out_stands_beside_guessing_and_draws_figure_5():
     assert "People can be singled out" in text
     assert f"with 12 it is {nobody_in(200, 1000, 12):.3g}" in text
     with pytest.raises(InputError, match="by_attributes"):
-        singling_out_page({})
+        singling_out(by_attributes=[])
 
 
 def test_an_audit_says_broken_or_not_refuted():

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .attack import Synth, TimeLimit, read_for
+from .attack_options import Synth, TimeLimit, read_for
 from .measuring import run_facts
 from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, check_outputs, console
 
 if TYPE_CHECKING:
-    from ..risk.auditing import Audit
+    from ..risk.auditing import AuditResult
 
 __all__ = ["audit"]
 
@@ -31,7 +32,7 @@ def audit(
     runs: Annotated[int, typer.Option(help="Runs for each pair of tables: more show a larger epsilon.")] = 2000,
     pairs: Annotated[
         str | None,
-        typer.Option(help="Some of narrow, repeated, empty, 'lone level', crowded, average, as A,B; all unless given."),
+        typer.Option(help="Some of {pairs}, as A,B; all unless given."),
     ] = None,
     box: Annotated[
         str, typer.Option(help="white looks into the model, black at the released table; or both.")
@@ -70,53 +71,45 @@ def audit(
         raise InputError("--schema is for --data: name the table, or leave it out.")
     check_outputs(data or Path(), json, html)  # without data there is no input to write over
     start_arrow(threads)
-    from ..risk.auditing import PAIRS, audit_claim
+    from ..risk.auditing import AuditSettings, measure_audit
 
-    wanted = names_of(pairs)
-    for name in wanted:
-        if name not in PAIRS:
-            raise unknown_name("pair", name, PAIRS)
+    tried = AuditSettings(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=names_of(pairs) or None, runs=runs, box=names_of(box), rows=rows,  # type: ignore[arg-type]
+        average_rows=average_rows, level=level,
+    )  # fmt: skip
     with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
             table = read_for(
                 settings, data, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare="pool", quiet=quiet, progress=progress
             )  # fmt: skip
-        found = audit_claim(
-            settings, epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=wanted or None, table=table, runs=runs,  # type: ignore[arg-type]
-            box=names_of(box), rows=rows, average_rows=average_rows, level=level, seed=seed, threads=threads, time_limit=time_limit,
-            progress=progress,
-        )  # fmt: skip
+        result = measure_audit(
+            settings, table, tried, seed=seed, threads=threads, time_limit=time_limit, progress=progress
+        )
     about = {"synth": synth, "data": None if data is None else data.name, "seed": seed}
-    told: dict[str, Any] = {
-        "format": "chaffinch-audit",
-        "version": 1,
-        "about": about,
-        **found.to_dict(),
-        "run": run_facts(),
-    }
+    result = replace(result, about=about, run=run_facts())
     if json is not None:
-        write_json(json, told)
+        write_json(json, result.to_dict())
     if html is not None:
         from ..report.audit import audit_page
 
-        write_page(html, audit_page(told))
+        write_page(html, audit_page(result))
     if not quiet:
-        _show(found)
-    if found.verdict == "claim broken":
+        _show(result)
+    if result.verdict == "claim broken":
         raise typer.Exit(1)
 
 
-def _show(found: Audit) -> None:
+def _show(result: AuditResult) -> None:
     from rich.table import Table
 
     head = ("pair", "box", "runs", "epsilon at least", "claimed", "could have shown", "verdict")
     table = Table(*head, box=None, pad_edge=False)
-    for one in found.findings:
+    for one in result.findings:
         table.add_row(
             one.pair, one.box, f"{one.runs:,}", f"{one.bound:.3g}", f"{one.epsilon:g}", f"{one.detectable:.3g}", str(one.verdict)
         )  # fmt: skip
     screen = console()
     screen.print(table, markup=False)
-    for sentence in (*found.sentences[:2], *found.sentences[2 + len(found.findings) :]):
+    for sentence in (*result.sentences[:2], *result.sentences[2 + len(result.findings) :]):
         screen.print(sentence, markup=False)

@@ -38,6 +38,18 @@ def _conventions() -> Iterable[str]:
     return CONVENTIONS
 
 
+def _learners() -> Iterable[str]:
+    from ..risk.membership import ATTACKERS
+
+    return ATTACKERS.names
+
+
+def _pairs() -> Iterable[str]:
+    from ..risk.auditing import PAIRS
+
+    return PAIRS
+
+
 def _methods() -> Iterable[str]:
     from ..synth import method_words
 
@@ -60,7 +72,9 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "attackers": _attackers,
     "conventions": _conventions,
     "metrics": _metrics,
+    "learners": _learners,
     "models": _models,
+    "pairs": _pairs,
     "methods": _methods,
     "private_methods": _private_methods,
     "formats": _formats,

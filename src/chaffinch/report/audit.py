@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from .._base.words import number, percent, shown
+from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
-from .plots import Dot, dots
 from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, Table
-from .words import number, percent, shown
 
 __all__ = ["audit_page"]
 
@@ -28,15 +25,9 @@ LIMITS = (
 )
 
 
-def audit_page(audit: Mapping[str, Any], title: str = "Is the promise kept?") -> str:
-    """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say.
-
-    Parameters
-    ----------
-    audit
-        Plain data as `Audit.to_dict` returns, or `chaffinch audit --json` writes.
-    """
-    broken = audit["verdict"] == "claim broken"
+def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
+    """Return one HTML file on an audit: the verdict, bounds beside the claim for each pair and box, and what they cannot say."""
+    broken = audit.verdict is ClaimVerdict.BROKEN
     sections = [
         Section("finding", "What was found", _finding(audit, broken)),
         Section("bounds", "Bounds beside the claim", (_figure(audit),)),
@@ -44,40 +35,40 @@ def audit_page(audit: Mapping[str, Any], title: str = "Is the promise kept?") ->
         Section("limits", "What this does not say", (Listing(LIMITS),)),
     ]
     facts = [
-        ("Synthesiser", shown((audit.get("about") or {}).get("synth") or audit["synthesiser"], 200)),
+        ("Synthesiser", shown(audit.about.get("synth") or audit.synthesiser, 200)),
         ("Claim", _claim(audit)),
-        ("Confidence", percent(audit["level"])),
+        ("Confidence", percent(audit.level)),
     ]
-    if date := (audit.get("run") or {}).get("date"):
+    if date := audit.run.get("date"):
         facts.append(("Date", shown(date)))
     return page(
         title, sections, facts=facts, alarm="The claim is broken: do not rely on this promise." if broken else ""
     )
 
 
-def _claim(audit: Mapping[str, Any]) -> str:
-    delta = f", delta {audit['delta']:g}" if audit["delta"] else ""
-    return f"epsilon {number(audit['epsilon'])}{delta} ({shown(audit['neighbours'], 120)})"
+def _claim(audit: AuditResult) -> str:
+    delta = f", delta {audit.delta:g}" if audit.delta else ""
+    return f"epsilon {number(audit.epsilon)}{delta} ({shown(audit.neighbours, 120)})"
 
 
-def _finding(audit: Mapping[str, Any], broken: bool) -> tuple[Block, ...]:
+def _finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     if broken:
-        lead = f"Claim broken: {_claim(audit)} is claimed, and epsilon is at least {number(audit['bound'])}."
+        lead = f"Claim broken: {_claim(audit)} is claimed, and epsilon is at least {number(audit.bound)}."
     else:
         lead = (
-            f"Not refuted: {_claim(audit)} is claimed, and the attacks show {number(audit['bound'])}. That is no proof."
+            f"Not refuted: {_claim(audit)} is claimed, and the attacks show {number(audit.bound)}. That is no proof."
         )
     head = ("Pair", "Box", "Epsilon at least", "Claimed", "Could have shown", "Runs", "Attacker", "Verdict")
     rows: tuple[Row, ...] = tuple(
         (
-            shown(f["pair"]), shown(f["box"]), number(f["bound"]), number(f["epsilon"]), number(f["detectable"]), f"{f['runs']:,}",
-            shown(f["attacker"]), Cell(shown(f["verdict"])),
+            shown(f.pair), shown(f.box), number(f.bound), number(f.epsilon), number(f.detectable), f"{f.runs:,}",
+            shown(f.attacker), Cell(shown(str(f.verdict))),
         )
-        for f in audit["findings"]
+        for f in audit.findings
     )  # fmt: skip
-    tests = len(audit["findings"])
+    tests = len(audit.findings)
     how = (
-        f"All bounds together hold with a confidence of {percent(audit['level'])}: each of the {tests} tests has {audit['level_each']:.6g}. Attackers and their thresholds "
+        f"All bounds together hold with a confidence of {percent(audit.level)}: each of the {tests} tests has {audit.level_each:.6g}. Attackers and their thresholds "
         "were chosen on other runs than those that are counted."
     )
     return (
@@ -89,30 +80,24 @@ def _finding(audit: Mapping[str, Any], broken: bool) -> tuple[Block, ...]:
     )
 
 
-def _figure(audit: Mapping[str, Any]) -> Figure:
-    rows = [
-        (f"{f['pair']}, {f['box']} box", (Dot("Proved", f["bound"]), Dot("Could have shown", f["detectable"])))
-        for f in audit["findings"]
-    ]
-    drawn = dots(
-        "bounds-plot", "Bounds on epsilon beside the claim", f"{len(rows)} tests; the largest bound is {number(audit['bound'])}, claimed {number(audit['epsilon'])}.",
-        rows, ("Proved", "Could have shown"), label=f"epsilon; the upright line is the claim, {number(audit['epsilon'])}", low=0.0,
-        line=audit["epsilon"], lanes=(0, 0), marks=(1, 2),
-    )  # fmt: skip
-    told = tuple((name, number(a.value), number(b.value)) for name, (a, b) in rows)
-    table = Table("Bounds on epsilon", ("Test", "Proved", "Could have shown"), told, numbers=frozenset({1, 2}))
-    return Figure("bounds-figure", "What was proved, what could have been, and the claim", (drawn,), table)
+def _figure(audit: AuditResult) -> Figure:
+    rows = tuple(
+        (f"{shown(f.pair)}, {shown(f.box)} box", number(f.bound), number(f.detectable)) for f in audit.findings
+    )
+    table = Table("Bounds on epsilon", ("Test", "Proved", "Could have shown"), rows, numbers=frozenset({1, 2}))
+    plot = bounds_plot("bounds-plot", audit)
+    return Figure("bounds-figure", "What was proved, what could have been, and the claim", (plot,), table)
 
 
-def _pairs(audit: Mapping[str, Any]) -> tuple[Block, ...]:
-    names = list(dict.fromkeys(f["pair"] for f in audit["findings"]))
+def _pairs(audit: AuditResult) -> tuple[Block, ...]:
+    names = list(dict.fromkeys(f.pair for f in audit.findings))
     rows: tuple[Row, ...] = tuple((shown(name), PAIRS.get(name, "A pair of the user's own.")) for name in names)
     blocks: list[Block] = [
         Table("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
     ]
-    if skipped := audit.get("skipped"):
+    if skipped := audit.skipped:
         words = tuple(
-            f"{shown(s['pair'])}{', ' + shown(s['box']) + ' box' if s['box'] else ''}: {shown(s['reason'], 300)}." for s in skipped
+            f"{shown(s.pair)}{', ' + shown(s.box) + ' box' if s.box else ''}: {shown(s.reason, 300)}." for s in skipped
         )  # fmt: skip
         blocks += [Paragraph("Not tried:", "strong"), Listing(words)]
     return tuple(blocks)

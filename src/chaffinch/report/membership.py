@@ -3,50 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from .._base.words import NONE, between, fixed, number, percent, shown
+from ..risk.membership.rates import AtFpr, Rates
+from ..risk.membership.result import MembershipResult
+from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .page import page
 from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
-from .words import NONE, between, fixed, number, percent, shown
 
 __all__ = ["attack_facts", "attack_settings", "membership_page"]
 
 SIZE = (560.0, 400.0)
 
 
-def membership_page(study: Mapping[str, Any], title: str = "Was this person in the data?") -> str:
-    """Return one HTML file on a membership attack: the finding, rates beside the closest row, curves, and every target's AUC.
-
-    Parameters
-    ----------
-    study
-        Plain data as `MembershipStudy.to_dict` returns, or `chaffinch attack membership --json` writes.
-    """
+def membership_page(result: MembershipResult, title: str = "Was this person in the data?") -> str:
+    """Return one HTML file on a membership attack: the finding, rates beside the closest row, curves, and every target's AUC."""
     sections = [
-        Section("finding", "What was found", _finding(study)),
-        Section("curve", "True positives against false ones", (_roc(study),)),
-        Section("targets", "Each target", (_targets(study),)),
-        Section("how", "How it was done", attack_settings(study)),
-        Section("limits", "What this does not say", (Listing(_limits(study)),)),
+        Section("finding", "What was found", _finding(result)),
+        Section("curve", "True positives against false ones", (_roc(result),)),
+        Section("targets", "Each target", (_targets(result),)),
+        Section("how", "How it was done", attack_settings(result)),
+        Section("limits", "What this does not say", (Listing(_limits(result)),)),
     ]
-    alarm = "Membership can be told from what is released." if study["above_baseline"] else ""
-    return page(title, sections, facts=attack_facts(study), alarm=alarm)
+    alarm = "Membership can be told from what is released." if result.above_baseline else ""
+    return page(title, sections, facts=attack_facts(result), alarm=alarm)
 
 
-def attack_facts(study: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:
     """Return what was attacked, in names and words for the top of a page."""
-    about = study.get("about") or {}
-    facts = [("Data", shown(about["data"]))] if about.get("data") else []
-    facts += [("Population", shown(about["population"]))] if about.get("population") else []
+    names = (("Data", result.about.get("data")), ("Population", result.about.get("population")))
+    facts = [(word, shown(name)) for word, name in names if name]
     facts += [
-        ("Synthesiser", shown(_short(str(study["settings"]["synthesiser"])), 160)),
-        ("Targets", f"{study['targets']:,}"),
-        ("Subsets", f"{study['rows']:,} of {study['population']:,} records"),
+        ("Synthesiser", shown(_short(str(result.settings["synthesiser"])), 160)),
+        ("Targets", f"{result.targets:,}"),
+        ("Subsets", f"{result.rows:,} of {number(result.population)} records"),
     ]
-    if date := (study.get("run") or {}).get("date"):
+    if date := result.run.get("date"):
         facts.append(("Date", shown(date)))
     return tuple(facts)
 
@@ -61,55 +56,54 @@ def _short(words: str) -> str:
     return f"{name}({', '.join(kept)})" if bracket else name
 
 
-def attack_settings(study: Mapping[str, Any]) -> tuple[Block, ...]:
+def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block, ...]:
     """Return how attackers learnt, as a sentence and a table of settings."""
-    told = study["settings"]
+    chosen = result.settings
     design = {
         "shared": "All targets learn from the same fits; each is in some of them and not in the others.",
         "neighbours": "Each target has pairs of fits of its own that differ in one record: the target, or somebody in its place.",
-    }[told["design"]]
+    }[chosen["design"]]
     box = {
         "blackbox": "The attacker sees synthetic tables.",
         "whitebox": "The attacker sees the fitted model itself.",
-    }[told["box"]]
-    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in told.items()]
-    left_out = study.get("duplicates_left_out")
-    rows.append(("records left out, as others have the same values", shown(left_out)))
+    }[chosen["box"]]
+    rows: list[Row] = [(shown(name), shown(value, 400)) for name, value in chosen.items()]
+    rows.append(("records left out, as others have the same values", shown(result.duplicates)))
     words = (
-        f"The attacker knows the population of {study['population']:,} records, the synthesiser and its settings, and all values of each "
-        f"target, and wants to know whether the target is among the {study['rows']:,} records that a release was made from. {design} {box} Every fit has "
+        f"The attacker knows the population of {number(result.population)} records, the synthesiser and its settings, and all values of each "
+        f"target, and wants to know whether the target is among the {result.rows:,} records that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
     return Paragraph(words), Table("Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1}))
 
 
-def _finding(study: Mapping[str, Any]) -> tuple[Block, ...]:
-    low, high = study["interval"]
+def _finding(result: MembershipResult) -> tuple[Block, ...]:
+    low, high = result.interval
     said = (
         "What is released tells who is in the data."
-        if study["above_baseline"]
+        if result.above_baseline
         else "No more was found than guessing gives."
     )
-    lead = f"Members and others are told apart with AUC {fixed(study['auc'])} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {said}"
+    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {said}"
     sides = (
-        ("Attackers, all targets", study["pooled"]),
-        ("Closest row alone", study["closest_distance"]),
-        ("Worst target", study["worst_target"]),
+        ("Attackers, all targets", result.pooled),
+        ("Closest row alone", result.closest),
+        ("Worst target", result.worst),
     )
-    levels = [f"True positives at {100 * at['level']:g} % false" for at in study["pooled"]["at"]]
+    levels = [f"True positives at {100 * at.level:g} % false" for at in result.pooled.at]
     rows: list[Row] = [
         (
-            name, fixed(one["auc"]), _ends(one["auc_interval"]), fixed(one["advantage"]), _ends(one["advantage_interval"]),
-            *(_rate(at) for at in one["at"]),
+            name, fixed(one.auc), _ends(one.auc_interval), fixed(one.advantage), _ends(one.advantage_interval),
+            *(_rate(at) for at in one.at),
         )
         for name, one in sides
     ]  # fmt: skip
     head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
     table = Table("How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head))))
-    why = sorted({at["why_not"] for _, one in sides for at in one["at"] if at.get("why_not")})
+    why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
     notes = [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")] if why else []
     worst = (
-        f"The worst target is the highest of {study['targets']:,}, and by chance alone the highest lies above the mean."
+        f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
     )
     return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note")
 
@@ -118,26 +112,24 @@ def _ends(ends: Sequence[float] | None) -> str:
     return NONE if ends is None else f"{fixed(ends[0])} to {fixed(ends[1])}"
 
 
-def _rate(at: Mapping[str, Any]) -> str:
-    if at["tpr"] is None:
-        return NONE
-    return f"{fixed(at['tpr'])} ({_ends(at['tpr_interval'])})"
+def _rate(at: AtFpr) -> str:
+    return NONE if at.tpr is None else f"{fixed(at.tpr)} ({_ends(at.tpr_interval)})"
 
 
-def _roc(study: Mapping[str, Any]) -> Figure:
+def _roc(result: MembershipResult) -> Figure:
     (left, right), (bottom, top) = frame(SIZE)
-    others = study["pooled"]["trials"]["others"]
+    others = result.pooled.others
     low = 10.0 ** -min(4, max(1, math.floor(math.log10(max(others, 1)))))
     across, up = Axis(low, 1.0, left, right, log=True), Axis(low, 1.0, bottom, top, log=True)
-    sides = (("Attackers, all targets", study["pooled"]), ("Closest row alone", study["closest_distance"]))
-    lines = [Curve(name, _stairs(one["roc"]["fpr"], one["roc"]["tpr"], low), marks=False) for name, one in sides]
-    desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(study['auc'])}, by the closest row {fixed(study['closest_distance']['auc'])}."
+    sides: tuple[tuple[str, Rates], ...] = (("Attackers, all targets", result.pooled), ("Closest row alone", result.closest))
+    lines = [Curve(name, _stairs(one.fpr, one.tpr, low), marks=False) for name, one in sides]
+    desc = f"Both axes are logarithmic, from {number(low)} to 1. AUC {fixed(result.auc)}, by the closest row {fixed(result.closest.auc)}."
     drawn = curves(
         "roc", "True against false positives", desc, lines, across=across, up=up, labels=("false positives", "true positives"),
         diagonal="A guess", size=SIZE,
     )  # fmt: skip
     rows = tuple(
-        (number(at), *(fixed(_height(one["roc"], at)) for _, one in sides))
+        (number(at), *(fixed(_height(one.fpr, one.tpr, at)) for _, one in sides))
         for at in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
         if at >= low
     )
@@ -158,19 +150,19 @@ def _roc(study: Mapping[str, Any]) -> Figure:
 
 def _stairs(fpr: Sequence[float], tpr: Sequence[float], low: float) -> tuple[Point, ...]:
     """A curve as stairs, never above itself, from `low` on: what lies left of it is one point, the highest there."""
-    out = [(low, max(_height({"fpr": fpr, "tpr": tpr}, low), low))]
+    out = [(low, max(_height(fpr, tpr, low), low))]
     for x, y in zip(fpr, tpr, strict=True):
         if x > low:
             out += [(x, out[-1][1]), (x, max(y, low))]
     return tuple(Point(x, y) for x, y in dict.fromkeys(out))
 
 
-def _height(roc: Mapping[str, Sequence[float]], at: float) -> float:
-    return max((y for x, y in zip(roc["fpr"], roc["tpr"], strict=True) if x <= at), default=0.0)
+def _height(fpr: Sequence[float], tpr: Sequence[float], at: float) -> float:
+    return max((y for x, y in zip(fpr, tpr, strict=True) if x <= at), default=0.0)
 
 
-def _targets(study: Mapping[str, Any]) -> Figure:
-    aucs = sorted(study["auc_of_targets"], reverse=True)
+def _targets(result: MembershipResult) -> Figure:
+    aucs = sorted(result.target_aucs, reverse=True)
     size = (560.0, 330.0)
     (left, right), (bottom, top) = frame(size)
     across = Axis(0, max(len(aucs), 2), left, right)
@@ -192,14 +184,14 @@ def _targets(study: Mapping[str, Any]) -> Figure:
         "AUC of each target",
         (drawn,),
         table,
-        note="A dot is a target. Who they are is in --inside alone.",
+        note="A dot is a target. Who they are is in --confidential alone.",
     )
 
 
-def _limits(study: Mapping[str, Any]) -> tuple[str, ...]:
-    low, high = study["interval"]
+def _limits(result: MembershipResult) -> tuple[str, ...]:
+    low, high = result.interval
     return (
-        f"Targets are the {study['targets']:,} most vulnerable records by their distance to others: people whom nobody resembles. Others are expected to be told less well.",
+        f"Targets are the {result.targets:,} most vulnerable records by their distance to others: people whom nobody resembles. Others are expected to be told less well.",
         "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
         f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
         "Only a promise of differential privacy bounds every attacker.",

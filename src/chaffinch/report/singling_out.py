@@ -2,59 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from .._base.errors import InputError
+from .._base.words import fixed, number, percent
 from ..risk.singling_out.chances import nobody_in
+from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .membership import attack_facts, attack_settings
 from .page import page
 from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
-from .words import fixed, number, percent
 
 __all__ = ["singling_out_page"]
 
 SIZE = (560.0, 400.0)
 
 
-def singling_out_page(study: Mapping[str, Any], title: str = "Can somebody be singled out?") -> str:
-    """Return one HTML file on an attack by predicate singling out: success beside guessing, by number of attributes, and P3's figure 5.
-
-    Parameters
-    ----------
-    study
-        Plain data as `SinglingOut.to_dict` returns, or `chaffinch attack singling-out --json` writes.
-    """
-    if not study.get("by_attributes"):
-        raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
+def singling_out_page(result: SinglingOutResult, title: str = "Can somebody be singled out?") -> str:
+    """Return one HTML file on an attack by predicate singling out: success beside guessing, by number of attributes and of targets."""
     sections = [
-        Section("finding", "What was found", _finding(study)),
-        Section("attributes", "By number of attributes", (_attributes(study),)),
-        Section("chance", "Is anybody there to be named?", (_nobody(study),)),
-        Section("how", "How it was done", attack_settings(study)),
-        Section("limits", "What this does not say", (Listing(_limits(study)),)),
+        Section("finding", "What was found", _finding(result)),
+        Section("attributes", "By number of attributes", (_attributes(result),)),
+        Section("chance", "Is anybody there to be named?", (_nobody(result),)),
+        Section("how", "How it was done", attack_settings(result)),
+        Section("limits", "What this does not say", (Listing(_limits(result)),)),
     ]
-    alarm = "People can be singled out from what is released." if study["above_baseline"] else ""
-    return page(title, sections, facts=(*attack_facts(study), ("Releases", f"{study['releases']:,}")), alarm=alarm)
+    alarm = "People can be singled out from what is released." if result.above_baseline else ""
+    return page(title, sections, facts=(*attack_facts(result), ("Releases", f"{result.releases:,}")), alarm=alarm)
 
 
-def _finding(study: Mapping[str, Any]) -> tuple[Block, ...]:
-    low, high = study["interval"]
+def _finding(result: SinglingOutResult) -> tuple[Block, ...]:
+    low, high = result.interval
     said = (
-        "the releases tell who is in the data." if study["above_baseline"] else "no more was found than guessing gives."
+        "the releases tell who is in the data." if result.above_baseline else "no more was found than guessing gives."
     )
     lead = (
-        f"Somebody was singled out from {percent(study['success'])} of {study['releases']:,} releases (95 % interval {percent(low)} to {percent(high)}); a "
-        f"guess without any release is right in {percent(study['baseline'])}: {said}"
+        f"Somebody was singled out from {percent(result.success)} of {result.releases:,} releases (95 % interval {percent(low)} to {percent(high)}); a "
+        f"guess without any release is right in {percent(result.baseline)}: {said}"
     )
-    near = study["closest_distance"]
+    near = result.closest
     rows: tuple[Row, ...] = (
-        ("Attackers: the target that is surest to be in", percent(study["success"]), _ends(study["interval"])),
-        ("The target with the closest row", percent(near["success"]), _ends(near["interval"])),
-        ("A guess: |X| / |D| (P3, equation 1)", percent(study["baseline"]), ""),
-        ("A blind attacker at the same weight (Cohen and Nissim)", percent(study["by_attributes"][-1]["blind_attacker"]), ""),
+        ("Attackers: the target that is surest to be in", percent(result.success), _ends(result.interval)),
+        ("The target with the closest row", percent(near.success), _ends(near.interval)),
+        ("A guess: |X| / |D|", percent(result.baseline), ""),
+        ("A blind attacker at the same weight (Cohen and Nissim)", percent(result.isolations[-1].blind_attacker), ""),
     )  # fmt: skip
     table = Table(
         "Share of releases in which one record of the data was isolated",
@@ -62,38 +51,38 @@ def _finding(study: Mapping[str, Any]) -> tuple[Block, ...]:
         rows,
         numbers=frozenset({1, 2}),
     )
-    aucs = study["auc_of_attackers"]
-    skill = f"Attackers reached AUCs of {fixed(aucs['least'])} to {fixed(aucs['most'])}, in the mean {fixed(aucs['mean'])}, on fits that they did not learn from."
-    return Paragraph(lead, "lead"), table, Paragraph(skill)
+    skill = result.skill
+    words = f"Attackers reached AUCs of {fixed(skill.least)} to {fixed(skill.most)}, in the mean {fixed(skill.mean)}, on fits that they did not learn from."
+    return Paragraph(lead, "lead"), table, Paragraph(words)
 
 
-def _ends(ends: Any) -> str:
+def _ends(ends: tuple[float, float]) -> str:
     return f"{percent(ends[0])} to {percent(ends[1])}"
 
 
-def _attributes(study: Mapping[str, Any]) -> Figure:
-    found = study["by_attributes"]
+def _attributes(result: SinglingOutResult) -> Figure:
+    isolations = result.isolations
     (left, right), (bottom, top) = frame(SIZE)
-    across = Axis(0, max(len(found), 2), left, right)
+    across = Axis(0, max(len(isolations), 2), left, right)
     across.ticks = [tick for tick in across.ticks if tick == int(tick)]
-    most = max(v for one in found for v in (one["interval"][1], one["blind_attacker"], one["without_release"]))
-    up = Axis(0.0, max(most, study["baseline"]), bottom, top)
+    most = max(v for one in isolations for v in (one.interval[1], one.blind_attacker, one.without_release))
+    up = Axis(0.0, max(most, result.baseline), bottom, top)
     lines = [
-        Curve("Attack", tuple(Point(one["attributes"], one["success"], *one["interval"]) for one in found)),
-        Curve("Blind attacker", tuple(Point(one["attributes"], one["blind_attacker"]) for one in found)),
-        Curve("Without release", tuple(Point(one["attributes"], one["without_release"]) for one in found)),
+        Curve("Attack", tuple(Point(one.attributes, one.success, *one.interval) for one in isolations)),
+        Curve("Blind attacker", tuple(Point(one.attributes, one.blind_attacker) for one in isolations)),
+        Curve("Without release", tuple(Point(one.attributes, one.without_release) for one in isolations)),
     ]
-    desc = f"Success with 1 to {len(found)} attributes; with all {percent(study['success'])}, a guess {percent(study['baseline'])}."
+    desc = f"Success with 1 to {len(isolations)} attributes; with all {percent(result.success)}, a guess {percent(result.baseline)}."
     drawn = curves(
         "attributes-plot", "Success by number of attributes", desc, lines, across=across, up=up,
-        labels=("attributes in the predicate", "share of releases"), level=("A guess: |X| / |D|", study["baseline"]), size=SIZE,
+        labels=("attributes in the predicate", "share of releases"), level=("A guess: |X| / |D|", result.baseline), size=SIZE,
     )  # fmt: skip
     rows: tuple[Row, ...] = tuple(
         (
-            f"{one['attributes']}", percent(one["success"]), _ends(one["interval"]), number(one["weight"]), percent(one["blind_attacker"]),
-            percent(one["without_release"]),
+            f"{one.attributes}", percent(one.success), _ends(one.interval), number(one.weight), percent(one.blind_attacker),
+            percent(one.without_release),
         )
-        for one in found
+        for one in isolations
     )  # fmt: skip
     head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
     table = Table("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
@@ -101,13 +90,14 @@ def _attributes(study: Mapping[str, Any]) -> Figure:
         "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
         "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
         "(37 % at a weight of one over the number of records); without release, the same predicates are tried on data drawn afresh. "
-        f"{number(study['attributes_that_suffice'])} attributes are enough, in the mean, to tell a target from everybody in the population."
+        f"{number(result.attributes_that_suffice)} attributes are enough, in the mean, to tell a target from everybody in the population."
     )
     return Figure("attributes-figure", "Success by number of attributes", (drawn,), table, note=note, open=True)
 
 
-def _nobody(study: Mapping[str, Any]) -> Figure:
-    rows, population, targets = study["rows"], study["population"], study["targets"]
+def _nobody(result: SinglingOutResult) -> Figure:
+    rows, targets = result.rows, result.targets
+    population = result.population if isinstance(result.population, int) else max(rows, targets)
     size = (560.0, 330.0)
     (left, right), (bottom, top) = frame(size)
     most = min(max(targets, 10), population)
@@ -127,15 +117,15 @@ def _nobody(study: Mapping[str, Any]) -> Figure:
     )
     table = Table("The chance that no target is in the data", ("Targets", "Chance"), told, numbers=frozenset({0, 1}))
     note = (
-        "With many targets some of them are nearly always in the data, and the attacker has only to find which (P3, equation 2 and figure 5). "
+        "With many targets some of them are nearly always in the data, and the attacker has only to find which. "
         "Where none is, the attack fails whatever it does."
     )
     return Figure("nobody-figure", "The chance that no target is in the data", (drawn,), table, note=note)
 
 
-def _limits(study: Mapping[str, Any]) -> tuple[str, ...]:
+def _limits(result: SinglingOutResult) -> tuple[str, ...]:
     return (
         "To isolate by all attributes the attacker must know them all: what is learnt is that the person is in the data.",
         "Success is compared with a guess at one over the share of the population in the data. Heavy predicates isolate by luck: look at the weight and at the blind attacker.",
-        f"Targets are the {study['targets']:,} most vulnerable records. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
+        f"Targets are the {result.targets:,} most vulnerable records. An attack that fails proves nothing; only a promise of differential privacy bounds every attacker.",
     )

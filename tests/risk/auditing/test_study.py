@@ -16,8 +16,8 @@ from scipy.stats import binom
 from chaffinch._base.errors import InputError
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.risk.auditing import MADE, Verdict, attackers, audit_claim, detectable, divided, made_pair
-from chaffinch.risk.auditing.attackers import attack, parts_of
+from chaffinch.risk.auditing import MADE, ClaimVerdict, attacker, audit, detectable, divided, made_pair
+from chaffinch.risk.auditing.attacker import attack, parts_of
 from chaffinch.risk.auditing.features import table_features
 from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
 from chaffinch.risk.shadows.generator import coded
@@ -43,7 +43,7 @@ SOUND = {
 def _few_trees(request, monkeypatch):
     """Have small forests, for speed, but in slow tests."""
     if request.node.get_closest_marker("slow") is None:
-        monkeypatch.setattr(attackers, "TREES", 20)
+        monkeypatch.setattr(attacker, "TREES", 20)
 
 
 class FixedSeed:
@@ -86,49 +86,49 @@ def endless(table, seed):
 
 
 def quick(synthesiser, **options):
-    return audit_claim(synthesiser, **{"runs": 120, "seed": 3, "threads": 1, "rows": 200, **options})
+    return audit(synthesiser, **{"runs": 120, "seed": 3, "threads": 1, "rows": 200, **options})
 
 
 @pytest.mark.parametrize("name", ["privbayes", "dpart", "bayesnet", "fieldgroups"])
 def test_sound_ones_are_not_refuted(name):
     found = quick(SOUND[name], pairs=["narrow"])
-    assert found.verdict is Verdict.NOT_REFUTED
+    assert found.verdict is ClaimVerdict.NOT_REFUTED
     assert [(f.pair, f.box) for f in found.findings] == [("narrow", "white"), ("narrow", "black")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_ones_are_not_refuted_by_any_pair_in_many_runs(name):
-    found = audit_claim(SOUND[name], runs=2000, seed=3)
-    assert found.verdict is Verdict.NOT_REFUTED, found.sentences
+    found = audit(SOUND[name], runs=2000, seed=3)
+    assert found.verdict is ClaimVerdict.NOT_REFUTED, found.sentences
 
 
 def test_too_little_noise_is_caught_from_both_boxes():
     found = quick(PrivBayes(20.0), epsilon=0.5, pairs=["narrow"])
-    assert found.verdict is Verdict.BROKEN
-    assert all(f.verdict is Verdict.BROKEN for f in found.findings)
+    assert found.verdict is ClaimVerdict.BROKEN
+    assert all(f.verdict is ClaimVerdict.BROKEN for f in found.findings)
     assert (found.epsilon, found.delta, found.neighbours) == (0.5, 0.0, "replace one record")
 
 
 def test_no_noise_at_all_is_caught():
-    assert quick(BayesNet(), epsilon=1.0, pairs=["narrow"]).verdict is Verdict.BROKEN
+    assert quick(BayesNet(), epsilon=1.0, pairs=["narrow"]).verdict is ClaimVerdict.BROKEN
 
 
 @pytest.mark.parametrize("inner", [PrivBayes(0.5), BayesNet(epsilon=0.5, delta=1e-6)], ids=["privbayes", "bayesnet"])
 def test_a_fixed_seed_is_caught_from_both_boxes(inner):
     found = quick(FixedSeed(inner), pairs=["narrow"])
-    assert [f.verdict for f in found.findings] == [Verdict.BROKEN] * 2
+    assert [f.verdict for f in found.findings] == [ClaimVerdict.BROKEN] * 2
     assert (found.synthesiser, found.epsilon, found.delta) == ("FixedSeed", 0.5, inner.delta or 0.0)
 
 
 def test_levels_from_the_data_are_caught():
     found = quick(levels_from_data, epsilon=0.5, neighbours="replace-one", pairs=["lone level"], runs=240)
-    assert found.verdict is Verdict.BROKEN
+    assert found.verdict is ClaimVerdict.BROKEN
 
 
 def test_noise_that_shrinks_with_the_rows_is_caught():
     found = quick(NoiseByRows(), pairs=["crowded"])
-    assert found.verdict is Verdict.BROKEN
+    assert found.verdict is ClaimVerdict.BROKEN
 
 
 def test_an_error_on_one_of_the_tables_is_an_answer():
@@ -138,7 +138,7 @@ def test_an_error_on_one_of_the_tables_is_an_answer():
         return blind(table, seed)
 
     found = quick(stops, epsilon=0.5, neighbours="replace-one", pairs=["lone level"])
-    assert found.verdict is Verdict.BROKEN
+    assert found.verdict is ClaimVerdict.BROKEN
     assert "no message" not in json.dumps(found.to_dict())
 
 
@@ -146,7 +146,7 @@ def test_the_number_of_rows_is_an_answer():
     def as_many(table, seed):
         return blind(table, seed).slice(0, 2 + table.n_rows)
 
-    assert quick(as_many, epsilon=0.5, neighbours="add-remove", pairs=["narrow"]).verdict is Verdict.BROKEN
+    assert quick(as_many, epsilon=0.5, neighbours="add-remove", pairs=["narrow"]).verdict is ClaimVerdict.BROKEN
 
 
 def test_a_warning_is_an_answer():
@@ -157,13 +157,13 @@ def test_a_warning_is_an_answer():
             warnings.warn("rare level", stacklevel=1)
         return blind(table, seed)
 
-    assert quick(warns, epsilon=0.5, neighbours="replace-one", pairs=["lone level"]).verdict is Verdict.BROKEN
+    assert quick(warns, epsilon=0.5, neighbours="replace-one", pairs=["lone level"]).verdict is ClaimVerdict.BROKEN
 
 
 def test_a_copy_is_caught_and_a_blind_one_is_not():
     claim = {"epsilon": 0.5, "neighbours": "replace-one", "pairs": ["repeated"]}
-    assert quick(lambda table, seed: table, **claim).verdict is Verdict.BROKEN
-    assert quick(blind, **claim).verdict is Verdict.NOT_REFUTED
+    assert quick(lambda table, seed: table, **claim).verdict is ClaimVerdict.BROKEN
+    assert quick(blind, **claim).verdict is ClaimVerdict.NOT_REFUTED
 
 
 def test_what_is_skipped_is_said():
@@ -190,9 +190,9 @@ def test_a_users_table():
     data["x1"][11] = "c"
     table = prepare(pa.table(data), schema)
     leaky = quick(lambda table, seed: table, epsilon=1.0, neighbours="replace-one", pairs=["average"], table=table)
-    assert leaky.verdict is Verdict.BROKEN
+    assert leaky.verdict is ClaimVerdict.BROKEN
     sound = quick(PrivBayes(1.0), pairs=["average"], table=table, average_rows=30)
-    assert sound.verdict is Verdict.NOT_REFUTED
+    assert sound.verdict is ClaimVerdict.NOT_REFUTED
     assert [f.pair for f in sound.findings] == ["average"] * 2
     with pytest.raises(InputError, match="made from a table"):
         quick(PrivBayes(1.0), pairs=["average"])
@@ -310,7 +310,7 @@ def test_attack_on_noise_errs_no_more_often_than_it_says(monkeypatch):
     # than 80 do less than once in 10^9. Measured here: 9 %, and 97 % if the threshold is chosen on the test runs. At higher levels
     # exact bounds are so wide that the two are hard to tell apart (0.8: 1 % and 37 %).
     for name in ("linear", "extra trees"):
-        monkeypatch.delitem(attackers.ATTACKERS, name)
+        monkeypatch.delitem(attacker.ATTACKERS._entries, name)
     rng, level, times = np.random.default_rng(8), 0.5, 100
     member = np.arange(200) % 2 == 1
     noise = (rng.normal(size=(200, 8)) for _ in range(times))

@@ -12,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.risk.membership import extra_trees, linear
-from chaffinch.risk.membership.attackers import calibrated, folds
+from chaffinch.risk.membership.attacker import calibrated, folds
 from chaffinch.risk.membership.choosing import chosen, exclude_weak, weights_by_auc
 from chaffinch.risk.membership.classifiers import learner
 
@@ -23,7 +23,7 @@ LEARNERS = [("linear", {}), ("extra-trees", {"draws": 1})]
 @pytest.fixture
 def few_trees(monkeypatch):
     """Forests of ten trees: what is tested is what goes in and out of them."""
-    monkeypatch.setitem(extra_trees.P3_SEARCH, "n_estimators", [10])
+    monkeypatch.setitem(extra_trees.SEARCH, "n_estimators", [10])
 
 
 def shadows(seed, count=200, tables=3, width=30, *, effect=0.0, share=0.5, shared=0.3):
@@ -210,7 +210,7 @@ def test_neither_threads_nor_repeats_change_a_result(name, options):
 
 
 def test_the_random_search_is_p3s():
-    space = extra_trees.P3_SEARCH
+    space = extra_trees.SEARCH
     assert space["n_estimators"] == [50, 100, 200]
     assert space["min_samples_split"] == [2, 5, 10, 20]
     assert space["min_samples_leaf"] == [1, 2, 4, 8]

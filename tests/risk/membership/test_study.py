@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 
 from chaffinch import BayesNet, InputError, read
-from chaffinch.risk.membership import learning
-from chaffinch.risk.membership.plan import ShadowPlan
-from chaffinch.risk.membership.study import study_membership
+from chaffinch.risk.membership import MembershipResult, ShadowSettings, learning, membership
 
 
 @pytest.fixture(scope="module")
@@ -31,8 +29,8 @@ def ignoring(population):
 
 
 def attacked(table, maker, *, seed=1, **plan):
-    settings = ShadowPlan(**{"shadows": 20, "tests": 20, "tables": 1, **plan})
-    return study_membership(table, maker, plan=settings, targets=4, rows=30, seed=seed, workers=1)
+    options = {"shadows": 20, "tests": 20, "tables": 1, **plan}
+    return membership(table, maker, **options, targets=4, rows=30, seed=seed, workers=1)
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])
@@ -40,7 +38,7 @@ def attacked(table, maker, *, seed=1, **plan):
 def test_a_copy_is_caught(table, design, features):
     found = attacked(table, copy, design=design, features=features)
     assert found.auc > 0.99
-    assert found.found
+    assert found.above_baseline
     assert found.closest.auc > 0.99
     assert found.pooled.advantage > 0.9
 
@@ -57,7 +55,7 @@ def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(ta
 def test_the_model_tells_more_than_its_tables(table):
     black = attacked(table, BayesNet(parents=2, smoothing=0.0), tests=40, shadows=40)
     white = attacked(table, BayesNet(parents=2, smoothing=0.0), box="whitebox", tests=40, shadows=40)
-    assert white.found
+    assert white.above_baseline
     assert white.auc > black.auc
 
 
@@ -80,16 +78,16 @@ def test_a_kept_run_is_taken_up_and_gives_the_same(table, tmp_path):
         return given
 
     options = {
-        "plan": ShadowPlan(shadows=10, tests=10, tables=1),
+        "settings": ShadowSettings(shadows=10, tests=10, tables=1),
         "targets": 2,
         "rows": 30,
         "workers": 1,
         "keep": tmp_path / "k",
     }
-    first = study_membership(table, counting, **options)
+    first = membership(table, counting, **options)
     made = len(calls)
     assert made == 40
-    second = study_membership(table, counting, **options)
+    second = membership(table, counting, **options)
     assert len(calls) == made
     one, other = first.to_dict(), second.to_dict()
     one.pop("run")
@@ -101,7 +99,10 @@ def test_no_record_leaves(table):
     found = attacked(table, copy)
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"record"' not in leaving
-    told = found.inside()
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert MembershipResult.from_dict(plain).to_dict() == plain
+    assert found._repr_html_().count("<svg") == 1
+    told = found.confidential()
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]].to_dict()
     assert told["targets"][0]["record"] == record

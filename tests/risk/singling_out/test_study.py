@@ -10,10 +10,10 @@ import pytest
 from chaffinch import InputError, read
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.report.words import percent
-from chaffinch.risk.membership.plan import ShadowPlan
-from chaffinch.risk.singling_out.study import study_singling_out
+from chaffinch.risk.membership import ShadowSettings
+from chaffinch.risk.singling_out import SinglingOutResult, singling_out
 
-SMALL = ShadowPlan(shadows=15, tables=2)
+SMALL = ShadowSettings(shadows=15, tables=2)
 
 
 @pytest.fixture(scope="module")
@@ -37,25 +37,25 @@ def ignoring(population):
 
 
 def test_a_copy_is_singled_out(table):
-    found = study_singling_out(table, copy, plan=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1)
+    found = singling_out(table, copy, settings=SMALL, targets=20, rows=30, releases=60, seed=1, workers=1)
     assert found.success == 1.0
-    assert found.found
+    assert found.above_baseline
     assert found.closest.success == 1.0
     assert found.guess == pytest.approx(30 / found.world.n_population)
     assert [one.attributes for one in found.isolations] == [1, 2, 3, 4]
     assert found.isolations[-1].weight == pytest.approx(1 / found.world.n_population)
-    assert found.isolations[-1].drawn == pytest.approx(found.guess)
+    assert found.isolations[-1].without_release == pytest.approx(found.guess)
     assert all(one.success <= 1 and one.weight > 0 for one in found.isolations)
 
 
 def test_the_guess_is_told_as_one_number(table):
     """0.0125 has three digits as 0.013, and in per cent it would have been 1.2."""
-    found = study_singling_out(table, copy, plan=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
+    found = singling_out(table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
     for guess in (0.0125, found.guess):
         told = replace(found, guess=guess)
         assert told.to_dict()["baseline"] == told.baseline
         assert f"right in {told.baseline:.1%}:" in told.sentence
-        page = singling_out_page({"about": {}, **told.to_dict()}).replace("\xa0%", "%")
+        page = singling_out_page(SinglingOutResult.from_dict(told.to_dict())).replace("\xa0%", "%")
         assert f"right in {percent(told.baseline)}:".replace("\xa0%", "%") in page
         assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(".0%", "%")
 
@@ -64,18 +64,21 @@ def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rat
     """Exact 95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = 0
     for seed in range(30):
-        found = study_singling_out(
-            table, ignoring(table), plan=ShadowPlan(shadows=10, tables=1), targets=4, rows=30, releases=40, seed=seed, workers=1
+        found = singling_out(
+            table, ignoring(table), settings=ShadowSettings(shadows=10, tables=1), targets=4, rows=30, releases=40, seed=seed, workers=1
         )  # fmt: skip
         missed += not found.interval[0] <= found.guess <= found.interval[1]
     assert missed < 10
 
 
-def test_no_record_leaves_and_the_inside_has_them(table):
-    found = study_singling_out(table, copy, plan=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
+def test_no_record_leaves_and_the_rest_is_confidential(table):
+    found = singling_out(table, copy, settings=SMALL, targets=3, rows=30, releases=20, seed=1, workers=1)
     leaving = json.dumps(found.to_dict()) + repr(found) + found._repr_html_() + found.sentence
     assert '"conditions"' not in leaving
-    told = found.inside()
+    plain = json.loads(json.dumps(found.to_dict()))
+    assert SinglingOutResult.from_dict(plain).to_dict() == plain
+    assert found._repr_html_().count("<svg") == 1
+    told = found.confidential()
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]]
     assert told["predicates"][0]["conditions"] == [[name, "==", record[name]] for name in table.schema.names]
@@ -84,14 +87,14 @@ def test_no_record_leaves_and_the_inside_has_them(table):
 
 @pytest.mark.parametrize("combine", ["weighted", "strong"])
 def test_the_dropped_ideas_still_catch_a_copy(table, combine):
-    plan = ShadowPlan(shadows=15, tables=1, combine=combine)
-    found = study_singling_out(table, copy, plan=plan, targets=20, rows=30, releases=30, seed=1, workers=1)
+    plan = ShadowSettings(shadows=15, tables=1, combine=combine)
+    found = singling_out(table, copy, settings=plan, targets=20, rows=30, releases=30, seed=1, workers=1)
     assert found.success > 0.8
 
 
 def test_the_same_seed_gives_the_same(table):
     first, second = (
-        study_singling_out(table, ignoring(table), plan=SMALL, targets=4, rows=30, releases=20, seed=3, workers=w)
+        singling_out(table, ignoring(table), settings=SMALL, targets=4, rows=30, releases=20, seed=3, workers=w)
         for w in (1, 1)
     )
     one, other = first.to_dict(), second.to_dict()
@@ -102,8 +105,8 @@ def test_the_same_seed_gives_the_same(table):
 
 def test_bad_settings_are_refused(table):
     with pytest.raises(InputError, match="at least 1 release"):
-        study_singling_out(table, copy, releases=0)
+        singling_out(table, copy, releases=0)
     with pytest.raises(InputError, match="Unknown combine 'sum'"):
-        ShadowPlan(combine="sum")
+        ShadowSettings(combine="sum")
     with pytest.raises(InputError, match="shadows must be at least 10"):
-        ShadowPlan(shadows=3)
+        ShadowSettings(shadows=3)

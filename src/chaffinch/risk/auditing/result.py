@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from ..._base.html import html_table
+from markupsafe import Markup
+
+from ..._base.html import html_page, html_table
+from ..._base.plain import check_format, from_plain
+from ..._base.safe_files import write_text
+from ..._base.svg import Dot, dots
+from ..._base.text import text_table
+from ..._base.words import number
 from ...privacy.budget import shown
 from .pairs import Skipped
 
-__all__ = ["Audit", "Finding", "Verdict"]
+__all__ = ["AuditFinding", "AuditResult", "ClaimVerdict", "bounds_plot"]
+
+FORMAT, VERSION = "chaffinch-audit", 1
+HEAD = ("pair", "box", "epsilon at least", "claimed", "verdict", "could have shown", "runs", "attacker")
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """Whether a claim stands. It is never proved by runs: a claim that is not refuted may be wrong."""
 
     BROKEN = "claim broken"
@@ -21,7 +33,7 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """What runs on one pair of tables prove, looking in one way.
 
     Parameters
@@ -55,9 +67,9 @@ class Finding:
     false_positives: int
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """Broken only where the bound exceeds the claim."""
-        return Verdict.BROKEN if self.bound > self.epsilon else Verdict.NOT_REFUTED
+        return ClaimVerdict.BROKEN if self.bound > self.epsilon else ClaimVerdict.NOT_REFUTED
 
     @property
     def sentence(self) -> str:
@@ -65,7 +77,7 @@ class Finding:
         said = (
             f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}"
         )
-        if self.verdict is Verdict.BROKEN:
+        if self.verdict is ClaimVerdict.BROKEN:
             return f"{said}: claim broken."
         if self.detectable <= self.epsilon:
             return f"{said}: not refuted, and {self.runs:,} runs could not have refuted it: they show {self.detectable:.3g} at most."
@@ -90,7 +102,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditResult:
     """What an audit found. Numbers of runs and names of pairs only: it may leave, except that it says how a user's table fared.
 
     Parameters
@@ -103,6 +115,8 @@ class Audit:
         The confidence of all bounds together; each has `level_each` (Bonferroni).
     findings, skipped
         What was tried, and what was not and why.
+    about, run
+        What a command adds: its arguments, and how it ran.
     """
 
     synthesiser: str
@@ -111,11 +125,13 @@ class Audit:
     neighbours: str
     level: float
     level_each: float
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     skipped: tuple[Skipped, ...] = ()
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    run: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
-    def worst(self) -> Finding:
+    def worst(self) -> AuditFinding:
         """The finding with the largest bound."""
         return max(self.findings, key=lambda found: found.bound)
 
@@ -125,9 +141,9 @@ class Audit:
         return self.worst.bound
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """Broken if any finding breaks the claim."""
-        return Verdict.BROKEN if any(f.verdict is Verdict.BROKEN for f in self.findings) else Verdict.NOT_REFUTED
+        return ClaimVerdict.BROKEN if any(f.verdict is ClaimVerdict.BROKEN for f in self.findings) else ClaimVerdict.NOT_REFUTED
 
     @property
     def claim(self) -> str:
@@ -140,7 +156,7 @@ class Audit:
         """What was found, in sentences, the verdict first."""
         tests = len(self.findings)
         how = f"All bounds together hold with a confidence of {self.level:.4g}; each of the {tests} tests has {self.level_each:.6g}."
-        if self.verdict is Verdict.BROKEN:
+        if self.verdict is ClaimVerdict.BROKEN:
             first = f"Claim broken: {self.claim} is claimed, and epsilon is at least {self.bound:.3g}."
         else:
             first = (
@@ -153,8 +169,11 @@ class Audit:
         return (first, how, *(found.sentence for found in self.findings), *skipped)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data."""
+        """Return the audit as plain data: `chaffinch-audit`, version 1."""
         return {
+            "format": FORMAT,
+            "version": VERSION,
+            **({"about": dict(self.about)} if self.about else {}),
             "synthesiser": self.synthesiser,
             "verdict": str(self.verdict),
             "bound": self.bound,
@@ -165,15 +184,50 @@ class Audit:
             "level_each": self.level_each,
             "findings": [found.to_dict() for found in self.findings],
             "skipped": [{"pair": s.pair, "box": s.box, "reason": s.reason} for s in self.skipped],
+            **({"run": dict(self.run)} if self.run else {}),
         }
 
-    def __repr__(self) -> str:
-        return f"Audit({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> AuditResult:
+        """Return the audit that plain data hold."""
+        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch audit.")
+        return from_plain(cls, data, what="the audit")
 
-    def _repr_html_(self) -> str:
-        head = ["pair", "box", "epsilon at least", "claimed", "verdict", "could have shown", "runs", "attacker"]
-        rows = [
-            (f.pair, f.box, f"{f.bound:.3g}", shown(f.epsilon), f.verdict, f"{f.detectable:.3g}", f"{f.runs:,}", f.attacker)
+    def show(self) -> None:
+        """Print the bounds, and what was found in sentences."""
+        print(text_table(HEAD, self._rows()))
+        for sentence in (*self.sentences[:2], *self.sentences[2 + len(self.findings) :]):
+            print(sentence)
+
+    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
+        """Return the table and the picture as one HTML file, and write it to a path if one is given."""
+        page = html_page("Is the promise kept?", self._repr_html_())
+        if path is not None:
+            write_text(path, page)
+        return page
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [f.pair, f.box, f"{f.bound:.3g}", shown(f.epsilon), str(f.verdict), f"{f.detectable:.3g}", f"{f.runs:,}", f.attacker]
             for f in self.findings
         ]  # fmt: skip
-        return html_table(head, rows, caption=" ".join(self.sentences[:2]))
+
+    def __repr__(self) -> str:
+        return f"AuditResult({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
+
+    def _repr_html_(self) -> str:
+        return html_table(HEAD, self._rows(), caption=" ".join(self.sentences[:2])) + bounds_plot("audit-bounds", self)
+
+
+def bounds_plot(key: str, audit: AuditResult) -> Markup:
+    """Return what each test proved and what it could have shown, beside the claim."""
+    claim = number(audit.epsilon)
+    rows = [
+        (f"{finding.pair}, {finding.box} box", (Dot("Proved", finding.bound), Dot("Could have shown", finding.detectable)))
+        for finding in audit.findings
+    ]  # fmt: skip
+    return dots(
+        key, "Bounds on epsilon beside the claim", f"{len(rows)} tests; the largest bound is {number(audit.bound)}, claimed {claim}.",
+        rows, ("Proved", "Could have shown"), label=f"epsilon; the upright line is the claim, {claim}", low=0.0,
+        line=audit.epsilon, lanes=(0, 0), marks=(1, 2),
+    )  # fmt: skip

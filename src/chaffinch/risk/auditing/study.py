@@ -5,45 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..._base.errors import ChaffinchError, InputError
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.relation import Neighbours, Unit
 from ...synth.bayesnet.network import Network
+from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import coded
 from ..shadows.work import OutOfTime, within
-from .attackers import attack
+from .attacker import attack
 from .bounds import detectable, divided
 from .features import table_features
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
-from .result import Audit, Finding
+from .result import AuditFinding, AuditResult
 from .runs import Runs, run_pair
+from .settings import BOXES, AuditSettings
 from .watch import MOST_RECORDS, OUTSIDE, Look, Watched, readable
 
-__all__ = ["BOXES", "audit_claim"]
+__all__ = ["audit", "measure_audit"]
 
-Box = Literal["white", "black"]
-BOXES: tuple[Box, ...] = ("white", "black")
-
-FEWEST_RUNS = 80
 ROWS = 500
 """Rows that are drawn of each model: the more, the more a table shows of its model. A promise holds for any number."""
 
 
-def audit_claim(
+def audit(
     synthesiser: Any,
+    table: Any = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     neighbours: Neighbours | None = None,
     pairs: Sequence[str | Pair] | None = None,
-    table: Table | None = None,
     runs: int = 2000,
     box: Sequence[str] = BOXES,
     rows: int | None = None,
@@ -54,7 +52,7 @@ def audit_claim(
     executor: Executor | None = None,
     time_limit: float | None = None,
     progress: Progress = silent,
-) -> Audit:
+) -> AuditResult:
     """Return lower bounds on the epsilon of a synthesiser from attacks on neighbouring tables, beside the epsilon that it claims.
 
     For each pair of tables D and D' half of the runs are on each, with independent seeds. A quarter of them trains attackers, a quarter
@@ -67,63 +65,67 @@ def audit_claim(
     ----------
     synthesiser
         Settings with `fit(table, seed=...)`, or a function `(table, seed) -> table`: that is looked at from its tables alone.
-    epsilon, delta, neighbours
-        The claim; unless said, that of the synthesiser's `budget` and `unit`. A function has none: say it.
-    pairs
-        Names out of `PAIRS`, or `Pair`s. Without: all that are made for the worst case, and "average" where there is a table.
     table
-        A user's table for "average": a random subset of up to `average_rows` without and with its most vulnerable record.
-    runs
-        Runs for each pair.
-    box
-        "white" looks into the model, "black" at the released table.
-    rows
-        Rows to draw of each model; without, 500 or as many as the larger table has. A function returns as many as it will.
+        A user's table, path or frame for the pair "average": a random subset of up to `average_rows` without and with its most
+        vulnerable record.
+    epsilon, delta, neighbours, pairs, runs, box, rows, average_rows, level
+        See `AuditSettings`.
     threads, executor, time_limit
         Processes for the runs, or an executor to use instead; and the seconds that a run may take. They change no result, but that
         in an executor of threads warnings are not seen.
     """
-    claim = _claim(synthesiser, epsilon, delta)
-    unit = _unit(synthesiser, neighbours, said=epsilon is not None)
-    boxes = _boxes(box, synthesiser)
-    if isinstance(runs, bool) or not isinstance(runs, int | np.integer) or runs < FEWEST_RUNS:
-        raise InputError(f"runs must be a whole number of at least {FEWEST_RUNS}. Got {runs!r}.")
-    divided(level, 1)
+    settings = AuditSettings(
+        epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=pairs, runs=runs, box=box, rows=rows, average_rows=average_rows, level=level,
+    )  # fmt: skip
+    return measure_audit(
+        synthesiser, table, settings, seed=seed, threads=threads, executor=executor, time_limit=time_limit, progress=progress
+    )
+
+
+def measure_audit(
+    synthesiser: Any, table: Any, settings: AuditSettings, *, seed: Seed = None, threads: int | None = None,
+    executor: Executor | None = None, time_limit: float | None = None, progress: Progress = silent,
+) -> AuditResult:  # fmt: skip
+    """Return what an audit under some settings proves."""
+    table = table if table is None or isinstance(table, Table) else read(table)
+    claim = _claim(synthesiser, settings.epsilon, settings.delta)
+    unit = _unit(synthesiser, settings.neighbours, said=settings.epsilon is not None)
+    boxes = _boxes(settings.box, synthesiser)
     root = seed_sequence(seed)
-    asked = (*MADE, *(("average",) if table is not None else ())) if pairs is None else tuple(pairs)
+    asked = (*MADE, *(("average",) if table is not None else ())) if settings.pairs is None else tuple(settings.pairs)
     skipped: list[Skipped] = []
     seen: list[tuple[Runs, str]] = []
     for number, one in enumerate(asked):
         stream = _stream(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
-        pair = _pair(one, unit, table, average_rows, threads, stream)
+        pair = _pair(one, unit, table, settings.average_rows, threads, stream)
 
         def told(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
-        ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, rows, stream, time_limit)
+        ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, settings.rows, stream, time_limit)
         if isinstance(ready, Skipped):
             skipped.append(ready)
             continue
         assert isinstance(pair, Pair)
         runs_seen = run_pair(
-            ready.generator, pair, _look(ready, pair), times=runs // 2, rows=ready.rows, seed=_stream(stream, 1), threads=threads,
+            ready.generator, pair, _look(ready, pair), times=settings.runs // 2, rows=ready.rows, seed=_stream(stream, 1), threads=threads,
             executor=executor, time_limit=time_limit, progress=told,
         )  # fmt: skip
         seen.append((runs_seen, ready.no_model))
     tests = [(one, b) for one, no_model in seen for b in boxes if not (b == "white" and no_model)]
     if "white" in boxes:
         skipped += [Skipped(one.pair.name, no_model, "white") for one, no_model in seen if no_model]
-    if "white" in box and "white" not in boxes:
+    if "white" in settings.box and "white" not in boxes:
         skipped.append(Skipped("all", "a function gives tables and no model to look into", "white"))
     if not tests:
         raise InputError(f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}")
-    each = divided(level, len(tests))
-    found: list[Finding] = []
+    each = divided(settings.level, len(tests))
+    findings: list[AuditFinding] = []
     for seen_runs, b in tests:
         progress(f"pair '{seen_runs.pair.name}': attacking, {b} box", -1)
-        found.append(_finding(seen_runs, b, claim, each, _stream(root, 1000 + len(found)), threads))
+        findings.append(_finding(seen_runs, b, claim, each, _stream(root, 1000 + len(findings)), threads))
     words = Watched(synthesiser, seen[0][0].pair.base).words
-    return Audit(words, *claim, unit.words, level, each, tuple(found), tuple(skipped))
+    return AuditResult(words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped))
 
 
 def pair_name(pair: str | Pair) -> str:
@@ -168,11 +170,7 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, said: bool) -> Uni
 
 
 def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
-    names = (box,) if isinstance(box, str) else tuple(box)
-    for name in names:
-        if name not in BOXES:
-            raise unknown_name("box", name, BOXES)
-    kept = tuple(name for name in BOXES if name in names and (name == "black" or hasattr(synthesiser, "fit")))
+    kept = tuple(name for name in BOXES if name in box and (name == "black" or hasattr(synthesiser, "fit")))
     if not kept:
         raise InputError("A function gives tables and no model to look into: use box='black'.")
     return kept
@@ -269,7 +267,7 @@ def _look(ready: _Ready, pair: Pair) -> Look:
 
 def _finding(
     seen: Runs, box: str, claim: tuple[float, float], level: float, seed: np.random.SeedSequence, threads: int | None
-) -> Finding:
+) -> AuditFinding:
     outside = seen.cells[:, : len(OUTSIDE)]
     if box == "white":
         features = seen.cells
@@ -280,7 +278,7 @@ def _finding(
     epsilon, delta = claim
     told = attack(features, seen.member, delta=delta, level=level, seed=seed)
     each = min(told.positives, told.negatives)
-    return Finding(
+    return AuditFinding(
         pair=seen.pair.name,
         box=box,
         bound=told.bound,

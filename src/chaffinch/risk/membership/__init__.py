@@ -1,7 +1,17 @@
-"""Was this person in the data? Membership attacks on what a synthesiser releases."""
+"""Was this person in the data? Membership attacks on what a synthesiser releases, by attackers that are registered in `ATTACKERS`."""
 
-from .plan import ShadowPlan
+from .attacker import ATTACKERS, MembershipAttacker
+
+# isort: off
+# The order of registration.
+from . import linear, extra_trees
+
+# isort: on
 from .rates import Rates
-from .study import MembershipStudy, study_membership
+from .result import MembershipResult
+from .settings import ShadowSettings
+from .study import membership
 
-__all__ = ["MembershipStudy", "Rates", "ShadowPlan", "study_membership"]
+__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "Rates", "ShadowSettings", "membership"]
+
+del linear, extra_trees

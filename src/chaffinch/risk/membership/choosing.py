@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._base.errors import InputError
-from .attackers import Bools, Floats, Ints
+from .attacker import Bools, Floats, Ints
 
 __all__ = ["chosen", "exclude_weak", "weights_by_auc"]
 

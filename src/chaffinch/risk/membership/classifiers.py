@@ -5,28 +5,26 @@ The tables of one shadow share a fit and are not independent: folds are of shado
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..._base.errors import unknown_name
-from .attackers import Kind, Learner
-from .extra_trees import ExtraTrees
-from .linear import Linear
+from .attacker import ATTACKERS, Kind, Learner
 
-__all__ = ["LEARNERS", "learner"]
+__all__ = ["learner"]
 
-LEARNERS = ("linear", "extra-trees")
 KINDS = ("counts", "real")
 
 
-def learner(name: str = "linear", *, kind: Kind = "counts", steps: int = 12, draws: int = 50) -> Learner:
-    """Return a learner by name: "linear", or "extra-trees" as in P3.
+def learner(name: str = "linear", *, kind: Kind = "counts", **options: Any) -> Learner:
+    """Return a learner by the name under which it is registered.
 
     Parameters
     ----------
     kind
         "counts" (at least 0), or "real" numbers such as log-probabilities, of which those that are not finite are replaced.
-    steps
-        Linear: steps of conjugate gradients; with 12 more bring nothing.
-    draws
-        Extra trees: how many settings the random search tries; 50 in P3.
+    options
+        Of linear: `steps` of conjugate gradients; with 12 more bring nothing. Of extra-trees: `draws`, how many settings the random
+        search tries; 50 in the literature.
 
     Examples
     --------
@@ -38,8 +36,4 @@ def learner(name: str = "linear", *, kind: Kind = "counts", steps: int = 12, dra
     """
     if kind not in KINDS:
         raise unknown_name("kind", kind, KINDS)
-    if name == "linear":
-        return Linear(kind, steps)
-    if name == "extra-trees":
-        return ExtraTrees(kind, draws)
-    raise unknown_name("learner", name, LEARNERS)
+    return ATTACKERS[name].learner(kind, **options)

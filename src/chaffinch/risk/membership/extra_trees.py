@@ -12,13 +12,25 @@ from numpy.typing import ArrayLike
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
 from ..._base.threads import thread_count
-from .attackers import Attacker, Cleaner, Fitted, Floats, Kind, Singles, calibrated, checked, folds
+from .attacker import (
+    ATTACKERS,
+    Cleaner,
+    FittedAttacker,
+    Floats,
+    Kind,
+    MembershipAttacker,
+    Singles,
+    TargetAttacker,
+    calibrated,
+    checked,
+    folds,
+)  # fmt: skip
 
 __all__ = ["ExtraTrees"]
 
-P3_SEARCH = {
+SEARCH = {
     "n_estimators": [50, 100, 200],
-    # P3's list is auto, sqrt, log2, and "auto" meant sqrt for classifiers until scikit-learn dropped the word.
+    # The paper's list is auto, sqrt, log2, and "auto" meant sqrt for classifiers until scikit-learn dropped the word.
     "max_features": ["sqrt", "sqrt", "log2"],
     "min_samples_split": [2, 5, 10, 20],
     "min_samples_leaf": [1, 2, 4, 8],
@@ -28,7 +40,7 @@ P3_SEARCH = {
 
 @dataclass(frozen=True)
 class ExtraTrees:
-    """P3's learner: extremely randomised trees whose settings a random search chooses by accuracy out of fold; see `learner`."""
+    """Extremely randomised trees whose settings a random search chooses by accuracy out of fold; see `learner`."""
 
     kind: Kind = "counts"
     draws: int = 50
@@ -37,11 +49,11 @@ class ExtraTrees:
         if self.draws < 1:
             raise InputError(f"draws must be at least 1. Got {self.draws}.")
 
-    def narrowed(self, attackers: Sequence[Attacker]) -> ExtraTrees:
-        """Return the same: P3 searches for every target anew."""
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> ExtraTrees:
+        """Return the same: settings are searched for every target anew."""
         return self
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> Attacker:
+    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         from sklearn.ensemble import ExtraTreesClassifier
         from sklearn.model_selection import ParameterSampler
@@ -62,7 +74,7 @@ class ExtraTrees:
 
         best, accuracy = {}, -1.0
         unseen: Floats = np.empty(len(rows))
-        for settings in ParameterSampler(P3_SEARCH, self.draws, random_state=int(rng.integers(2**31))):
+        for settings in ParameterSampler(SEARCH, self.draws, random_state=int(rng.integers(2**31))):
             chance, right = np.empty(len(rows)), []
             for number in range(int(fold.max()) + 1):
                 out = fold == number
@@ -78,8 +90,18 @@ class ExtraTrees:
             return np.asarray(forest.predict_proba(block)[:, 1])
 
         odds = calibration.log_odds(unseen)
-        return Fitted(x.shape[2], prepared, score, calibration, odds, inside, {"learner": "extra-trees", **best})
+        return FittedAttacker(x.shape[2], prepared, score, calibration, odds, inside, {"learner": "extra-trees", **best})
 
 
 def _as_it_is(x: Singles) -> Singles:
     return x
+
+
+ATTACKERS.register(
+    MembershipAttacker(
+        name="extra-trees",
+        definition="Extremely randomised trees whose settings a random search chooses by accuracy out of fold.",
+        reference="the paper on predicate singling out by membership inference, section 5",
+        learner=ExtraTrees,
+    )
+)

@@ -19,11 +19,11 @@ from ..shadows.generator import Generator
 from ..shadows.run import Shadows, run_shadows
 from ..shadows.store import stored_seed
 from ..shadows.world import World
-from .attackers import Attacker
+from .attacker import TargetAttacker
 from .classifiers import learner
 from .features import BlackBox, black_box
 from .matches import closest_matches
-from .plan import ShadowPlan
+from .settings import ShadowSettings
 from .whitebox import WhiteBox
 
 __all__ = ["Campaign", "Seen", "prepare_campaign"]
@@ -51,7 +51,7 @@ class Campaign:
 
     world: World
     generator: Generator
-    plan: ShadowPlan
+    plan: ShadowSettings
     seed: np.random.SeedSequence
     workers: int | None = None
     executor: Executor | None = None
@@ -142,7 +142,7 @@ class Learnt:
     seconds: float | None
     sight: BlackBox
     white: WhiteBox | None
-    attackers: tuple[Attacker, ...]
+    attackers: tuple[TargetAttacker, ...]
     used: tuple[NDArray[np.int64] | None, ...]
 
     @property
@@ -210,7 +210,7 @@ def _affordable(
 def prepare_campaign(
     world: World,
     synthesiser: Any,
-    plan: ShadowPlan,
+    plan: ShadowSettings,
     *,
     seed: Seed = None,
     workers: int | None = None,

@@ -2,7 +2,7 @@
 
 Counts of matching rows vary as counts do, so their fourth roots are about equally noisy; on those a ridge logistic regression tells members from
 others. How strong the ridge is, and whether features are standardised, is what the log loss out of fold says. All folds, all ridges and the fits to
-all shadows share each pass over the features, so 3,200 tables of 2,048 counts take about a second of one core, where the extra trees of P3 with their
+all shadows share each pass over the features, so 3,200 tables of 2,048 counts take about a second of one core, where the extra trees of the literature with their
 random search take minutes.
 """
 
@@ -17,7 +17,22 @@ from numpy.typing import ArrayLike
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator
 from ..._base.threads import one_blas_thread, thread_map
-from .attackers import Attacker, Bools, Cleaner, Fitted, Floats, Ints, Kind, Singles, blocks, calibrated, checked, folds
+from .attacker import (
+    ATTACKERS,
+    Bools,
+    Cleaner,
+    FittedAttacker,
+    Floats,
+    Ints,
+    Kind,
+    MembershipAttacker,
+    Singles,
+    TargetAttacker,
+    blocks,
+    calibrated,
+    checked,
+    folds,
+)  # fmt: skip
 
 __all__ = ["Linear"]
 
@@ -43,12 +58,12 @@ class Linear:
         if self.steps < 1:
             raise InputError(f"steps must be at least 1. Got {self.steps}.")
 
-    def narrowed(self, attackers: Sequence[Attacker]) -> Linear:
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Linear:
         """Return the learner with no ridges but those that some attackers chose: for more targets of the same shadows, at less cost."""
         found = {(bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers}
         return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in found))
 
-    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> Attacker:
+    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
@@ -81,7 +96,7 @@ class Linear:
 
         standardised, variance = choices[best]
         settings = {"learner": "linear", "standardised": standardised, "variance": variance}
-        return Fitted(width, prepared, score, calibration, calibration.log_odds(outside), inside, settings)
+        return FittedAttacker(width, prepared, score, calibration, calibration.log_odds(outside), inside, settings)
 
 
 def _ridge_logistic(
@@ -184,3 +199,13 @@ def _logistic(z: Singles) -> Singles:
 
 def _fourth_root(x: Singles) -> Singles:
     return np.sqrt(np.sqrt(x))
+
+
+ATTACKERS.register(
+    MembershipAttacker(
+        name="linear",
+        definition="Ridge logistic regression on roots of counts, its ridge chosen by cross-validation.",
+        reference="",
+        learner=Linear,
+    )
+)

@@ -13,6 +13,7 @@ they are pooled) share a fit, so they are not independent. Intervals therefore f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import floor, sqrt
 from typing import Any
@@ -21,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
+from ..._base.plain import from_plain, to_plain, without_none
 from ...stats.intervals import Interval
 
 __all__ = ["MOST_POINTS", "AtFpr", "Rates", "Trials", "auc_interval", "rate_interval", "rates", "roc"]
@@ -85,16 +87,10 @@ class AtFpr:
     level: float
     threshold: float | None = None
     tpr: float | None = None
-    tpr_interval: Interval | None = None
     fpr: float | None = None
+    tpr_interval: Interval | None = None
     fpr_interval: Interval | None = None
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data."""
-        told = {"level": self.level, "threshold": self.threshold, "tpr": self.tpr, "fpr": self.fpr}
-        ends = {"tpr_interval": _listed(self.tpr_interval), "fpr_interval": _listed(self.fpr_interval)}
-        return {**told, **ends, "reason": self.reason}
 
 
 @dataclass(frozen=True)
@@ -133,14 +129,20 @@ class Rates:
         """Return plain data."""
         return {
             "auc": self.auc,
-            "auc_interval": _listed(self.auc_interval),
-            "at": [one.to_dict() for one in self.at],
+            "auc_interval": list(self.auc_interval),
+            "at": to_plain(self.at),
             "advantage": self.advantage,
-            "advantage_interval": _listed(self.advantage_interval),
+            "advantage_interval": list(self.advantage_interval),
             "roc": {"fpr": list(self.fpr), "tpr": list(self.tpr)},
             "trials": {"shadows": self.shadows, "members": self.members, "others": self.others},
             "confidence": self.confidence,
         }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Rates:
+        """Return the rates that plain data hold; a curve that is not there is empty."""
+        curve, trials = without_none(data.get("roc")), without_none(data.get("trials"))
+        return from_plain(cls, {"fpr": (), "tpr": (), **data, **curve, **trials}, what="rates")
 
 
 def rates(
@@ -191,8 +193,8 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
         level,
         threshold,
         float(hits[0].mean()),
-        rate_interval(*hits, confidence=confidence),
         float(falls[0].mean()),
+        rate_interval(*hits, confidence=confidence),
         rate_interval(*falls, confidence=confidence),
     )
 
@@ -333,7 +335,3 @@ def roc(trials: Trials, *, most: int = MOST_POINTS) -> tuple[Floats, Floats]:
         at = np.unique(np.concatenate([[0, len(fpr) - 1], np.searchsorted(fpr, grid, side="right") - 1]))
         fpr, tpr = fpr[at], tpr[at]
     return fpr, tpr
-
-
-def _listed(ends: Interval | None) -> list[float] | None:
-    return None if ends is None else list(ends)

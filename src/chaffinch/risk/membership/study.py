@@ -1,4 +1,4 @@
-"""Was this person in the data? Membership inference by shadow modelling, against any synthesiser.
+"""Was this person in the data? Membership inference by shadow modelling, against any synthesiser: `chaffinch.membership`.
 
 Attackers learn from shadows: fits on subsets of a public population, with and without each target. What they reach is measured on other
 fits, at thresholds chosen without them, beside an attacker who only looks for the closest row.
@@ -8,175 +8,104 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.html import html_table
-from ..._base.masking import about
+from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
+from ...table.read import read
 from ...table.table import Table
-from ..shadows.world import Duplicates, World, world_of
-from .learning import Learnt, Seen, prepare_campaign
-from .plan import ShadowPlan
+from ..shadows.world import Duplicates, world_of
+from .learning import Campaign, Learnt, Seen, prepare_campaign
 from .rates import Rates, Trials, rates
+from .result import MembershipResult
+from .settings import ShadowSettings
 
-__all__ = ["MembershipStudy", "study_membership"]
-
-
-@dataclass(frozen=True, eq=False)
-class MembershipStudy:
-    """How well membership can be told from what is released. Holds no record; `inside()` does, for the steward alone.
-
-    Parameters
-    ----------
-    pooled, closest
-        All targets together, by the attackers and by the closest row alone.
-    each
-        Every target by itself, in the order of their vulnerability.
-    """
-
-    pooled: Rates
-    closest: Rates
-    each: tuple[Rates, ...]
-    world: World
-    settings: dict[str, Any]
-    seconds: float | None
-    """How long the fits took; None where they promise privacy."""
-
-    @property
-    def auc(self) -> float:
-        """The chance that a member scores above another, all targets together: 0.5 is a guess, lower is safer."""
-        return self.pooled.auc
-
-    @property
-    def worst(self) -> Rates:
-        """The target that is told best."""
-        return max(self.each, key=lambda one: one.auc)
-
-    @property
-    def found(self) -> bool:
-        """Whether membership can be told better than by a guess: the whole interval of the AUC is above one half."""
-        return self.pooled.auc_interval[0] > 0.5
-
-    @property
-    def sentence(self) -> str:
-        """Return the result in words."""
-        low, high = self.pooled.auc_interval
-        head = f"Members and others are told apart with AUC {self.auc:.3f} (95 % interval {low:.3f} to {high:.3f}); "
-        near = f"by the closest row alone {self.closest.auc:.3f}. "
-        if self.found:
-            return head + near + "What is released tells who is in the data."
-        return head + near + "A guess has 0.5: no more was found than guessing gives."
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data that may leave."""
-        return {
-            "auc": self.auc,
-            "interval": list(self.pooled.auc_interval),
-            "direction": "lower is safer",
-            "baseline": 0.5,
-            "above_baseline": self.found,
-            "pooled": self.pooled.to_dict(),
-            "closest_distance": self.closest.to_dict(),
-            "worst_target": {k: v for k, v in self.worst.to_dict().items() if k != "roc"},
-            "auc_of_targets": sorted((one.auc for one in self.each), reverse=True),
-            "targets": len(self.world.targets),
-            "rows": self.world.rows,
-            "population": about(self.world.n_population),
-            "duplicates_left_out": about(self.world.duplicates),
-            "settings": self.settings,
-            "run": {} if self.seconds is None else {"seconds_of_fits": self.seconds},
-        }
-
-    def inside(self) -> dict[str, Any]:
-        """Return the targets' records with how well each is told: confidential."""
-        table = self.world.table.data
-        records = table.take(self.world.targets).to_pylist()
-        told = [
-            {"record": {name: None if value is None else str(value) for name, value in record.items()}, "auc": one.auc}
-            for record, one in zip(records, self.each, strict=True)
-        ]
-        return {"confidential": True, "targets": told}
-
-    def __repr__(self) -> str:
-        low, high = self.pooled.auc_interval
-        return f"MembershipStudy(AUC {self.auc:.4g} [{low:.4g}, {high:.4g}], {len(self.each)} targets, closest row {self.closest.auc:.4g})"
-
-    def _repr_html_(self) -> str:
-        rows = []
-        for name, one in (
-            ("all targets", self.pooled),
-            ("closest row alone", self.closest),
-            ("target told best", self.worst),
-        ):
-            at = [
-                "" if a.tpr is None or a.tpr_interval is None else f"{a.tpr:.3f} ({a.tpr_interval[0]:.3f} to {a.tpr_interval[1]:.3f})"
-                for a in one.at
-            ]  # fmt: skip
-            ends = f"{one.auc_interval[0]:.3f} to {one.auc_interval[1]:.3f}"
-            rows.append([name, f"{one.auc:.3f}", ends, f"{one.advantage:.3f}", *at])
-        head = ["", "AUC", "95 % interval", "advantage", *(f"true positives at {a.level:.1%} false" for a in self.pooled.at)]  # fmt: skip
-        return html_table(head, rows, caption=self.sentence)
+__all__ = ["campaign_against", "judged", "membership"]
 
 
-def study_membership(
-    table: Table,
+def membership(
+    original: Any,
     synthesiser: Any,
-    population: Table | None = None,
+    population: Any = None,
     *,
-    plan: ShadowPlan | None = None,
+    settings: ShadowSettings | None = None,
     targets: int | Sequence[int] = 50,
     rows: int | None = None,
     duplicates: Duplicates = "drop",
     distance: Literal["hamming", "cosine"] = "hamming",
+    threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
     executor: Executor | None = None,
     keep: Path | None = None,
     time_limit: float | None = None,
     progress: Progress = silent,
-) -> MembershipStudy:
+    **options: Any,
+) -> MembershipResult:
     """Attack a synthesiser by membership inference, and return how well members are told from others.
 
     Parameters
     ----------
-    table, population, targets, rows, duplicates, distance
-        Whom to attack, and what is drawn from: see `shadows.world_of`.
+    original, population
+        Tables, paths or frames: whose people are attacked, and more people of the same kind, known to the attacker.
     synthesiser
         Settings with `fit`, or a function `(table, seed) -> table`.
+    settings, options
+        How attackers learn: a `ShadowSettings`, or its options by name.
+    targets, rows, duplicates, distance
+        Whom to attack, and what is drawn from: see `shadows.world_of`.
     workers, executor, keep, time_limit
         See `shadows.run_shadows`.
     """
-    plan = plan or ShadowPlan()
-    chosen = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
-    world = world_of(table, population, targets=chosen, rows=rows, duplicates=duplicates, distance=distance)
-    campaign = prepare_campaign(
-        world, synthesiser, plan, seed=seed, workers=workers, executor=executor, keep=keep, time_limit=time_limit, progress=progress
+    campaign = campaign_against(
+        original, synthesiser, population, settings or ShadowSettings(**options),
+        whom={"targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance},
+        running={
+            "seed": seed, "workers": workers, "executor": executor, "keep": keep, "time_limit": time_limit, "progress": progress,
+        },
     )  # fmt: skip
     learnt = campaign.learnt()
-    return judged(learnt, learnt.look(campaign.drawn(plan.tests, 3), "test", 4))
+    return judged(learnt, learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4), threshold)
 
 
-def judged(learnt: Learnt, seen: Seen) -> MembershipStudy:
+def campaign_against(
+    original: Any, synthesiser: Any, population: Any, settings: ShadowSettings, *, whom: dict[str, Any], running: dict[str, Any]
+) -> Campaign:  # fmt: skip
+    """Return a campaign against a synthesiser: `whom` goes to `world_of`, `running` to `prepare_campaign`."""
+    table = original if isinstance(original, Table) else read(original)
+    others = population if population is None or isinstance(population, Table) else read(population, table.schema)
+    targets = whom["targets"]
+    chosen = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
+    return prepare_campaign(world_of(table, others, **{**whom, "targets": chosen}), synthesiser, settings, **running)
+
+
+def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""
-    campaign = learnt.campaign
-    checked = learnt.checked
+    campaign, checked = learnt.campaign, learnt.checked
+    world = campaign.world
 
     def compared(of_checked: NDArray[np.float64], of_seen: NDArray[np.float64], target: int | None = None) -> Rates:
         return rates(_trials(checked, of_checked, target), _trials(seen, of_seen, target))
 
-    return MembershipStudy(
+    each = tuple(compared(checked.log_odds, seen.log_odds, k) for k in range(len(world.targets)))
+    return MembershipResult(
         pooled=compared(checked.log_odds, seen.log_odds),
         closest=compared(checked.closest, seen.closest),
-        each=tuple(compared(checked.log_odds, seen.log_odds, k) for k in range(len(campaign.world.targets))),
-        world=campaign.world,
+        worst=max(each, key=lambda one: one.auc),
+        target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
+        targets=len(world.targets),
+        rows=world.rows,
+        population=masked_count(world.n_population, threshold),
+        duplicates=masked_count(world.duplicates, threshold),
         settings={**campaign.plan.to_dict(), "synthesiser": campaign.generator.words},
-        seconds=learnt.seconds,
+        run={} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
+        each=each,
+        world=world,
     )
 
 

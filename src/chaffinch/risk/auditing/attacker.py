@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.registry import Registry
 from .bounds import Threshold, choose_threshold, epsilon_lower
 
-__all__ = ["ATTACKERS", "Parts", "Verdicts", "attack", "parts_of"]
+__all__ = ["ATTACKERS", "AuditAttacker", "Parts", "Verdicts", "attack", "parts_of"]
 
 Scores = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
@@ -20,6 +22,31 @@ WIDE = 300
 """Features beyond which the linear attacker is the one of membership attacks, made for thousands of counts."""
 SHORTLIST = 20
 """Single features that are tried one by one: those whose means differ most."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AuditAttacker:
+    """Who tries to tell the two tables apart: `name` in results, what it is, and how it learns.
+
+    `learn` returns a score of features from those of training runs, whether each was on D', and a seed. `number` is that of its random
+    stream; from its name unless given, so that attackers come and go without moving the others' draws.
+    """
+
+    name: str
+    definition: str
+    learn: Callable[[NDArray[np.float64], NDArray[np.bool_], np.random.SeedSequence], Scores]
+    number: int | None = None
+
+    @property
+    def stream(self) -> int:
+        """The number of its random stream."""
+        if self.number is not None:
+            return self.number
+        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:4], "big")
+
+
+ATTACKERS: Registry[AuditAttacker] = Registry("attacker")
+"""Who tries. More attackers cost training time and no confidence: one of them is chosen before the test runs are looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +105,15 @@ def attack(
         return Verdicts("none: all training runs look the same", 0, positives, 0, negatives, 0.0)
     best: tuple[float, float] | None = None
     chosen: tuple[str, Scores, Threshold] | None = None
-    for stream, (name, learn) in enumerate(ATTACKERS.items()):
-        state = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, stream))
-        scores = learn(train, held, state)
+    for attacker in ATTACKERS:
+        state = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, attacker.stream))
+        scores = attacker.learn(train, held, state)
         found = scores(seen[parts.validation])
         line = choose_threshold(found, member[parts.validation], delta=delta, level=level)
         said = line.says_with(found)
         gap = float(said[member[parts.validation]].mean() - said[~member[parts.validation]].mean())
         if best is None or (line.bound, gap) > best:
-            best, chosen = (line.bound, gap), (name, scores, line)
+            best, chosen = (line.bound, gap), (attacker.name, scores, line)
     assert chosen is not None
     name, scores, line = chosen
     said = line.says_with(scores(seen[parts.test]))
@@ -155,9 +182,11 @@ def _single(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.rand
     return lambda features: sign * features[:, at]
 
 
-ATTACKERS: dict[str, Callable[..., Scores]] = {
-    "linear": _linear,
-    "extra trees": _forest,
-    "single feature": _single,
-}
-"""Who tries. More attackers cost training time and no confidence: one of them is chosen before the test runs are looked at."""
+for _number, (_name, _definition, _learn) in enumerate(
+    (
+        ("linear", "Logistic regression on standardised features; partial least squares where there are many.", _linear),
+        ("extra trees", "Extremely randomised trees: for answers that tell by being equal to something.", _forest),
+        ("single feature", "The one feature that tells most: for tables that differ in a single count.", _single),
+    )
+):
+    ATTACKERS.register(AuditAttacker(name=_name, definition=_definition, learn=_learn, number=_number))

@@ -11,16 +11,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
+from ..._base.registry import Registry
 from ..._base.seeds import Seed
 from ...stats.scoring import auc
 
 __all__ = [
-    "Attacker",
+    "ATTACKERS",
     "Calibration",
     "Cleaner",
-    "Fitted",
+    "FittedAttacker",
     "Kind",
     "Learner",
+    "MembershipAttacker",
+    "TargetAttacker",
     "blocks",
     "calibrated",
     "checked",
@@ -38,7 +41,7 @@ BLOCK = 1024
 """Rows of features worked at a time. Sums are taken block by block, so that threads change no result."""
 
 
-class Attacker(Protocol):
+class TargetAttacker(Protocol):
     """What was learnt about one target. `checked` are the training shadows' log-odds out of fold, (shadows, tables)."""
 
     @property
@@ -66,11 +69,27 @@ class Learner(Protocol):
 
     def fit(
         self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None
-    ) -> Attacker: ...
+    ) -> TargetAttacker: ...
 
-    def narrowed(self, attackers: Sequence[Attacker]) -> Learner:
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Learner:
         """Return a learner that has less to choose, from what attackers of other targets chose on the same shadows."""
         ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class MembershipAttacker:
+    """A way to tell members from others, whole: `name` in options and results, what it is, whose it is, and how it learns.
+
+    `learner` returns what learns an attacker from shadows; it takes the kind of features and options of its own.
+    """
+
+    name: str
+    definition: str
+    reference: str
+    learner: Callable[..., Learner]
+
+
+ATTACKERS: Registry[MembershipAttacker] = Registry("learner")
 
 
 @dataclass(frozen=True)
@@ -156,7 +175,7 @@ class Cleaner:
 
 
 @dataclass(frozen=True, eq=False)
-class Fitted:
+class FittedAttacker:
     """An attacker: a score of features, and its calibration."""
 
     width: int

@@ -6,21 +6,21 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..._base.errors import InputError, unknown_name
+from .attacker import ATTACKERS
 
-__all__ = ["ShadowPlan"]
+__all__ = ["CHOICES", "ShadowSettings"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "design": ("shared", "neighbours"),
     "share": ("half", "natural"),
     "box": ("blackbox", "whitebox"),
     "features": ("queries", "naive", "histogram", "closest"),
-    "learner": ("linear", "extra-trees"),
     "combine": ("argmax", "weighted", "strong"),
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShadowPlan:
+class ShadowSettings:
     """How attackers learn to tell whether somebody is in the data.
 
     Parameters
@@ -40,10 +40,10 @@ class ShadowPlan:
         What is seen of a table: counts of rows that match the target on every set of columns (`queries`, the paper's), `naive` summaries and
         one-way counts (`histogram`) that do not look at the target, or the `closest` row alone.
     learner
-        "linear": least squares in the directions that matter most, number of steps by cross-validation. "extra-trees": P3's.
+        Who tells members from others: a name of `risk.membership.ATTACKERS`.
     combine
-        How singling out chooses among targets: the highest score (`argmax`, P3), scores weighted by how well each attacker did on
-        shadows it did not learn from (`weighted`), or the highest among the better half of attackers (`strong`). P3 tried and dropped the last two.
+        How singling out chooses among targets: the highest score (`argmax`), scores weighted by how well each attacker did on
+        shadows it did not learn from (`weighted`), or the highest among the better half of attackers (`strong`).
     """
 
     shadows: int = 1000
@@ -53,11 +53,11 @@ class ShadowPlan:
     share: Literal["half", "natural"] = "half"
     box: Literal["blackbox", "whitebox"] = "blackbox"
     features: Literal["queries", "naive", "histogram", "closest"] = "queries"
-    learner: Literal["linear", "extra-trees"] = "linear"
+    learner: str = "linear"
     combine: Literal["argmax", "weighted", "strong"] = "argmax"
 
     def __post_init__(self) -> None:
-        for name, known in CHOICES.items():
+        for name, known in {**CHOICES, "learner": ATTACKERS.names}.items():
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
         for name, least in (("shadows", 10), ("tests", 10), ("tables", 1)):
