@@ -24,10 +24,11 @@ from chaffinch import BayesNet, PrivBayes, Table
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership.classifiers import learner
 from chaffinch.risk.membership.features import black_box
-from chaffinch.risk.membership.rates import Trials, auc_interval
+from chaffinch.risk.membership.rates import Trials
 from chaffinch.risk.membership.settings import ShadowSettings
 from chaffinch.risk.shadows import Generator, run_shadows, shared_draws, world_of
 from chaffinch.risk.singling_out.study import singling_out
+from chaffinch.stats.intervals import clustered_auc
 
 FIGURES = {"figure12": ("adult", 1_000, 5_000), "figure15": ("cardio", 6_000, 30_000)}
 
@@ -129,7 +130,7 @@ def classifiers() -> None:
             attacker = learner(name).fit(features[:train], member[:train], seed=5)
             seconds[name].append(time.process_time() - began)
             trials = Trials.of(attacker.log_odds(features[train:]), member[train:])
-            areas[name].append(auc_interval(trials)[0])
+            areas[name].append(clustered_auc(trials.scores, trials.member, trials.shadow)[0])
             print(k, name, f"{areas[name][-1]:.4f}", f"{seconds[name][-1]:.1f} s", flush=True)
     apart = np.array(areas["linear"]) - np.array(areas["extra-trees"])
     rows = [

@@ -123,7 +123,7 @@ def frame(size: tuple[float, float] = (560.0, 360.0)) -> tuple[tuple[float, floa
 def success_figure(
     rows: Sequence[Mapping[str, Any]], *, key: str = "success", title: str = "Success of singling out against epsilon"
 ) -> Markup:
-    """Return success against epsilon, a line for each synthesiser with intervals, beside the baseline: P3, figures 12 to 15.
+    """Return success against epsilon, a line for each synthesiser with intervals, beside the baseline: Sedlmeyr (2024), figures 12 to 15.
 
     Parameters
     ----------

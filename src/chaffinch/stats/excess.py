@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.masking import about
+from .._base.masking import masked_count
 from .._base.seeds import Seed, seed_sequence
 from .intervals import wilson
 from .panel import Pair, Panel, check_draws, checked
@@ -92,8 +92,8 @@ class Excess:
             "standard_error": self.standard_error,
             "members": self.members,
             "others": self.others,
-            "n_members": about(self.n_members),
-            "n_others": about(self.n_others),
+            "n_members": masked_count(self.n_members),
+            "n_others": masked_count(self.n_others),
             "level": self.level,
             "resamples": self.resamples,
             "notes": list(self.notes),

@@ -30,7 +30,7 @@ NEAR = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class PanelSide:
     """Attacks over units of people who are alike under all of them: the attacks' values from counts of the units.
 
     Parameters
@@ -51,11 +51,11 @@ class Side:
         """The number of people."""
         return int(self.counts.sum())
 
-    def only(self, counts: Counts) -> Side:
+    def only(self, counts: Counts) -> PanelSide:
         """Return the side of the units that have people by other counts."""
         here = np.flatnonzero(counts)
         scores = tuple((first[here], second[here]) for first, second in self.scores)
-        return Side(self.statistics, scores, counts[here], int(np.count_nonzero(here < self.bulk)))
+        return PanelSide(self.statistics, scores, counts[here], int(np.count_nonzero(here < self.bulk)))
 
     def sums(self, counts: Counted) -> Counted:
         """Return the sums that ratios are made of: numerators, then weights that are not all 1."""
@@ -109,9 +109,9 @@ class Side:
 class Panel:
     """Attacks on members and on others."""
 
-    pool: Side
-    members: Side
-    others: Side
+    pool: PanelSide
+    members: PanelSide
+    others: PanelSide
     n_members_of: Counts
 
     @classmethod
@@ -127,7 +127,7 @@ class Panel:
         scores = tuple(
             (_grid(_unit_means(a, units, counts), bits), _grid(_unit_means(b, units, counts), bits)) for a, b in joined
         )
-        pool = Side(tuple(statistics), scores, counts, int(np.count_nonzero(counts >= BULK)))
+        pool = PanelSide(tuple(statistics), scores, counts, int(np.count_nonzero(counts >= BULK)))
         return cls(pool, pool.only(first), pool.only(second), first)
 
     @property

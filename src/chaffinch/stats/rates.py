@@ -103,7 +103,7 @@ class ClassStatistic:
     """The weighted mean over classes of the attacked table of the share of a class's people it is right about.
 
     A group is (class number or -1, right): `right` is 1 where the table tells the person's value, 0 where not, or the share
-    of the class's table rows that tell it. TCAP over synthetic records (P1, appendix A) is of this kind: the classes are the
+    of the class's table rows that tell it. TCAP over synthetic records (Elliot, Little and Allmendinger, appendix A) is of this kind: the classes are the
     keys that the table answers for certain, `weights` the number of its records with each.
 
     A larger group meets more classes, so two groups are compared at the size of the smaller: a class of the larger counts

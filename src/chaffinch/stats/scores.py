@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError
-from .._base.masking import about
+from .._base.masking import masked_count
 
 __all__ = ["Scores"]
 
@@ -40,8 +40,8 @@ class Scores:
             object.__setattr__(self, name, array)
         if len(self.numerator) != len(self.weight):
             raise InputError(
-                f"Scores: numerator and weight must be of the same people. Got {about(len(self.numerator))} "
-                f"and {about(len(self.weight))}."
+                f"Scores: numerator and weight must be of the same people. Got {masked_count(len(self.numerator))} "
+                f"and {masked_count(len(self.weight))}."
             )
 
     @property
@@ -57,4 +57,4 @@ class Scores:
 
     def __repr__(self) -> str:
         value = self.value
-        return f"Scores({'undefined' if value is None else f'{value:.4g}'}, people: {about(self.n_people)})"
+        return f"Scores({'undefined' if value is None else f'{value:.4g}'}, people: {masked_count(self.n_people)})"

@@ -12,11 +12,16 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.membership.rates import Trials, auc_interval, rate_interval, rates, roc
-from chaffinch.stats.intervals import clopper_pearson
+from chaffinch.risk.membership.rates import Trials, rates, roc
+from chaffinch.stats.intervals import clopper_pearson, clustered_auc
+from chaffinch.stats.intervals import clustered_rate as rate_interval
 
 ODDS = 1e-6
 REPEATS = 400
+
+
+def auc_interval(trials):
+    return clustered_auc(trials.scores, trials.member, trials.shadow)
 
 
 def most_misses(rate):

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, TooLargeError
-from ..._base.masking import about
+from ..._base.masking import masked_count
 from ..._base.seeds import Seed, generator
 
 __all__ = ["MOST_SUBSETS", "Classes", "Ints", "KeyCells", "KeySpace", "Keys", "class_ids", "count_subsets", "key_subsets"]
@@ -62,7 +62,7 @@ class Classes:
     n_classes: int
 
     def __repr__(self) -> str:
-        return f"Classes(classes: {about(self.n_classes)}, rows: {', '.join(str(about(len(i))) for i in self.ids)})"
+        return f"Classes(classes: {masked_count(self.n_classes)}, rows: {', '.join(str(masked_count(len(i))) for i in self.ids)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,7 +133,7 @@ class KeySpace:
                 raise InputError(f"Keys are numbered from 0 to {self.n_keys - 1}. Got {column}.")
 
     def __repr__(self) -> str:
-        return f"KeySpace(keys: {self.n_keys}, rows: {', '.join(str(about(n)) for n in self.lengths)})"
+        return f"KeySpace(keys: {self.n_keys}, rows: {', '.join(str(masked_count(n)) for n in self.lengths)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -189,7 +189,7 @@ class KeyCells:
         return top_of(self.cell_class, self.source, self.n_classes)
 
     def __repr__(self) -> str:
-        return f"KeyCells(cells: {about(len(self.people))}, classes: {about(self.n_classes)})"
+        return f"KeyCells(cells: {masked_count(len(self.people))}, classes: {masked_count(self.n_classes)})"
 
 
 def count_subsets(n_keys: int, sizes: tuple[int, int]) -> int:

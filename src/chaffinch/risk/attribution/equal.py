@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.masking import about
+from ..._base.masking import masked_count
 from ...table.table import Table
 
 __all__ = ["KeyedRows"]
@@ -97,7 +97,7 @@ class KeyedRows:
         return float(self.holds(other).mean()) if other.n_rows else 0.0
 
     def __repr__(self) -> str:
-        return f"KeyedRows(rows: {about(len(self.words))}, distinct: {about(self.n_distinct)})"
+        return f"KeyedRows(rows: {masked_count(len(self.words))}, distinct: {masked_count(self.n_distinct)})"
 
 
 def _folds(sizes: Sequence[int]) -> tuple[tuple[int, ...], ...]:

@@ -69,14 +69,14 @@ def wild_counts(rows: WildTable, other: WildTable, *, top: bool = True) -> Match
     """Return for each row how many rows of the other table match it; without `top`, `n_top` stays 0."""
     n_key, n_both, n_top = (np.zeros(len(rows.values), dtype=np.int64) for _ in range(3))
     for present, who in _patterns(~rows.missing):
-        runs: list[Runs] = []
+        runs: list[CellRuns] = []
         leaders, leader_of = _leaders(rows, present, who) if top else (who[:0], who[:0])
         for shared, others in _patterns(~other.missing & present):
             cells, ids = _cells(rows, who, other, others, np.flatnonzero(shared))
             n_key[who] += cells.source_of_class[ids]
             n_both[who] += cells.source[cells.people_cell]
             if top:
-                runs.append(Runs.of(cells, other.values[others], ids[leaders]))
+                runs.append(CellRuns.of(cells, other.values[others], ids[leaders]))
         if runs:
             n_top[who] = _merged_top(runs, len(leaders))[leader_of]
     return MatchCounts(n_key, n_both, n_top)
@@ -95,7 +95,7 @@ def wild_sums(rows: WildTable, other: WildTable, weights: NDArray[np.float64]) -
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Runs:
+class CellRuns:
     """The filled (value, count) cells of each class, one run after the other, and where each asked-for run lies."""
 
     start: Ints
@@ -104,7 +104,7 @@ class Runs:
     count: Ints
 
     @classmethod
-    def of(cls, cells: KeyCells, source_values: Ints, asked: Ints) -> Runs:
+    def of(cls, cells: KeyCells, source_values: Ints, asked: Ints) -> CellRuns:
         """Return the runs of source rows for the classes asked for."""
         filled = cells.source > 0
         values = np.zeros(len(filled), dtype=np.int64)
@@ -146,7 +146,7 @@ def _matrix(table: WildTable, rows: Ints, columns: Ints) -> Ints:
     return out
 
 
-def _merged_top(runs: list[Runs], n_keys: int) -> Ints:
+def _merged_top(runs: list[CellRuns], n_keys: int) -> Ints:
     """Return for each key the largest count of a value, summed over its runs."""
     top = np.zeros(n_keys, dtype=np.int64)
     ends = np.cumsum(sum(run.length for run in runs))
@@ -159,7 +159,7 @@ def _merged_top(runs: list[Runs], n_keys: int) -> Ints:
     return top
 
 
-def _top_of_chunk(runs: list[Runs], low: int, high: int) -> Ints:
+def _top_of_chunk(runs: list[CellRuns], low: int, high: int) -> Ints:
     owners, values, counts = [], [], []
     for run in runs:
         length = run.length[low:high]

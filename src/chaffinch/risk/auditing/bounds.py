@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
-from ...stats.intervals import clopper_pearson
+from ...stats.intervals import clopper_pearson, exact_lower
 
 __all__ = ["Threshold", "choose_threshold", "detectable", "divided", "epsilon_lower"]
 
@@ -148,7 +148,8 @@ def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0
     over, false_over = hits[::-1].cumsum()[::-1], alarms[::-1].cumsum()[::-1]
     hit = np.concatenate([over, positives - over])
     alarm = np.concatenate([false_over, negatives - false_over])
-    bounds = _epsilon(_low(hit, positives, level), _high(alarm, negatives, level), delta)
+    lowest, highest = exact_lower(hit, positives, level=level), 1 - exact_lower(negatives - alarm, negatives, level=level)
+    bounds = _epsilon(lowest, highest, delta)
     gap = hit / positives - alarm / negatives
     best = int(np.lexsort((-gap, -bounds))[0])
     cut = best % len(values)
@@ -168,19 +169,6 @@ def _epsilon(low: NDArray[np.float64], high: NDArray[np.float64], delta: float) 
         with_ = np.log(np.maximum(low - delta, 0.0) / high)
         without = np.log(np.maximum(1 - high - delta, 0.0) / (1 - low))
     return np.maximum(0.0, np.nan_to_num(np.maximum(with_, without), nan=0.0, neginf=0.0))
-
-
-def _low(hits: NDArray[np.int64], trials: int, level: float) -> NDArray[np.float64]:
-    """Clopper-Pearson from below for many counts at once; the same numbers as `clopper_pearson`."""
-    from scipy.special import betaincinv
-
-    some = np.maximum(hits, 1)
-    return np.where(hits > 0, betaincinv(some, trials - some + 1, (1 - level) / 2), 0.0)
-
-
-def _high(hits: NDArray[np.int64], trials: int, level: float) -> NDArray[np.float64]:
-    """Clopper-Pearson from above: what is not a miss."""
-    return 1 - _low(trials - hits, trials, level)
 
 
 def _check_counts(successes: Any, trials: Any) -> None:

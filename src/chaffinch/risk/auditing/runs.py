@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ..._base.progress import Progress, silent
 from ..shadows.run import results, stage_words
-from ..shadows.store import Part
-from ..shadows.work import Job
+from ..shadows.store import ShadowPart
+from ..shadows.work import ShadowJob
 from .pairs import Pair
 from .watch import Look, Watched
 
-__all__ = ["Runs", "run_pair"]
+__all__ = ["PairRuns", "run_pair"]
 
 SMALLEST, PARTS = 25, 20
 """The fewest runs of a part, and about how many parts there are otherwise."""
 
 
 @dataclass(frozen=True, eq=False)
-class Runs:
+class PairRuns:
     """What was seen of the runs on one pair: even runs are on D, odd ones on D'.
 
     Parameters
@@ -62,17 +62,17 @@ def run_pair(
     executor: Executor | None = None,
     time_limit: float | None = None,
     progress: Progress = silent,
-) -> Runs:
+) -> PairRuns:
     """Return what is seen of `times` runs on each table of a pair, each run with a seed of its own."""
     draws, total = pair.draws, 2 * times
     size = max(SMALLEST, -(-total // PARTS))
     jobs = [
-        Job(
+        ShadowJob(
             generator, ids, tuple(draws[i % 2] for i in ids), 1, rows, seed.entropy, tuple(seed.spawn_key), look, time_limit
         )
         for ids in np.array_split(np.arange(total), -(-total // size))
     ]  # fmt: skip
-    parts: list[Part] = []
+    parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0
     for done in results(jobs, threads, executor):
         if done.failed is not None or done.part is None:
@@ -84,4 +84,4 @@ def run_pair(
         )
     order = np.argsort(np.concatenate([part.ids for part in parts]))
     cells = np.concatenate([np.asarray(part.cells) for part in parts])[order]
-    return Runs(pair, np.concatenate([part.codes[:, 0] for part in parts])[order], cells)
+    return PairRuns(pair, np.concatenate([part.codes[:, 0] for part in parts])[order], cells)

@@ -24,7 +24,7 @@ from .bounds import detectable, divided
 from .features import table_features
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
 from .result import AuditFinding, AuditResult
-from .runs import Runs, run_pair
+from .runs import PairRuns, run_pair
 from .settings import BOXES, AuditSettings
 from .watch import MOST_RECORDS, OUTSIDE, Look, Watched, readable
 
@@ -94,7 +94,7 @@ def measure_audit(
     root = seed_sequence(seed)
     asked = (*MADE, *(("average",) if table is not None else ())) if settings.pairs is None else tuple(settings.pairs)
     skipped: list[Skipped] = []
-    seen: list[tuple[Runs, str]] = []
+    seen: list[tuple[PairRuns, str]] = []
     for number, one in enumerate(asked):
         stream = _stream(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
         pair = _pair(one, unit, table, settings.average_rows, threads, stream)
@@ -266,7 +266,7 @@ def _look(ready: _Ready, pair: Pair) -> Look:
 
 
 def _finding(
-    seen: Runs, box: str, claim: tuple[float, float], level: float, seed: np.random.SeedSequence, threads: int | None
+    seen: PairRuns, box: str, claim: tuple[float, float], level: float, seed: np.random.SeedSequence, threads: int | None
 ) -> AuditFinding:
     outside = seen.cells[:, : len(OUTSIDE)]
     if box == "white":

@@ -1,4 +1,4 @@
-"""One target for each release out of many attackers' log-odds: the argmax, and what P3 tried and dropped."""
+"""One target for each release out of many attackers' log-odds: the argmax, and what Sedlmeyr (2024) tried and dropped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["chosen", "exclude_weak", "weights_by_auc"]
 
 
 def weights_by_auc(aucs: ArrayLike) -> Floats:
-    """Return a weight from 0 (no better than a guess) to 1 for each classifier, 2 AUC - 1: tried and dropped in P3.
+    """Return a weight from 0 (no better than a guess) to 1 for each classifier, 2 AUC - 1: tried and dropped in Sedlmeyr (2024).
 
     Examples
     --------
@@ -23,7 +23,7 @@ def weights_by_auc(aucs: ArrayLike) -> Floats:
 
 
 def exclude_weak(aucs: ArrayLike, share: float) -> Bools:
-    """Return which classifiers stay when the share with the lowest AUC goes (rounded down; one stays): tried and dropped in P3.
+    """Return which classifiers stay when the share with the lowest AUC goes (rounded down; one stays): tried and dropped in Sedlmeyr (2024).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""P3's meta-classifier: extremely randomised trees with a random search."""
+"""Sedlmeyr's (2024) meta-classifier: extremely randomised trees with a random search."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ ATTACKERS.register(
     MembershipAttacker(
         name="extra-trees",
         definition="Extremely randomised trees whose settings a random search chooses by accuracy out of fold.",
-        reference="the paper on predicate singling out by membership inference, section 5",
+        reference="Sedlmeyr 2024",
         learner=ExtraTrees,
     )
 )

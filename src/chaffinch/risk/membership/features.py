@@ -1,7 +1,7 @@
 """What an attacker reads off a released table: a few numbers for each table, the same for every table.
 
 A `BlackBox` is made once, for a schema, and used for shadows and released tables alike, so that features line up: the sample of subsets is
-drawn when it is made and kept in it. (Drawn anew for the attacked table, as in P3's code for more than 16 columns, they would not.)
+drawn when it is made and kept in it. (Drawn anew for the attacked table, as in Sedlmeyr's (2024) code for more than 16 columns, they would not.)
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def black_box(
     ----------
     name
         "queries": numbers of rows that match the target on all columns of a subset, for all 2^F subsets up to F = 16, for a sample of
-        `most` subsets above (P3, section 5.1; Achilles' Heels). Raw counts.
+        `most` subsets above (Sedlmeyr 2024, section 5.1; Achilles' Heels). Raw counts.
         "naive": for each column the number of levels that occur, the shares of rows with the most and the least frequent of them, and
         where its codes are ordered their mean, median and variance (Stadler et al., "Groundhog Day", 2022).
         "histogram": the number of rows with each code of each column.

@@ -3,11 +3,7 @@
 A threshold is chosen on validation scores and judged on test scores. Trials of one shadow (its tables, and its targets where
 they are pooled) share a fit, so they are not independent. Intervals therefore follow how much shadows differ:
 
-- rates: Korn and Graubard (1998), which is Clopper and Pearson's exact interval with the trials divided by the design effect,
-  the variance between shadows over that of independent trials, at least 1. With one trial a shadow it is the exact one. Where
-  all trials agree (a rate of 0 or 1) no design effect can be found, and shadows are counted in place of trials: wide, but safe.
-- AUC: Newcombe's score interval (2006, method 5), which also holds at 1, its variance raised to that of DeLong's components
-  summed by shadow (Obuchowski, 1997) where that is larger.
+- rates and AUC: `stats.intervals.clustered_rate` and `clustered_auc`, clusters being shadows;
 - advantage: Newcombe's (1998) combination of the two rates' intervals, or the normal one by shadows where that is wider.
 """
 
@@ -23,9 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.plain import from_plain, to_plain, without_none
-from ...stats.intervals import Interval
+from ...stats.intervals import Interval, clustered_auc, clustered_rate
 
-__all__ = ["MOST_POINTS", "AtFpr", "Rates", "Trials", "auc_interval", "rate_interval", "rates", "roc"]
+__all__ = ["MOST_POINTS", "AtFpr", "Rates", "Trials", "rates", "roc"]
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -157,7 +153,7 @@ def rates(
     >>> found.auc, found.advantage, found.at[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
-    value, ends = auc_interval(test, confidence=confidence)
+    value, ends = clustered_auc(test.scores, test.member, test.shadow, level=confidence)
     best = _best_threshold(validation)
     gain, gain_ends = _advantage(test, best, confidence)
     fpr, tpr = roc(test)
@@ -194,90 +190,9 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
         threshold,
         float(hits[0].mean()),
         float(falls[0].mean()),
-        rate_interval(*hits, confidence=confidence),
-        rate_interval(*falls, confidence=confidence),
+        clustered_rate(*hits, level=confidence),
+        clustered_rate(*falls, level=confidence),
     )
-
-
-def rate_interval(hits: NDArray[Any], shadow: NDArray[Any], *, confidence: float = 0.95) -> Interval:
-    """Return Korn and Graubard's interval of the share of trials that hit, trials of one shadow not independent.
-
-    Examples
-    --------
-    >>> [round(end, 6) for end in rate_interval(np.arange(100) < 85, np.arange(100))]  # Clopper and Pearson
-    [0.764692, 0.913546]
-    """
-    from scipy.special import betaincinv, stdtrit
-
-    n, rate = len(hits), float(np.mean(hits))
-    _, cluster = np.unique(shadow, return_inverse=True)
-    clusters = int(cluster.max()) + 1
-    trials = float(n)
-    if clusters < n:
-        if rate in (0.0, 1.0) or clusters < 2:
-            trials = float(clusters)
-        else:
-            off = np.bincount(cluster, weights=hits - rate)
-            variance = clusters / (clusters - 1) * float(off @ off) / n**2
-            effect = max(1.0, variance / (rate * (1 - rate) / n))
-            tail = 0.5 + confidence / 2
-            # Few shadows: the variance itself is uncertain.
-            trials = n / effect * min(1.0, float(stdtrit(n - 1, tail) / stdtrit(clusters - 1, tail)) ** 2)
-    tail, successes = (1 - confidence) / 2, rate * trials
-    low = float(betaincinv(successes, trials - successes + 1, tail)) if rate > 0 else 0.0
-    high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if rate < 1 else 1.0
-    return low, high
-
-
-def auc_interval(trials: Trials, *, confidence: float = 0.95) -> tuple[float, Interval]:
-    """Return the chance that a member scores above another, ties half, and its interval.
-
-    Examples
-    --------
-    >>> value, (low, high) = auc_interval(Trials.of([0.1, 0.4, 0.4, 0.8], np.array([False, False, True, True])))
-    >>> value, low < 0.5 < value < high <= 1
-    (0.875, True)
-    """
-    from scipy.optimize import brentq
-    from scipy.special import ndtri
-    from scipy.stats import rankdata
-
-    inside = trials.member
-    m, n = int(inside.sum()), int((~inside).sum())
-    # DeLong's components: for each member the share of others below, for each other the share of members above.
-    every = rankdata(trials.scores)
-    below = (every[inside] - rankdata(trials.scores[inside])) / n
-    above = 1 - (every[~inside] - rankdata(trials.scores[~inside])) / m
-    value = float(below.mean())
-    part = np.empty(len(inside))
-    part[inside], part[~inside] = (below - value) / m, (above - value) / n
-    # Components of one shadow are summed first. Members and others vary about means of their own: one correction for each
-    # is that of DeLong where every trial is a shadow, and nearly so elsewhere.
-    correction = max(_few(trials.shadow[side]) for side in (inside, ~inside))
-    summed = np.bincount(trials.shadow, weights=part)
-    variance = correction * float(summed @ summed)
-    equal = (m + n) / 2 - 1
-
-    def model(area: float) -> float:
-        return area * (1 - area) * (1 + equal * ((1 - area) / (2 - area) + area / (1 + area))) / (m * n)
-
-    raised = len(inside) / trials.shadows  # separation leaves no variance: shadows count, not trials
-    if 0 < value < 1:
-        raised = max(1.0, variance / model(value))
-    z = float(ndtri(0.5 + confidence / 2))
-
-    def off(area: float) -> float:
-        return (value - area) ** 2 - z * z * raised * model(area)
-
-    # The difference is positive at both ends and negative at the value; at 0 and 1 themselves the variance is 0.
-    low = brentq(off, 0.0, min(value, 1 - 1e-12)) if value > 0 else 0.0
-    high = brentq(off, max(value, 1e-12), 1.0) if value < 1 else 1.0
-    return value, (float(low), float(high))
-
-
-def _few(shadow: Ints) -> float:
-    count = len(np.unique(shadow))
-    return count / (count - 1) if count > 1 else 2.0
 
 
 def _best_threshold(trials: Trials) -> float:
@@ -293,7 +208,7 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
     hits, falls = trials.side(True, threshold), trials.side(False, threshold)
     tpr, fpr = float(hits[0].mean()), float(falls[0].mean())
     value = tpr - fpr
-    (low1, high1), (low0, high0) = (rate_interval(*side, confidence=confidence) for side in (hits, falls))
+    (low1, high1), (low0, high0) = (clustered_rate(*side, level=confidence) for side in (hits, falls))
     down, up = sqrt((tpr - low1) ** 2 + (high0 - fpr) ** 2), sqrt((high1 - tpr) ** 2 + (fpr - low0) ** 2)
     # Both rates of a shadow may move together, or apart: that shows in the sums by shadow.
     part = np.empty(len(trials.member))

@@ -2,7 +2,7 @@
 
 An attacker who holds the model, not only its tables of rows, can ask it how likely a target is: as a whole, and column by
 column given the column's parents, whatever these are. That gives the same numbers in the same places for every network. The
-tables themselves line up only where two models have a family in common: the same column with the same set of parents. P3's
+tables themselves line up only where two models have a family in common: the same column with the same set of parents. Sedlmeyr's (2024)
 code flattens tables in the order of each network and cuts them to one length, so that places mean nothing.
 """
 
@@ -22,7 +22,7 @@ from ...synth.bayesnet.network import Network
 from ...synth.bayesnet.tables import ConditionalTable
 from ...table.schema import Schema
 
-__all__ = ["FLOOR", "Family", "Filling", "WhiteBox", "filled"]
+__all__ = ["FLOOR", "Filling", "NodeFamily", "WhiteBox", "filled"]
 
 Singles = NDArray[np.float32]
 Values = Literal["chances", "weights"]
@@ -33,7 +33,7 @@ MOST_CELLS = 1 << 22
 
 
 @dataclass(frozen=True)
-class Family:
+class NodeFamily:
     """A column, its parents in the order of the schema, and which places its table takes: the child's code moves fastest."""
 
     child: str
@@ -56,7 +56,7 @@ class WhiteBox:
 
     schema: Schema
     targets: NDArray[np.int64] = field(repr=False)
-    families: tuple[Family, ...] = ()
+    families: tuple[NodeFamily, ...] = ()
     values: Values = "chances"
 
     @classmethod
@@ -153,17 +153,17 @@ class WhiteBox:
                 raise InputError(f"Column '{name}' has other codes in the model than in the schema of the targets.")
 
 
-def _families(schema: Schema, reference: Network) -> tuple[Family, ...]:
+def _families(schema: Schema, reference: Network) -> tuple[NodeFamily, ...]:
     """The families of a network, children and parents in the order of the schema."""
     names = list(schema.names)
     if sorted(reference.order) != sorted(names):
         raise InputError("The reference network and the schema must have the same columns.")
     size = dict(zip(names, schema.sizes, strict=True))
-    out: list[Family] = []
+    out: list[NodeFamily] = []
     for child in names:
         parents = tuple(sorted(reference[child], key=names.index))
         start = out[-1].stop if out else 0
-        out.append(Family(child, parents, tuple(size[name] for name in (*parents, child)), start))
+        out.append(NodeFamily(child, parents, tuple(size[name] for name in (*parents, child)), start))
         if out[-1].stop > MOST_CELLS:
             raise TooLargeError(
                 f"The tables of the reference network have more than {MOST_CELLS} cells. Use fewer parents."
@@ -171,14 +171,14 @@ def _families(schema: Schema, reference: Network) -> tuple[Family, ...]:
     return tuple(out)
 
 
-def _chances(family: Family, table: ConditionalTable) -> NDArray[np.float64]:
+def _chances(family: NodeFamily, table: ConditionalTable) -> NDArray[np.float64]:
     """The chance of each code of the child for each combination of parents."""
     grid = np.indices(family.sizes).reshape(len(family.sizes), -1)
     codes = dict(zip((*family.parents, family.child), grid, strict=True))
     return table.probabilities(codes[family.child], [codes[name] for name in table.parents])
 
 
-def _weights(family: Family, table: ConditionalTable) -> NDArray[np.float64]:
+def _weights(family: NodeFamily, table: ConditionalTable) -> NDArray[np.float64]:
     """The weights of the table with all its parents, 0 where it has none."""
     level = table.levels[-1]
     dense = np.zeros((prod(level.sizes), table.size))

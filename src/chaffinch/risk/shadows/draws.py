@@ -107,7 +107,7 @@ def shared_draws(
 def fresh_draws(
     n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, rng: np.random.Generator
 ) -> Draws:
-    """Return subsets drawn without replacement, targets or not: what a publisher of P3 draws (section 3.1)."""
+    """Return subsets drawn without replacement, targets or not: what a publisher of Sedlmeyr (2024) draws (section 3.1)."""
     check_sizes(n_population, rows, len(targets))
     taken = np.empty((shadows, rows), dtype=np.int64)
     member = np.zeros((shadows, len(targets)), dtype=bool)

@@ -25,8 +25,8 @@ from ..._base.seeds import Seed, seed_sequence
 from ..._base.threads import thread_count
 from ...table.table import Table
 from .generator import Generator, coded
-from .store import Part, Store
-from .work import Done, Job, work
+from .store import ShadowPart, Store
+from .work import Done, ShadowJob, work
 
 __all__ = ["Shadows", "results", "run_shadows", "stage_words"]
 
@@ -41,7 +41,7 @@ class Shadows:
     """Finished shadows. Their tables stay on disk and are read a part at a time."""
 
     store: Store
-    parts: tuple[Part, ...]
+    parts: tuple[ShadowPart, ...]
     n_shadows: int
     tables: int
     seconds: float
@@ -144,7 +144,7 @@ def run_shadows(
     left = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
     jobs = [
-        Job(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root.entropy, tuple(root.spawn_key), white, time_limit)
+        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root.entropy, tuple(root.spawn_key), white, time_limit)
         for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
     ] if len(left) else []  # fmt: skip
     began = time.monotonic()
@@ -176,7 +176,7 @@ def _failure(result: Done, store: Store, finished: int, total: int) -> InputErro
     )
 
 
-def results(jobs: list[Job], workers: int | None, executor: Executor | None) -> Iterator[Done]:
+def results(jobs: list[ShadowJob], workers: int | None, executor: Executor | None) -> Iterator[Done]:
     """The results of jobs as they come."""
     if executor is None and (thread_count(workers) == 1 or len(jobs) == 1):
         yield from map(work, jobs)
@@ -213,7 +213,7 @@ def results(jobs: list[Job], workers: int | None, executor: Executor | None) -> 
             future.cancel()
 
 
-def _result(future: Future[Done], job: Job) -> Done:
+def _result(future: Future[Done], job: ShadowJob) -> Done:
     try:
         return future.result()
     except ChaffinchError:

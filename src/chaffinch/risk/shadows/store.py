@@ -24,13 +24,13 @@ from ..._base.errors import FileError, InputError
 from ..._base.safe_files import replacing, write_text
 from ..._base.seeds import Seed, seed_sequence
 
-__all__ = ["Part", "Store", "stored_seed"]
+__all__ = ["ShadowPart", "Store", "stored_seed"]
 
 ABOUT = "shadows.json"
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class ShadowPart:
     """Some shadows: their numbers, codes (shadows, tables, rows, columns), and what was seen of their models, if anything."""
 
     ids: NDArray[np.int64]
@@ -67,7 +67,7 @@ class Store:
                 f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
             )
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ShadowPart) -> None:
         """Write a part; it is there when its second file is."""
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
         with self._new(f"codes-{name}.npy") as path, open(path, "wb") as handle:
@@ -80,7 +80,7 @@ class Store:
         # Waiting for the disk takes longer than some fits: a folder that nobody will open again need not outlive a power cut.
         return nullcontext(self.folder / name) if self.temporary else replacing(self.folder / name, mode=0o600)
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[ShadowPart]:
         """Return what is there; codes stay on disk until they are looked at. Files are arrays of numbers: numpy loads no objects unless told to."""
         out = []
         for path in sorted(self.folder.glob("shadows-*.npz")):
@@ -88,7 +88,7 @@ class Store:
             try:
                 with np.load(path) as held:
                     seen = {key: held[key] for key in held.files}
-                out.append(Part(seen.pop("ids"), np.load(codes, mmap_mode="r"), **seen))
+                out.append(ShadowPart(seen.pop("ids"), np.load(codes, mmap_mode="r"), **seen))
             except (OSError, ValueError, KeyError, EOFError) as error:
                 raise FileError(
                     f"The file '{path.name}' in '{self.folder}' is damaged. Delete it: its shadows are fitted again."

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from ..._base.errors import ChaffinchError
 from ..._base.threads import one_blas_thread, one_thread
 from .generator import Generator
-from .store import Part
+from .store import ShadowPart
 
-__all__ = ["Done", "Job", "OutOfTime", "within", "work"]
+__all__ = ["Done", "OutOfTime", "ShadowJob", "within", "work"]
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class ShadowJob:
     """Some shadows to fit: their numbers, and for each the rows of the population it is fitted to."""
 
     generator: Generator
@@ -39,7 +39,7 @@ class Job:
 class Done:
     """What came of a job: the shadows before the first that failed, and of that one its number and the reason."""
 
-    part: Part | None
+    part: ShadowPart | None
     failed: int | None = None
     reason: str = ""
 
@@ -48,7 +48,7 @@ class OutOfTime(BaseException):
     """Raised in a fit that takes too long. Not an Exception: a generator that catches those does not catch this."""
 
 
-def work(job: Job) -> Done:
+def work(job: ShadowJob) -> Done:
     """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
     codes, nodes, cells = [], [], []
     failed, reason = None, ""
@@ -77,7 +77,7 @@ def work(job: Job) -> Done:
     if not kept:
         return Done(None, failed, reason)
     seen = {} if job.white is None else {"nodes": np.stack(nodes[:kept]), "cells": np.stack(cells[:kept])}
-    return Done(Part(job.ids[:kept], np.stack(codes), **seen), failed, reason)
+    return Done(ShadowPart(job.ids[:kept], np.stack(codes), **seen), failed, reason)
 
 
 @contextlib.contextmanager

@@ -49,7 +49,7 @@ class World:
 
     @property
     def share(self) -> float:
-        """The share of the population that is in a subset: |X| / |D|, P3's baseline (equation 1)."""
+        """The share of the population that is in a subset: |X| / |D|, Sedlmeyr's (2024) baseline, equation 1."""
         return self.rows / self.table.n_rows
 
     @cached_property
@@ -75,7 +75,7 @@ def world_of(
 ) -> World:
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
-    Without a `population` the table itself is one, and subsets have a fifth of its rows, as in P3. With one, both together are
+    Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
     the population, subsets are as large as the table, and targets are among the table's own records.
 
     Parameters
@@ -85,7 +85,7 @@ def world_of(
     rows
         The size of subsets.
     duplicates
-        "drop": each combination of values once, as P3 assumes. "keep": only the other copies of targets are left out.
+        "drop": each combination of values once, as Sedlmeyr (2024) assumes. "keep": only the other copies of targets are left out.
     """
     if duplicates not in ("drop", "keep"):
         raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))

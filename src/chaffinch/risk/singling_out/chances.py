@@ -14,7 +14,7 @@ __all__ = ["baseline", "blind_chance", "blind_chance_at_most", "drawn_chance", "
 
 
 def baseline(n_rows: int, n_population: int) -> float:
-    """Return the chance that one record of the population is in the data: |X| / |D| (P3, equation 1).
+    """Return the chance that one record of the population is in the data: |X| / |D| (Sedlmeyr 2024, equation 1).
 
     Examples
     --------
@@ -26,7 +26,7 @@ def baseline(n_rows: int, n_population: int) -> float:
 
 
 def nobody_in(n_rows: int, n_population: int, targets: int) -> float:
-    """Return the chance that none of several records of the population is in the data (P3, equation 2, figure 5).
+    """Return the chance that none of several records of the population is in the data (Sedlmeyr 2024, equation 2, figure 5).
 
     The product of (|D| - |X| - i) / (|D| - i) for i below the number of targets.
 

@@ -1,4 +1,4 @@
-"""Predicates about a target: equality on all attributes, as in P3, or on fewer, with their weight.
+"""Predicates about a target: equality on all attributes, as in Sedlmeyr (2024), or on fewer, with their weight.
 
 The records of the population that match a target on every set of attributes are counted at once (`membership.matches`). Of all sets of
 a size the lightest is taken: it is true of the fewest records of the population.
