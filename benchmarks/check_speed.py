@@ -17,8 +17,8 @@ from evolving_cases import FIRST_CODE, LEVELS, census
 
 from chaffinch import check
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.refit import refit
 from chaffinch.risk.attribution.tcap import tcap
 

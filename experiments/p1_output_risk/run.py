@@ -26,8 +26,8 @@ from chaffinch import CheckResult, check  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.evolve import evolve  # noqa: E402
-from chaffinch.outputs.recipes import recipes_of  # noqa: E402
-from chaffinch.outputs.spec import Spec  # noqa: E402
+from chaffinch.outputs.document import recipes_of  # noqa: E402
+from chaffinch.outputs.document import Spec  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
 from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
 

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     )
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
     from .outputs.check import CheckResult
+    from .outputs.document import Outputs, Recipes, Spec, read_outputs, read_recipes, read_spec
     from .outputs.evolve import Evolved, evolve
-    from .outputs.recipes import Recipes, read_recipes
     from .outputs.rules import Policy, read_policy
-    from .outputs.spec import Spec, read_spec
     from .privacy.opening import prepare
     from .risk import RiskResult
     from .risk.attribution.study import risk
@@ -64,9 +63,8 @@ _HOMES = {
     "outputs.check": ("CheckResult",),
     "workflows.check": ("check",),
     "outputs.evolve": ("Evolved", "evolve"),
-    "outputs.recipes": ("Recipes", "read_recipes"),
+    "outputs.document": ("Outputs", "Recipes", "Spec", "read_outputs", "read_recipes", "read_spec"),
     "outputs.rules": ("Policy", "read_policy"),
-    "outputs.spec": ("Spec", "read_spec"),
     "privacy.opening": ("prepare",),
     "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
     "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
@@ -97,6 +95,7 @@ __all__ = [
     "MissingExtraError",
     "Network",
     "Note",
+    "Outputs",
     "PersonalDataWarning",
     "Policy",
     "PrivBayes",
@@ -123,6 +122,7 @@ __all__ = [
     "membership",
     "prepare",
     "read",
+    "read_outputs",
     "read_policy",
     "read_recipes",
     "read_schema",

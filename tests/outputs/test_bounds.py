@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch.outputs.bounds import SLACK, correlation_reason, least_variance, most_variance, pair_reason
+from chaffinch.outputs.bounds import SLACK, least_variance, most_variance
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.kinds.base import Frame
-from chaffinch.outputs.spec import Spec
+from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.document import Spec
 
 VALUES = (0, 2, 3, 7)
 
@@ -54,7 +54,7 @@ def test_a_mean_and_a_spread_contradict_only_if_no_dataset_has_both(n: int, cent
                 {"kind": "sd", "of": "x", "value": float(sd)},
                 rows=n,
             )
-            reason = pair_reason(*spec.outputs, Frame(spec.fields, n))
+            reason = spec.outputs[0].pair_contradiction(spec.outputs[1], Frame(spec.fields, n))
             assert (reason is None) == possible
             if possible:
                 assert contradictions(spec) == []
@@ -136,7 +136,7 @@ def test_three_correlations_hold_together_if_their_matrix_has_no_negative_eigenv
         {**head, "outputs": [{"name": "r", "kind": "correlation", "of": ["x", "y", "z"], "values": matrix}]}
     )
     least = np.linalg.eigvalsh(np.array(matrix)).min()
-    reason = correlation_reason(spec.outputs[0], Frame(spec.fields, 50))  # type: ignore[arg-type]
+    reason = spec.outputs[0].contradiction(Frame(spec.fields, 50))
     if least > 10 * SLACK:
         assert reason is None
     elif least < -10 * SLACK:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import check_contradictions, contradictions
-from chaffinch.outputs.spec import Spec
+from chaffinch.outputs.document import Spec
 
 COLUMNS = [
     {"name": "sex", "levels": ["f", "m"]},

@@ -9,9 +9,9 @@ import statsmodels.formula.api as smf
 
 from chaffinch import InputError
 from chaffinch.outputs import evolve as module
+from chaffinch.outputs.document import read_spec
 from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
-from chaffinch.outputs.spec import read_spec
 from chaffinch.outputs.tables import schema_of, table_of_codes
 
 COLUMNS = [

@@ -12,14 +12,13 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.document import Spec, read_recipes
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
-from chaffinch.outputs.recipes import read_recipes
 from chaffinch.outputs.records import codes_of_table, fields_of_table
 from chaffinch.outputs.rules import Policy, check_rules
-from chaffinch.outputs.spec import Spec
 from chaffinch.outputs.where import read_filter
 
 RARE = "Sark"

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.refit import Number, compared, refit
-from chaffinch.outputs.spec import Spec
 
 CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
 COLUMNS = [

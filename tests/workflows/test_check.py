@@ -12,8 +12,8 @@ import pytest
 
 import chaffinch
 from chaffinch import InputError
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.recipes import recipes_of
 from chaffinch.workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
 
 ROOT = Path(__file__).resolve().parents[2]

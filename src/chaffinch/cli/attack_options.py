@@ -221,9 +221,9 @@ def asked(
     threads: Threads = None,
 ) -> AttackRequest:
     """Return what the options amount to; raise where they cannot be. Nothing has been read yet."""
+    from ..synth import synthesiser_of
     from .options import start_arrow
     from .reading import check_rare
-    from .spec import synthesiser_of
 
     words = {
         "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,

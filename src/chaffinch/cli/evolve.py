@@ -79,8 +79,8 @@ def evolve(
     paths = copy_paths(output, copies)
     check_outputs(spec, *paths, json, html)
     start_arrow(threads)
+    from ..outputs.document import read_spec
     from ..outputs.evolve import evolve as evolve_copies
-    from ..outputs.spec import read_spec
 
     published = read_spec(spec)
     with progress_bar(quiet=quiet) as progress:
@@ -177,12 +177,12 @@ def _mean(name: str, errors: Sequence[OutputError]) -> float | None:
 
 def _output(one: Compared, errors: Sequence[OutputError], tolerance: float) -> dict[str, Any]:
     """One output: what was published beside what the records give; as the engine counts it where it could not be refitted."""
-    from ..outputs.kinds.regressions import RegressionSpec
+    from ..outputs.kinds import KINDS
 
     size, outside = one.size, one.outside
     if not one.refitted:
         size, outside = sum(error.size for error in errors), sum(error.outside for error in errors)
-    regression = one.kind in RegressionSpec.KINDS
+    regression = KINDS[one.kind].regression
     some = one.numbers if regression else sorted(one.numbers, key=lambda each: -each.error)[:FEW]
     return {
         "name": one.name,

@@ -1,8 +1,8 @@
 """Outputs that cannot hold together, by name: no search can end well on them, so it is better said before.
 
 Two checks. Rules that a reader would apply come first, since they say what is wrong: an n above the number of rows, a table that does not
-add up, a mean, a sum or a spread beyond what the column's values allow (`bounds.py`), quantiles out of order, survival that rises. Then a linear programme: everything that is linear in
-the numbers of records of each kind (tables, sums, means, quantiles, numbers at risk) is put together for one output and for each pair of
+add up, a mean beyond what the column's values allow, and whatever else a kind knows of itself (`OutputSpec.contradiction`). Then a linear
+programme: everything that is linear in the numbers of records of each kind (tables, sums, means, quantiles, numbers at risk) is put together for one output and for each pair of
 outputs that read a column in common, over the cells that they tell apart; if even fractions of records cannot satisfy it, records
 cannot. What is found is certain; what is not found may still be a contradiction, of three outputs or of whole numbers.
 """
@@ -11,23 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed
-from .bounds import correlation_reason, moment_reason, pair_reason
 from .columns import Columns, Floats
+from .crossing import Frame
+from .document import Compiled, Outputs
 from .equations import CountTable, Output, SumSystem
-from .kinds.base import Frame
-from .kinds.quantiles import QuantileSpec
-from .kinds.summaries import CorrelationSpec, Moments, MomentSpec
-from .kinds.survival import KaplanMeierSpec
-from .kinds.tables import TableSpec
 from .precision import people
-from .spec import Compiled, Spec
 
 __all__ = ["Contradiction", "check_contradictions", "contradictions"]
 
@@ -52,7 +47,7 @@ class Contradiction:
         return f"{'Outputs' if len(self.outputs) > 1 else 'Output'} {names} cannot {'both ' if len(self.outputs) > 1 else ''}hold: {self.reason}."
 
 
-def contradictions(spec: Spec, rows: int | None = None, *, pairs: int = MOST_PAIRS) -> list[Contradiction]:
+def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_PAIRS) -> list[Contradiction]:
     """Return outputs that cannot hold together in a dataset of `rows` records; none does not prove that all can.
 
     Parameters
@@ -69,26 +64,26 @@ def contradictions(spec: Spec, rows: int | None = None, *, pairs: int = MOST_PAI
     >>> columns = [{"name": "sex", "levels": ["f", "m"]}]
     >>> outputs = [{"name": "a", "kind": "table", "by": ["sex"], "counts": [1, 2]},
     ...            {"name": "b", "kind": "table", "by": ["sex"], "counts": [2, 1]}]
-    >>> spec = Spec.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 3, "columns": columns, "outputs": outputs})
+    >>> spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 3, "columns": columns, "outputs": outputs})
     >>> print(*contradictions(spec))
     Outputs 'a' and 'b' cannot both hold: no dataset has both; what they have in common is sex.
     """
     n = spec.n_rows(rows)
     frame = Frame(spec.fields, n)
     compiled = spec.compiled(n)
-    found = [each for one in compiled for each in _alone(one, frame)]
-    wrong = {name for each in found for name in each.outputs}
+    clashes = [each for one in compiled for each in _alone(one, frame)]
+    wrong = {name for each in clashes for name in each.outputs}
     rest = [one for one in compiled if one.output.name not in wrong]
     for first, second in combinations(rest, 2):
         if not wrong & {first.output.name, second.output.name} and (
-            reason := pair_reason(first.output, second.output, frame)
+            reason := first.output.pair_contradiction(second.output, frame)
         ):
-            found.append(Contradiction((first.output.name, second.output.name), reason))
+            clashes.append(Contradiction((first.output.name, second.output.name), reason))
             wrong |= {first.output.name, second.output.name}
     rest = [one for one in rest if one.output.name not in wrong]
     for one in rest:
         if not _feasible(one.equations, spec.columns, n):
-            found.append(Contradiction((one.output.name,), f"no {people(n)} records have all its numbers"))
+            clashes.append(Contradiction((one.output.name,), f"no {people(n)} records have all its numbers"))
             wrong.add(one.output.name)
     rest = [one for one in rest if one.output.name not in wrong and any(_linear(part) for part in one.equations)]
     tried = 0
@@ -102,15 +97,15 @@ def contradictions(spec: Spec, rows: int | None = None, *, pairs: int = MOST_PAI
         if not _feasible((*first.equations, *second.equations), spec.columns, n):
             names = listed([spec.columns.names[c] for c in sorted(common)], most=4)
             both = (first.output.name, second.output.name)
-            found.append(Contradiction(both, f"no dataset has both; what they have in common is {names}"))
-    return found
+            clashes.append(Contradiction(both, f"no dataset has both; what they have in common is {names}"))
+    return clashes
 
 
-def check_contradictions(spec: Spec, rows: int | None = None) -> None:
+def check_contradictions(spec: Outputs, rows: int | None = None) -> None:
     """Raise InputError with the contradictions of a specification, if it has any."""
-    if found := contradictions(spec, rows):
-        more = f" {len(found) - 3} more." if len(found) > 3 else ""
-        raise InputError(" ".join(str(each) for each in found[:3]) + more)
+    if clashes := contradictions(spec, rows):
+        more = f" {len(clashes) - 3} more." if len(clashes) > 3 else ""
+        raise InputError(" ".join(str(each) for each in clashes[:3]) + more)
 
 
 def _columns(one: Compiled) -> set[int]:
@@ -133,49 +128,8 @@ def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
             name, f"it has no filter, so its n must be the number of rows: {people(n)} is not {people(rows)}"
         )
         return
-    if isinstance(output, TableSpec):
-        yield from _table(one, frame)
-    elif isinstance(output, MomentSpec):
-        if reason := moment_reason(output, frame):
-            yield Contradiction(name, reason)
-    elif isinstance(output, CorrelationSpec):
-        if reason := correlation_reason(output, frame):
-            yield Contradiction(name, reason)
-    elif isinstance(output, QuantileSpec):
-        order = np.argsort(output.points)
-        for row in output.intervals(output.crossing(frame)):
-            known = [interval for interval in (row[k] for k in order) if interval is not None]
-            if any(later.hi < earlier.lo for earlier, later in pairwise(known)):
-                yield Contradiction(name, "its quantiles are out of order: a higher one has a smaller value")
-                return
-    elif isinstance(output, KaplanMeierSpec):
-        for curve in output.lists("survival", frame) or []:
-            shown = [output.printed(s, "survival") for s in curve if s not in (None, "", "x", "*", "?")]
-            if any(later.lo > earlier.hi for earlier, later in pairwise(shown)):
-                yield Contradiction(name, "its survival rises with time")
-                return
-
-
-def _table(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
-    output = one.output
-    assert isinstance(output, TableSpec)
-    table = one.equations[0]
-    if output.percentages is not None or not isinstance(table, CountTable | SumSystem):
-        return
-    least, most = int(table.lo.sum()), int(table.hi.sum())
-    total = output.known_n(frame)
-    whole = not any((group < 0).any() for _, group in output.crossing(frame).steps)
-    known = f"its n is {people(output.n)}" if output.n is not None else f"there are {people(frame.rows)} rows"
-    bound = frame.rows if total is None else total
-    if least > bound:
-        says = "its counts add up to" if least == most else "its counts add up to at least"
-        yield Contradiction(
-            (output.name,),
-            f"{says} {people(least)}, and {known if total is not None else f'there are {people(frame.rows)} rows'}",
-        )
-    elif whole and total is not None and most < total:
-        says = "its counts add up to" if least == most else "its counts add up to at most"
-        yield Contradiction((output.name,), f"{says} {people(most)}, and {known}")
+    if reason := output.contradiction(frame):
+        yield Contradiction(name, reason)
 
 
 # The linear programme.
@@ -187,7 +141,7 @@ def _linear(part: Output) -> bool:
         return True
     if part.model is not None:
         return False
-    return part.reported == "sums" or (isinstance(part.reported, Moments) and part.reported.kind in ("mean", "sum"))
+    return part.reported == "sums" or _reading(part, np.zeros((part.size, 1))) is not None
 
 
 def _feasible(parts: Sequence[Output], columns: Columns, rows: int) -> bool:
@@ -261,18 +215,13 @@ def _rows(part: Output, codes: NDArray[np.int32]) -> _Rows:
         kinds = np.flatnonzero(inside)
         return cell[kinds], kinds, np.ones(len(kinds)), part.lo.astype(float), part.hi.astype(float)
     each = part.contributions(codes).T
-    if not isinstance(part.reported, Moments):
-        return _entries(each, part.lo, part.hi)
-    reading = part.reported
-    counts = np.stack([each[2 * group] for group in reading.groups])
-    sums = np.stack([each[2 * group + 1] for group in reading.groups])
-    if reading.kind == "sum":
-        return _entries(sums + reading.shift * counts, part.lo, part.hi)
-    # lo <= shift + sum / count <= hi, times the count.
-    low, high = (part.lo - reading.shift)[:, None], (part.hi - reading.shift)[:, None]
-    zero, infinite = np.zeros(len(counts)), np.full(len(counts), np.inf)
-    both = np.vstack([sums - low * counts, sums - high * counts])
-    return _entries(both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero]))
+    return _entries(*(_reading(part, each) or (each, part.lo, part.hi)))
+
+
+def _reading(part: SumSystem, each: Floats) -> tuple[Floats, Floats, Floats] | None:
+    """Linear conditions that numbers read off sums amount to, where the reading knows some."""
+    linear = getattr(part.reported, "linear", None)
+    return None if linear is None else linear(each, part.lo, part.hi)
 
 
 def _entries(matrix: Floats, lo: Floats, hi: Floats) -> _Rows:

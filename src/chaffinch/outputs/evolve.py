@@ -16,6 +16,7 @@ from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .columns import Codes
 from .contradictions import check_contradictions
+from .document import Spec
 from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
 from .solve.budget import proposals_of, seconds_each
@@ -23,7 +24,6 @@ from .solve.ea import settings_from
 from .solve.incremental import Checkpoint
 from .solve.process import Job, Made, run
 from .solve.state import OutputError
-from .spec import Spec
 
 if TYPE_CHECKING:
     from ..table import Table

@@ -13,11 +13,14 @@ from decimal import Decimal, InvalidOperation
 from typing import Literal, NamedTuple
 
 from .._base.errors import InputError
+from .._base.masking import THRESHOLD
 
 __all__ = [
     "ROUNDINGS",
+    "SUPPRESSED",
+    "UNKNOWN",
+    "UNSAID",
     "Interval",
-    "Number",
     "Rounding",
     "count_interval",
     "people",
@@ -26,13 +29,14 @@ __all__ = [
     "within_share",
 ]
 
-Number = int | float | str
 Rounding = Literal["nearest", "down", "up", "random"]
 ROUNDINGS = ("nearest", "down", "up", "random")
 
 SUPPRESSED = ("", "*", "x", "c", "s", ":", "..", "suppressed")
 """How tables mark a cell that is withheld."""
 UNKNOWN = "?"
+UNSAID = (None, "", "x", "*", "?", "..")
+"""How a number that is no count is withheld."""
 
 _SLACK = 1e-9
 _COMPARED = re.compile(r"(<=|>=|<|>)\s*(\d+)")
@@ -56,15 +60,15 @@ class Interval(NamedTuple):
         return 0.5 * (self.hi - self.lo)
 
 
-def people(count: int) -> str:
-    """Return a number of records as messages may show it: small ones are not told.
+def people(count: int, threshold: int = THRESHOLD) -> str:
+    """Return a number of records as messages may show it: not the small ones.
 
     Examples
     --------
     >>> people(12), people(3)
     ('12', 'fewer than 10')
     """
-    return str(count) if count >= 10 else "fewer than 10"
+    return str(count) if count >= threshold else f"fewer than {threshold}"
 
 
 def printed(number: object, *, decimals: int | None = None, what: str = "A number") -> Interval:

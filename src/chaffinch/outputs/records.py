@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.masking import about
 from .columns import Codes
+from .document import FORMAT, VERSION, Spec
 from .fields import Field, Fields, Scalar
-from .spec import FORMAT, VERSION, Spec
 from .tables import MOST_GRID, columns_of
 
 if TYPE_CHECKING:

@@ -6,21 +6,88 @@ Without statsmodels regressions are marked as not refitted.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._base.errors import MissingExtraError
 from .columns import Codes
-from .kinds.base import OutputSpec
-from .recomputed import TOLERANCE, Number, numbers
 
 if TYPE_CHECKING:
+    from .document import Outputs
     from .fields import Fields
-    from .spec import Spec
+    from .kinds.base import OutputSpec
 
-__all__ = ["Compared", "Number", "compared", "refit"]
+__all__ = ["TOLERANCE", "Compared", "Number", "compared", "count_number", "numbers", "refit"]
+
+
+TOLERANCE = 1e-3
+"""Standard errors by which a number that is known in full may be missed, as in the engines."""
+ROUNDING = 1e-7
+"""What fits and sums may be off by themselves, as a share of the number (at least 1)."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A published number and what the records give.
+
+    Parameters
+    ----------
+    name
+        Which of the output's numbers: a coefficient's name, a cell ("m|rented").
+    lo, hi
+        The interval that was published, ends included; equal for a number known in full.
+    value
+        What the records give; nan where nothing could be computed.
+    unit
+        The standard error, for numbers known in full; 0 for counts.
+    """
+
+    name: str
+    lo: float
+    hi: float
+    value: float
+    unit: float = 0.0
+
+    @property
+    def error(self) -> float:
+        """The absolute difference to the published number (the middle of its interval); 0 inside the interval of a count."""
+        if not math.isfinite(self.value):
+            return math.inf
+        if self.unit == 0.0 and self.lo <= self.value <= self.hi:
+            return 0.0
+        return abs(self.value - 0.5 * (self.lo + self.hi))
+
+    def within(self, tolerance: float = TOLERANCE) -> bool:
+        """Whether the records give what was published, within its precision."""
+        if not math.isfinite(self.value):
+            return False
+        slack = ROUNDING * max(1.0, abs(self.value))
+        if self.lo == self.hi:
+            slack = max(slack, tolerance * self.unit)
+        return self.lo - slack <= self.value <= self.hi + slack
+
+    def in_precision(self, tolerance: float = TOLERANCE) -> float:
+        """Return the error in units of the precision: up to 1 is within."""
+        if self.within(tolerance) and self.unit == 0.0:
+            return 0.0
+        half = 0.5 * (self.hi - self.lo) if self.hi > self.lo else max(tolerance * self.unit, 1e-12)
+        return self.error / half
+
+
+def count_number(name: str, lo: Any, hi: Any, count: Any) -> Number:
+    """Return a published count beside that of the records."""
+    return Number(name, float(lo), float(hi), float(count))
+
+
+def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number]:
+    """Give the published numbers of an output with what these records make of them, computed by other code than the engines'."""
+    sample = output.sample(fields, codes)
+    yield from output.recomputed(sample)
+    if isinstance(output.n, int):
+        yield count_number("n", output.n, output.n, len(sample.inside))
 
 
 @dataclass(frozen=True)
@@ -68,8 +135,8 @@ def refit(output: OutputSpec, fields: Fields, codes: Codes) -> dict[str, float]:
 
     Examples
     --------
-    >>> from chaffinch.outputs.spec import Spec
-    >>> spec = Spec.from_dict({
+    >>> from chaffinch.outputs.document import Outputs
+    >>> spec = Outputs.from_dict({
     ...     "format": "chaffinch-outputs", "version": 1, "rows": 3,
     ...     "columns": [{"name": "sex", "levels": ["f", "m"]}],
     ...     "outputs": [{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}],
@@ -80,18 +147,18 @@ def refit(output: OutputSpec, fields: Fields, codes: Codes) -> dict[str, float]:
     return {number.name: number.value for number in numbers(output, fields, codes)}
 
 
-def compared(spec: Spec, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple[Compared, ...]:
+def compared(spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple[Compared, ...]:
     """Return, for each output, how its numbers computed again compare with what was published."""
     codes = spec.columns.check(codes)
-    found = []
+    results = []
     for output in spec.outputs:
         try:
             every = tuple(numbers(output, spec.fields, codes))
         except MissingExtraError:
-            found.append(Compared(output.name, output.kind, 0, 0, math.nan, math.nan, math.nan, False, ()))
+            results.append(Compared(output.name, output.kind, 0, 0, math.nan, math.nan, math.nan, False, ()))
             continue
         errors = [number.error for number in every]
-        found.append(
+        results.append(
             Compared(
                 output.name,
                 output.kind,
@@ -104,4 +171,4 @@ def compared(spec: Spec, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple
                 every,
             )
         )
-    return tuple(found)
+    return tuple(results)

@@ -18,8 +18,8 @@ from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
 from ..outputs.check.marginal import LEVEL
 from ..outputs.check.settings import LeaveOneOut
+from ..outputs.document import Recipes
 from ..outputs.evolve import EngineName, StartName
-from ..outputs.recipes import Recipes
 from ..outputs.rules import Policy
 from ..table import Schema, Table, read
 from .check_delivery import CheckDelivery

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from .._base.errors import InputError
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
-from ..outputs.documents import read_document
+from ..outputs.document import Recipes, named_columns, read_document, read_recipes, recipes_of
 from ..outputs.fields import Field, Fields
-from ..outputs.recipes import Recipes, named_columns, read_recipes, recipes_of
 from ..outputs.records import fields_of_table
 from ..outputs.rules import Policy
 from ..outputs.rules.policy import policy_of_acro, read_policy

@@ -10,8 +10,8 @@ import pytest
 from chaffinch import InputError
 from chaffinch.outputs.check import CheckResult, CheckSettings
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Fields
-from chaffinch.outputs.recipes import recipes_of
 
 KEYS, SENSITIVE = ("a", "b", "c"), ("y",)
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.spec import Spec
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 

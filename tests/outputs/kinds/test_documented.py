@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.contradictions import contradictions
+from chaffinch.outputs.document import Spec, read_spec
 from chaffinch.outputs.equations import SumSystem
-from chaffinch.outputs.spec import KINDS, Spec, read_spec
+from chaffinch.outputs.kinds import KINDS
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {
@@ -43,11 +44,11 @@ def codes(documented: Spec) -> np.ndarray:
 
 
 def test_every_kind_is_shown(documented: Spec) -> None:
-    assert {output.kind for output in documented.outputs} == set(KINDS)
+    assert {output.kind for output in documented.outputs} == set(KINDS.names)
     page = (ROOT / "docs" / "outputs-file.md").read_text("utf-8")
-    for kind, cls in KINDS.items():
-        for key in cls.model_fields:
-            assert re.search(rf"\b{key}\b", page), f"'{key}' of kind {kind} is not on the page"
+    for kind in KINDS:
+        for key in kind.spec.model_fields:
+            assert re.search(rf"\b{key}\b", page), f"'{key}' of kind {kind.name} is not on the page"
 
 
 def test_the_records_satisfy_the_page(documented: Spec, codes: np.ndarray, check: Any) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.equations import CountTable, SumSystem
-from chaffinch.outputs.spec import Spec
 
 WHERE = "wife_age >= 25 and media_exposure == 'good'"
 POINTS = [0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0]

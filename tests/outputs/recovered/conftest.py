@@ -19,10 +19,10 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.contradictions import contradictions
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.solve.budget import proposals_in, seconds_each
 from chaffinch.outputs.solve.incremental import solve
-from chaffinch.outputs.spec import Spec
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.solve.incremental import solve
 from chaffinch.outputs.solve.state import State
-from chaffinch.outputs.spec import Spec
 
 COLUMNS = [
     {"name": "x", "from": 0, "to": 40},

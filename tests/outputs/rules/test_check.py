@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.document import Spec, recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.recipes import recipes_of
+from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.rules import Policy, check_entries, check_rules
-from chaffinch.outputs.spec import KINDS, Spec
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -42,7 +42,7 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         "multinomial": {"formula": "A ~ AGE"}, "glm": {"formula": "Y ~ AGE", "family": "binomial", "success": "yes"},
         **{kind: {"of": "AGE"} for kind in ("mean", "sum", "sd", "variance")},
     }  # fmt: skip
-    for kind in KINDS:
+    for kind in KINDS.names:
         entry = {"name": kind, "kind": kind, **special.get(kind, {"formula": "PAY ~ AGE"})}
         if kind in ("logit", "probit", "cloglog"):
             entry |= {"formula": "Y ~ AGE", "success": "yes"}

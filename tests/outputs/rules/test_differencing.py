@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from itertools import chain, combinations
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries, kernels
 from chaffinch.outputs.rules import differencing as rule
-from chaffinch.outputs.rules.behind import tallies_of
 from chaffinch.outputs.rules.differencing import differences
-from chaffinch.outputs.rules.tallies import margin
+from chaffinch.outputs.rules.tallies import Tally, margin
+from chaffinch.outputs.rules.tallying import tallies_of
+
+
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[Tally]:
+    return tallies_of(output_of(entry), fields, codes)
+
 
 BY_A = {"kind": "table", "by": ["A"]}
 
@@ -180,7 +187,7 @@ def unions(cells):
 def test_all_unions_of_cells_agree(rows, by, where, other_by, other_where, threshold):
     codes = np.array(rows, dtype=np.int32)
     one, two = (
-        tallies_of({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
+        tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
     reported = bool(differences(one, two, threshold))
@@ -286,7 +293,7 @@ def test_finds_that_were_not_looked_at_are_not_assessed(monkeypatch):
 def test_the_second_search_finds_what_one_without_a_cap_does(rows, by, where, other_by, other_where, threshold, cap):
     codes = np.array(rows, dtype=np.int32)
     one, two = (
-        tallies_of({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
+        tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
     whole = [(each.outer.output, each.cells, each.by_definition) for each in differences(one, two, threshold)]
@@ -305,18 +312,18 @@ def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
     fields = Fields(tuple(Field(name, (0, 1, 2)) for name in names))
     codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
     entry = {"name": "t", "kind": "table", "by": list(names), "where": "A != 2", "groups": {"B": [[0, 1]]}}
-    table = tallies_of(entry, fields, codes)[0]
+    table = tallies(entry, fields, codes)[0]
     assert table.more_margins
     for some in (("A", "C"), ("B", "C", "F"), ("D", "E")):
         made = margin(table, {names.index(name) for name in some})
         groups = {"B": [[0, 1]]} if "B" in some else {}
-        again = tallies_of({**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"}, fields, codes)[0]
+        again = tallies({**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"}, fields, codes)[0]
         assert made.counts.tolist() == again.counts.tolist()
         assert made.labels.tolist() == again.labels.tolist()
         assert made.possible.tolist() == again.possible.tolist()
     # Beside a table by A and C it is the margin by A and C.
     two = {"name": "u", "kind": "table", "by": ["A", "C"]}
-    beside = rule._margins_beside(tallies_of({**entry, "where": None, "groups": {}}, fields, codes), tallies_of(two, fields, codes))  # fmt: skip
+    beside = rule._margins_beside(tallies({**entry, "where": None, "groups": {}}, fields, codes), tallies(two, fields, codes))  # fmt: skip
     assert [sorted(position for position, _ in one.steps) for one in beside] == [[0, 2]]
 
 

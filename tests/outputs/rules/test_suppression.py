@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import suppression as rule
-from chaffinch.outputs.rules.behind import tallies_of
 from chaffinch.outputs.rules.suppression import bounds
+from chaffinch.outputs.rules.tallies import Tally
+from chaffinch.outputs.rules.tallying import tallies_of
+
+
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[Tally]:
+    return tallies_of(output_of(entry), fields, codes)
+
 
 RULE = "suppression undone"
 TABLE = {"kind": "table", "by": ["A", "B"], "threshold": 10}
@@ -144,7 +152,7 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
     counts = np.array(cells).reshape(3, 3)
     codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
     given_counts = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
-    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": given_counts}, FIELDS, codes)
+    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": given_counts}, FIELDS, codes)
     others = []
     for by, is_shown in zip((["A"], ["B"], None), shown, strict=True):
         entry = (
@@ -153,11 +161,11 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
             else {"name": "m", "kind": "table", "by": by}
         )
         if is_shown and by is not None:
-            others += tallies_of(entry, FIELDS, codes)[:1]
+            others += tallies(entry, FIELDS, codes)[:1]
         elif is_shown:
             others += [
                 one
-                for one in tallies_of({"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes)
+                for one in tallies({"name": "n", "kind": "ols", "formula": "x", "n": True}, FIELDS, codes)
                 if one.part == "n"
             ]
     places = sorted(hidden)
@@ -251,8 +259,8 @@ def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes
     counts = np.array(cells).reshape(3, 3)
     codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, counts.ravel(), axis=0).astype(np.int32)
     shown = [["0-5" if 3 * i + j in hidden else int(counts[i, j]) for j in range(3)] for i in range(3)]
-    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
-    others = [tallies_of({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
+    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
+    others = [tallies({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
     policy, secret = Policy(protection=protection), table.withheld
     whole, nothing = rule._undone(table, others, secret, policy)
     assert not nothing.any()
@@ -269,7 +277,7 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
     fields = Fields((Field("A", tuple(f"a{k:02}" for k in range(40))),))
     codes = np.repeat(np.arange(40), 3)[:, None].astype(np.int32)
     names = fields["A"].levels
-    table, *_ = tallies_of({"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes)
-    pairs = [tallies_of({"name": f"p{k}", "kind": "table", "by": ["A"], "groups": {"A": [[names[k], names[k + 1]]]}}, fields, codes)[0] for k in range(39)]  # fmt: skip
+    table, *_ = tallies({"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes)
+    pairs = [tallies({"name": f"p{k}", "kind": "table", "by": ["A"], "groups": {"A": [[names[k], names[k + 1]]]}}, fields, codes)[0] for k in range(39)]  # fmt: skip
     lo, hi = bounds(table, pairs)
     assert lo.tolist() == hi.tolist() == [3] * 40

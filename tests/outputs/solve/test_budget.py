@@ -12,10 +12,10 @@ import pytest
 
 from chaffinch import InputError, check
 from chaffinch.outputs import evolve as evolving
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
-from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.solve import combine, ea, incremental, kernels, maxent, process
 from chaffinch.outputs.solve.budget import proposals_in, proposals_of, seconds_each
 

@@ -68,7 +68,7 @@ def test_no_reader_is_loaded_by_any_engine(engine, tmp_path):
         check=True,
     )
     modules = json.loads(found.stdout)[0]
-    assert "chaffinch.outputs.spec" in modules
+    assert "chaffinch.outputs.document" in modules
     assert not [m for m in modules if m.startswith(("chaffinch.table", "chaffinch.counts", "pyarrow", "pandas"))]
 
 

@@ -19,9 +19,9 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..contradictions import check_contradictions
+from ..document import Recipes, named_columns
 from ..fields import Fields
 from ..limits import check_start, check_tolerance
-from ..recipes import Recipes, named_columns
 from ..refit import compared
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import statbarn_of
@@ -176,7 +176,7 @@ class _Parts:
 def _output_set(recipes: Recipes, released: Recipes | None, settings: CheckSettings) -> _OutputSet:
     """Both sets of outputs over those columns that some output is about; InputError where an attack asks for others."""
     together = recipes if released is None else released.including(recipes)
-    columns = {recipe.name: named_columns([recipe.entry], together.fields.names) for recipe in together.every}
+    columns = {recipe.name: named_columns([recipe.to_dict()], together.fields.names) for recipe in together.every}
     _check_attack(together.fields.names, columns, settings)
     if settings.leave_one_out == "always" and len(together) < 2:
         raise InputError("There is nothing to leave one out of: there is one output. Leave it out, or check more of them together.")

@@ -14,9 +14,8 @@ from ..._base.plain import to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
 from ..columns import Codes
+from ..document import Recipes, Spec
 from ..evolve import StartName
-from ..recipes import Recipes
-from ..spec import Spec
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
 from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold

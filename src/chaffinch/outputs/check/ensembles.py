@@ -12,10 +12,10 @@ from ..._base.plain import Number, finite, to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
+from ..document import Spec
 from ..evolve import EngineName, StartName, evolve
 from ..fields import Fields
 from ..limits import needs_tolerance
-from ..spec import Spec
 
 __all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
 

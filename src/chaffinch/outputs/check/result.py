@@ -9,7 +9,7 @@ from typing import Any
 from ..._base.errors import InputError
 from ..._base.plain import from_plain, to_plain
 from ..._base.runs import RunFacts
-from ..recipes import Recipes
+from ..document import Recipes
 from ..rules import RuleReport
 from .agreement import Agreement, Exposed
 from .assessment import Stage, Step

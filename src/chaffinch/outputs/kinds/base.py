@@ -1,57 +1,119 @@
-"""What all kinds of outputs share: name, filter, n and precision; columns crossed into cells; counts as equations."""
+"""What a kind of output is: one class that says everything about it, and the registry that it stands in.
+
+A kind is one file (or package) of this folder. Its class is an `OutputSpec`: the keys of its entry in a file of outputs
+(`docs/outputs-file.md`), with or without their numbers, and
+
+    equations           what it says of the records, for the engines           evolve, check
+    recomputed          its published numbers beside what records give         evolve, check
+    computed_numbers    its numbers from any records, as printed               check
+    printed_numbers     its numbers as they stand in the file                  check
+    contradiction       why no records can have its numbers                    evolve, check
+    tallies, findings   the cells of people behind it, and the rules on them   check
+
+It registers a `Kind` for each name that it reads. Nothing else in the package names kinds.
+
+Without numbers an output is a recipe. Beside the keys of its kind it may have
+
+    digits      how numbers are printed, by key: a number of decimals, or an example ("0.0000", "0.000e+00"), or these by name
+    bands       words that stand for a range of counts wherever one falls into it: ["<10"]
+    withheld    names of numbers that are withheld whatever they are
+    threshold   also for means, sums, spreads and quantiles: groups with fewer records are withheld
+
+and `true` in place of numbers that are published beside the main ones. Where there are numbers, all this is read off them.
+"""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.masking import HIDDEN, unknown_level, without_levels
-from ..equations import CountTable, Output, SumSystem, Terms
-from ..fields import Field, Fields, Scalar, same_column_checked
-from ..precision import Interval, printed
+from ..._base.registry import Registry
+from ..columns import Codes
+from ..crossing import Crossing, Frame, crossed, table_of_counts
+from ..equations import Output
+from ..fields import Fields
+from ..precision import Interval, count_interval, printed
+from ..printing import Printer, bands_in, digits_in, is_withheld
 from ..where import Filter, read_filter
+from .partial import PartialSpec
 
-__all__ = [
-    "Cells",
-    "Frame",
-    "OutputSpec",
-    "Step",
-    "Whole",
-    "crossed",
-    "scalar_code",
-    "shaped",
-    "sums_by_cell",
-    "table_of_counts",
-]
+if TYPE_CHECKING:
+    from ..refit import Number
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+    from ..rules.tallies import Tally
+    from ..rules.tallying import Tallier
 
-Ints = NDArray[np.int64]
-Step = tuple[int, Ints]
-"""A column's position, and the group that each of its levels falls into; -1 for none."""
+__all__ = ["KINDS", "Kind", "OutputSpec", "PrintedNumbers", "Sample", "Whole"]
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 
-SEPARATOR = "|"
-
+ROWS = 10**9
+"""More records than any part will have: what is checked on reading must not depend on their number."""
 
 @dataclass(frozen=True)
-class Frame:
-    """What an output is compiled for: the columns, and the number of records."""
+class Kind:
+    """A kind of output by its name in files.
 
-    fields: Fields
-    rows: int
+    Parameters
+    ----------
+    name
+        What files call it.
+    spec
+        The class that says everything about it.
+    statbarn
+        The class of analyses that ACRO files it under.
+    sentence
+        What it is, in a few words, for help and pages.
+    searched
+        Whether it has equations, so that datasets can be evolved from it; False: rules only.
+    regression
+        Whether its numbers are coefficients by name.
+    """
+
+    name: str
+    spec: type[OutputSpec]
+    statbarn: str
+    sentence: str
+    searched: bool = True
+    regression: bool = False
 
 
-class OutputSpec(BaseModel):
-    """One published output, as the file has it.
+KINDS: Registry[Kind] = Registry("kind")
+"""All kinds of outputs. Add one of your own with `KINDS.register(Kind(...))`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Records that an output is computed on: all of them, and those that pass its filter."""
+
+    frame: Frame
+    codes: Codes
+    inside: Codes
+
+    @property
+    def fields(self) -> Fields:
+        """The columns."""
+        return self.frame.fields
+
+
+class PrintedNumbers(NamedTuple):
+    """Numbers under a key as they stand in the file, digits and marks included, with what each is called."""
+
+    key: str
+    names: list[str]
+    numbers: list[Any]
+    counted: bool
+
+
+class OutputSpec(PartialSpec):
+    """One output, as the file has it: with its numbers, or without (a recipe).
 
     Parameters
     ----------
@@ -67,9 +129,19 @@ class OutputSpec(BaseModel):
         How many decimals its numbers were printed with; absent: they are exact, except those in quotes, which keep their digits.
     comment
         Anything; not used.
+    digits, bands, withheld, threshold, suppressed_zeros
+        How a recipe prints its numbers; see the top of the file.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """Keys without which an output with numbers cannot be read."""
+    PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld", "threshold", "suppressed_zeros")
+    """Keys that only recipes have."""
+    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ()
+    """Keys that name columns."""
+    NOUN: ClassVar[str] = "cell"
+    """What one of its cells of people is called."""
 
     name: Annotated[str, Key(min_length=1)]
     kind: str
@@ -77,28 +149,166 @@ class OutputSpec(BaseModel):
     n: Whole | None = None
     decimals: Annotated[int, Key(ge=-12, le=15)] | None = None
     comment: str | None = None
+    digits: Any = None
+    bands: Any = None
+    withheld: Any = None
+    threshold: Any = None
+    suppressed_zeros: Any = False
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r}, kind={self.kind!r})"
+        numbers = "with" if self.has_numbers else "without"
+        return f"{type(self).__name__}({self.name!r}, kind={self.kind!r}, {numbers} numbers)"
 
     __str__ = __repr__
+
+    # What a kind says of itself.
 
     @abstractmethod
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return what the output says of the records. Their names begin with the output's."""
 
+    @abstractmethod
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the numbers that these records give, by key, as printed; InputError where they lack one (`no_estimate`)."""
+
+    @abstractmethod
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the published numbers beside what these records give; n is added for every kind."""
+
+    @abstractmethod
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the numbers that stand in the output, those of each key together; none without numbers."""
+
+    @abstractmethod
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the cells of people behind the output, its own cells first."""
+
+    @abstractmethod
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return what the rules say of the output by itself."""
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for columns, filters, formulas and other rules of a recipe that no records could satisfy."""
+        self.filled(frame).equations(frame)
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other, to compile it."""
+        return self
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return why no records can have its numbers, where that is plain; None otherwise."""
+        return None
+
+    def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
+        """Return why it and another output cannot both hold, where that is plain; None otherwise."""
+        return None
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that it is about, those of filters and formulas apart."""
-        return ()
+        values = [getattr(self, key) for key in self.COLUMN_KEYS]
+        return tuple(
+            name for value in values if value is not None for name in (value if isinstance(value, list) else [value])
+        )
+
+    @classmethod
+    def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
+        """Raise for an entry of a file that lacks something of which there is more to say than that it is missing."""
+
+    @classmethod
+    def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
+        values = [entry.get(key, []) for key in cls.COLUMN_KEYS]
+        names = [str(word) for value in values for word in (value if isinstance(value, list) else [value])]
+        return names, [entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)]
+
+    # What all kinds share.
+
+    @property
+    def definition(self) -> Kind:
+        """The kind, as registered."""
+        return KINDS[self.kind]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether all its numbers are there, so that it can be published as it stands."""
+        main = [key for key in self.NUMBERS if key not in self.BESIDE] or self.NUMBERS
+        return not self._announced and any(getattr(self, key) is not None for key in main)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the output's entry in a file of outputs."""
+        keys = {key: value for key, value in self.model_dump(exclude_unset=True).items() if value is not None}
+        return {"name": self.name, "kind": self.kind, **keys, **self._announced}
+
+    @property
+    def published(self) -> dict[str, Any] | None:
+        """Its entry with the numbers, without the keys that only recipes have; None where it has not all its numbers."""
+        return self.changed(drop=self.PRINTING).to_dict() if self.has_numbers else None
+
+    def announcements(self, frame: Frame) -> dict[str, Any]:
+        """Return what a recipe of this output says to publish beside the main numbers, by key."""
+        there = [key for key in self.BESIDE if key in self.NUMBERS or key == "n"]
+        return {**self._announced, **{key: True for key in there if getattr(self, key) is not None}}
+
+    def with_printing(self, frame: Frame) -> Self:
+        """Return the same with the rules of printing that are read off its numbers: digits, bands, what is withheld."""
+        self._check_printing()
+        rules: dict[str, Any] = {key: getattr(self, key) for key in ("bands", "withheld", "threshold", "digits")}
+        parts = list(self.printed_numbers(frame))
+        _read_counts(rules, [part for part in parts if part.counted])
+        for part in parts:
+            if not part.counted:
+                _read_numbers(rules, part)
+        return self.changed(**{key: value for key, value in rules.items() if value is not None})
+
+    def without_numbers(self, frame: Frame) -> Self:
+        """Return the recipe: how to compute the output, and how its numbers are printed."""
+        announced = self.announcements(frame)
+        return self.with_printing(frame).changed(drop=(*self.NUMBERS, "n", *announced), announced=announced)
+
+    def with_numbers(self, **numbers: Any) -> Self:
+        """Return a recipe with its numbers in place."""
+        return self.changed(drop=self.PRINTING, announced={}, **numbers)
+
+    def computed(self, fields: Fields, codes: Codes, *, part: str = "the data") -> Self:
+        """Return the output with its numbers as these records give them and as it prints them.
+
+        InputError, with the output, the part and the cell or coefficient, where these records do not have some number;
+        MissingExtraError for a regression without statsmodels. `part` is what the records are, for messages: "the first fold".
+        """
+        recipe = self.without_numbers(Frame(fields, ROWS))
+        sample = recipe.sample(fields.counted(codes), codes)
+        numbers = recipe.computed_numbers(sample, recipe.printer, part)
+        if recipe.publishes("n"):
+            numbers.setdefault("n", len(sample.inside))
+        return recipe.with_numbers(**numbers)
+
+    def sample(self, fields: Fields, codes: Codes) -> Sample:
+        """Return records as the output is computed on them."""
+        frame = Frame(fields, len(codes))
+        return Sample(frame, codes, codes[self.filter(frame).of(codes)])
+
+    @property
+    def printer(self) -> Printer:
+        """How it prints its numbers."""
+        return Printer(
+            self.name, self.decimals, self.digits or {}, self.threshold, bool(self.suppressed_zeros),
+            self.bands or (), self.withheld or (),
+        )  # fmt: skip
 
     def filter(self, frame: Frame) -> Filter:
         """Return the filter, compiled."""
         return read_filter(self.where, frame.fields, output=self.name)
 
+    def crossing(self, frame: Frame) -> Crossing:
+        """Return the cells or groups of an output that has `by`, and may have `groups`."""
+        return crossed(getattr(self, "by", []), getattr(self, "groups", {}), frame.fields, output=self.name)
+
     def known_n(self, frame: Frame) -> int | None:
         """Return the number of records it was made of, where that is known: given, or all rows without a filter."""
-        return self.n if self.n is not None else (frame.rows if not self.filter(frame).masks else None)
+        if isinstance(self.n, int):
+            return self.n
+        return frame.rows if not self.filter(frame).masks else None
 
     def n_equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the filter's n as a table of one cell; none without a filter or without n."""
@@ -112,270 +322,49 @@ class OutputSpec(BaseModel):
         """Return the interval of a printed number."""
         return printed(number, decimals=self.decimals, what=f"Output '{self.name}': {what}")
 
-
-@dataclass(frozen=True)
-class Cells:
-    """Columns crossed into cells: for each column its groups, and what the groups are called.
-
-    `safe_names` are the same as messages may have them; without them messages name no cell.
-    """
-
-    steps: tuple[Step, ...]
-    names: tuple[tuple[str, ...], ...]
-    safe_names: tuple[tuple[str, ...], ...] = ()
-
-    @property
-    def rare(self) -> frozenset[str]:
-        """The names of groups that messages may not have."""
-        safe = {name for some in self.safe_names for name in some}
-        return frozenset(name for some in self.names for name in some) - safe
-
-    def safe_cell(self, cell: int) -> str:
-        """Return the name of a cell as a message may have it, such as "m|…"."""
-        if not self.safe_names:
-            return HIDDEN if self.names else ""
-        place = np.unravel_index(cell, self.shape)
-        return SEPARATOR.join(some[k] for some, k in zip(self.safe_names, place, strict=True))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The number of groups of each column."""
-        return tuple(len(names) for names in self.names)
-
-    @property
-    def size(self) -> int:
-        """The number of cells."""
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def positions(self) -> tuple[int, ...]:
-        """The positions of the columns."""
-        return tuple(position for position, _ in self.steps)
-
-    def of(self, grid: Mapping[int, NDArray[np.intp]], size: int) -> Ints:
-        """Return the cell of each combination of levels in a grid of some size; -1 where it is in none."""
-        cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
-        for (position, group), width in zip(self.steps, self.shape, strict=True):
-            of = group[grid[position]]
-            inside &= of >= 0
-            cell = cell * width + of
-        return np.where(inside, cell, -1)
-
-
-def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str) -> Cells:
-    """Return columns crossed into cells: each level a group of its own, or the groups that are given.
-
-    Parameters
-    ----------
-    by
-        Names of columns.
-    groups
-        For some of them the groups: a list, or a mapping from names to groups, of `[from, to]` (ends included) for numbers and of lists
-        of levels for words. Levels in no group are not counted.
-    fields
-        All columns.
-    output
-        The output's name, for messages.
-
-    Examples
-    --------
-    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
-    >>> crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
-    [0, 0, 1, 1]
-    """
-    same_column_checked(by, output=output)
-    for name in groups:
-        if name not in by:
+    def _check_printing(self) -> None:
+        what = f"Output '{self.name}'"
+        least = self.threshold
+        if least is not None and (isinstance(least, bool) or not isinstance(least, int) or least < 1):
+            raise InputError(f"{what}: threshold must be a whole number of at least 1.")
+        for key, words in (("bands", self.bands or []), ("withheld", self.withheld or [])):
+            if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+                raise InputError(f"{what}: {key} must be a list of words.")
+        for band in self.bands or []:
+            count_interval(band, most=2**62, what=f"{what}: a band")
+        digits = {} if self.digits is None else self.digits
+        if not isinstance(digits, Mapping):
             raise InputError(
-                f"Output '{output}' has groups for a column that it does not use. {unknown_name('column', name, by)}"
+                f'{what}: digits must be given by key, such as digits = {{ loglik = 2, values = "0.00" }}.'
             )
-    steps, names, safe_names = [], [], []
-    for name in by:
-        if name not in fields.names:
-            raise InputError(f"Output '{output}': {unknown_name('column', name, fields.names)}")
-        field = fields[name]
-        if name in groups:
-            group, called, safe = _grouped(field, groups[name], output)
-        else:
-            group, called = np.arange(len(field.levels)), field.labels
-            safe = tuple(field.safe_label(code) for code in range(len(field.levels)))
-        steps.append((fields.position(name), group.astype(np.int64)))
-        names.append(called)
-        safe_names.append(safe)
-    return Cells(tuple(steps), tuple(names), tuple(safe_names))
+        keys = sorted({*self.NUMBERS, "alpha"})
+        for key, style in digits.items():
+            if key not in keys:
+                raise InputError(f"{what}: digits: {unknown_name('key', key, keys)}")
+            for one in style.values() if isinstance(style, Mapping) else [style]:
+                decimals = isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= 15
+                example = isinstance(one, str) and one.replace("e+00", "").replace(".", "", 1).strip("0") == "" and one
+                if not decimals and not example:
+                    raise InputError(
+                        f'{what}: digits must be a number of decimals, 0 to 15, or an example such as "0.0000" or "0.000e+00".'
+                    )
 
 
-def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
-    """The group of each level, what the groups are called, and what messages may call them."""
-    what = f"Output '{output}': the groups of column '{field.name}'"
-    if isinstance(groups, Mapping):
-        named = [(str(name), members) for name, members in groups.items()]
-    elif isinstance(groups, list):
-        named = [("", members) for members in groups]
-    else:
-        raise InputError(f"{what} must be a list of groups, or groups by name.")
-    group, called, safe = np.full(len(field.levels), -1, dtype=np.int64), list[str](), list[str]()
-    common = np.array([label in field.common for label in field.labels])
-    for number, (name, members) in enumerate(named):
-        if (
-            not isinstance(members, list)
-            or not members
-            or not all(isinstance(m, bool | int | float | str) for m in members)
-        ):
-            raise InputError(f"{what} must each be [from, to] for numbers, or a list of levels for words.")
-        if field.numeric:
-            if len(members) > 2 or any(isinstance(m, str | bool) for m in members):
-                raise InputError(f"{what} must each be [from, to], two numbers, both included.")
-            mask = (field.values >= members[0]) & (field.values <= members[-1])
-            usual = f"{members[0]}-{members[-1]}"
-        else:
-            mask = np.isin(np.arange(len(field.levels)), [field.code(m) for m in members])
-            usual = "+".join(str(m) for m in members)
-        if (group[mask] >= 0).any():
-            raise InputError(f"{what} overlap: a level stands in two.")
-        if not mask.any():
-            raise InputError(f"{what}: group {number + 1} has no level of the column.")
-        group[mask] = number
-        called.append(name or usual)
-        # A group of its own name, or of numbers from one end to the other, is as common as any of its levels; other names have all levels.
-        enough = common[mask].any() if name or field.numeric else common[mask].all()
-        safe.append(called[-1] if enough else HIDDEN)
-    return group, tuple(called), tuple(safe)
+def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None:
+    if bands := bands_in(cell for part in parts for cell in part.numbers):
+        rules["bands"] = rules["bands"] or bands
+        least = [count_interval(band, most=2**62)[1] for band in bands if band.startswith("<")]
+        if least and rules["threshold"] is None:
+            rules["threshold"] = max(least) + 1
+    unknown = [name for part in parts for name, cell in zip(part.names, part.numbers, strict=True) if cell == "?"]
+    if unknown:
+        rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *unknown]))
 
 
-def shaped(given: Any, cells: Cells, *, what: str, absent: Any = None, total: str | None = None) -> NDArray[np.object_]:
-    """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
-
-    `absent` stands for cells that a mapping does not name; where it is None they must all be named. `total` is what one more entry along
-    each axis is called.
-    """
-    last = () if total is None else (total,)
-    names = tuple((*some, *last) for some in cells.names)
-    shape = tuple(len(some) for some in names)
-    out = np.full(shape, absent, dtype=object)
-    if isinstance(given, Mapping):
-        known = {SEPARATOR.join(words): place for words, place in zip(product(*names), np.ndindex(shape), strict=True)}
-        plain = {_plain(word): place for word, place in known.items()}
-        for key, number in given.items():
-            if _plain(str(key)) not in plain:
-                came = without_levels(key, cells.rare)
-                raise InputError(f"{what}: {unknown_level('cell', came, _safe_cells(cells, last))}")
-            out[plain[_plain(str(key))]] = number
-        if absent is None and len(given) < len(known):
-            words = {_plain(str(key)) for key in given}
-            missing = next((word for word in _safe_cells(cells, last) if _plain(word) not in words), None)
-            raise InputError(
-                f"{what} must give a number for each of its {len(known)} cells. "
-                + (f"Got {len(given)}." if missing is None else f"'{missing}' is missing.")
-            )
-        return out
-    _fill(out, given, (), shape, what)
-    return out
-
-
-def _safe_cells(cells: Cells, last: tuple[str, ...]) -> list[str]:
-    """The names of cells that messages may have in full; `last` is the name of totals."""
-    common = [[name for name in (*some, *last) if name != HIDDEN] for some in cells.safe_names]
-    return [SEPARATOR.join(words) for words in product(*common)] if cells.safe_names else []
-
-
-def _plain(key: str) -> str:
-    return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
-
-
-def _fill(out: NDArray[np.object_], given: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
-    depth = len(place)
-    if depth == len(shape):
-        if isinstance(given, list | Mapping):
-            raise InputError(f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists.")
-        out[place] = given
-        return
-    if not isinstance(given, list) or len(given) != shape[depth]:
-        got = f"a list of {len(given)}" if isinstance(given, list) else "no list"
-        raise InputError(
-            f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
-        )
-    for number, part in enumerate(given):
-        _fill(out, part, (*place, number), shape, what)
-
-
-def table_of_counts(
-    name: str, frame: Frame, steps: Sequence[Step], kept: Filter, lo: NDArray[Any], hi: NDArray[Any]
-) -> CountTable | SumSystem:
-    """Return counts of cells, in C order of the steps' groups, within a filter.
-
-    A `CountTable`, the filter folded into its columns; where the filter ties columns together (`A == 1 or B == 2`) sums of indicators
-    instead. Cells that the filter empties must allow 0.
-    """
-    shape = tuple(int(group.max(initial=-1)) + 1 for _, group in steps)
-    lo, hi = (np.asarray(bound, dtype=np.int64).reshape(shape) for bound in (lo, hi))
-    folded = []
-    for axis, (position, group) in enumerate(steps):
-        group = np.where(kept.levels(position), group, -1)
-        present = np.unique(group[group >= 0])
-        absent = np.setdiff1d(np.arange(shape[axis]), present)
-        if absent.size:
-            if (np.take(lo, absent, axis) > 0).any():
-                raise InputError(f"Output '{name}' counts records in cells that its filter leaves out.")
-            lo, hi = np.take(lo, present, axis), np.take(hi, present, axis)
-        if not present.size:
-            raise InputError(f"Output '{name}': its filter leaves no cell of the table.")
-        number = np.full(shape[axis] + 1, -1, dtype=np.int64)
-        number[present] = np.arange(present.size)
-        folded.append((position, number[group]))
-    lo, hi = lo.ravel(), hi.ravel()
-    if kept.simple:
-        used = {position for position, _ in folded}
-        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in kept.masks if c[0] not in used]
-        groups = (*folded, *others)
-        if not groups:  # all records: any column will do
-            groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
-        return CountTable(name, tuple(groups), lo, hi)
-    cells = Cells(tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded))
-    terms = sums_by_cell(frame, cells, ())
-    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=kept.keep(), diagonal=True)
-
-
-def sums_by_cell(
-    frame: Frame, cells: Cells, numbers: Sequence[tuple[tuple[int, ...], Any]], *, count: bool = True
-) -> Terms:
-    """Return the terms of sums in each cell: equation `cell * m + j` for the j-th of m sums.
-
-    Parameters
-    ----------
-    frame, cells
-        The columns, and the cells.
-    numbers
-        For each sum the columns it reads and a function from a grid of codes to numbers.
-    count
-        Whether the first sum of each cell is the number of records.
-    """
-    positions = tuple(sorted({*cells.positions, *(p for columns, _ in numbers for p in columns)}))
-    grid = frame.fields.grid(positions)
-    sizes = frame.fields.sizes(positions)
-    size = int(np.prod(sizes, dtype=np.int64))
-    cell = cells.of(grid, size)
-    parts = [np.ones(size)] if count else []
-    parts += [np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers]
-    matrix = np.stack(parts, axis=1)
-    m = matrix.shape[1]
-    inside = np.flatnonzero(cell >= 0)
-    per_row = np.zeros(size, dtype=np.int64)
-    per_row[inside] = m
-    starts = np.concatenate([[0], np.cumsum(per_row)])
-    equations = (cell[inside, None] * m + np.arange(m)).ravel()
-    return Terms(positions, sizes, starts, equations, matrix[inside].ravel().astype(float))
-
-
-def scalar_code(field: Field, level: Scalar | None, *, output: str, key: str) -> int:
-    """Return the code of a level that an output names; where none is named the last of two."""
-    if level is None:
-        if len(field.levels) != 2:
-            raise InputError(
-                f"Output '{output}' must say which level of column '{field.name}' is meant, with {key} = ..."
-            )
-        return 1
-    try:
-        return field.code(level)
-    except InputError as error:
-        raise InputError(f"Output '{output}': {error}") from None
+def _read_numbers(rules: dict[str, Any], part: PrintedNumbers) -> None:
+    if (style := digits_in(part.numbers, part.names)) is not None:
+        rules["digits"] = {part.key: style, **(rules["digits"] or {})}
+    gone = [name for name, number in zip(part.names, part.numbers, strict=True) if is_withheld(number)]
+    # With a threshold it is the threshold that withholds; without one the same numbers are withheld again.
+    if gone and rules["threshold"] is None:
+        rules["withheld"] = list(dict.fromkeys([*(rules["withheld"] or []), *gone]))

@@ -14,19 +14,40 @@ are other values with the same interpolation have the same quantile, too; they a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
+from ..crossing import (
+    Crossing,
+    Frame,
+    cell_names,
+    column_numbers,
+    record_groups,
+    shaped,
+    sums_by_cell,
+    table_of_counts,
+)
 from ..equations import Output, SumSystem
-from ..precision import Interval, people
-from .base import Cells, Frame, OutputSpec, crossed, shaped, sums_by_cell, table_of_counts
-from .summaries import UNSAID
+from ..precision import UNSAID, Interval, people
+from ..printing import WITHHELD, Printer
+from ..refit import Number
+from ..rules.counts import threshold
+from ..rules.magnitudes import quantile_rules
+from ..rules.tallies import COUNT, Tally
+from ..rules.tallying import Tallier, is_unsaid
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
+from .computing import called, check_some, nested, no_estimate
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
 
 __all__ = ["QuantileSpec"]
 
@@ -46,7 +67,9 @@ class QuantileSpec(OutputSpec):
         The number of records; for groups a list or mapping. Without it (and with a filter or groups) values must lie on the column's grid.
     """
 
-    KINDS: ClassVar[tuple[str, ...]] = ("quantiles", "median")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
+    NOUN: ClassVar[str] = "group"
 
     kind: Literal["quantiles", "median"]
     of: str
@@ -56,11 +79,6 @@ class QuantileSpec(OutputSpec):
     value: Any = None
     values: Any = None
     n: Any = None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The number, and the columns that make groups."""
-        return (self.of, *self.by)
 
     @property
     def points(self) -> list[float]:
@@ -75,11 +93,7 @@ class QuantileSpec(OutputSpec):
             raise InputError(f"Output '{self.name}' must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
         return list(self.at)
 
-    def crossing(self, frame: Frame) -> Cells:
-        """Return the groups."""
-        return crossed(self.by, self.groups, frame.fields, output=self.name)
-
-    def intervals(self, cells: Cells) -> list[list[Interval | None]]:
+    def intervals(self, cells: Crossing) -> list[list[Interval | None]]:
         """Return, for each group, the interval of each quantile."""
         given = self.value if self.values is None else self.values
         what = f"Output '{self.name}'"
@@ -101,7 +115,7 @@ class QuantileSpec(OutputSpec):
             )
         return [[None if q in UNSAID else self.printed(q, "a quantile") for q in one] for one in lists]
 
-    def totals(self, frame: Frame, cells: Cells) -> list[int | None]:
+    def totals(self, frame: Frame, cells: Crossing) -> list[int | None]:
         """Return the number of records of each group, where known."""
         if not self.by:
             if self.n is not None and not _is_count(self.n):
@@ -114,23 +128,17 @@ class QuantileSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': n must be whole numbers, one for each group.")
         return [n if _is_count(n) else None for n in given]
 
-    def known_n(self, frame: Frame) -> int | None:
-        """Return the number of all records, where known."""
-        if _is_count(self.n):
-            return int(self.n)
-        return frame.rows if not self.filter(frame).masks else None
-
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
         position, cells, kept = frame.fields.position(self.of), self.crossing(frame), self.filter(frame)
         if self.of in self.by:
             raise InputError(f"Output '{self.name}' cannot take quantiles of '{self.of}' by itself.")
         every, totals = self.intervals(cells), self.totals(frame, cells)
-        made: list[Output] = []
+        equations: list[Output] = []
         if any(n is not None for n in totals) and (self.by or kept.masks):
             lo = np.array([0 if n is None else n for n in totals])
             hi = np.array([frame.rows if n is None else n for n in totals])
-            made.append(table_of_counts(f"{self.name}: n", frame, cells.steps, kept, lo, hi))
+            equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, kept, lo, hi))
         if any(n == 0 for n in totals):
             raise InputError(f"Output '{self.name}' has quantiles of no records: some n is 0.")
         values = frame.fields.every[position].values
@@ -144,10 +152,123 @@ class QuantileSpec(OutputSpec):
                     continue
                 name = f"{self.name}: {q:g}{called}"
                 one = _Quantile(name, values, position, q, interval, steps, n)
-                made += one.with_n(frame, kept) if n is not None else one.without_n(frame, kept)
-        if not made:
+                equations += one.with_n(frame, kept) if n is not None else one.without_n(frame, kept)
+        if not equations:
             raise InputError(f"Output '{self.name}' has no value that is not withheld.")
-        return tuple(made)
+        return tuple(equations)
+
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for a column that is no number, and without `at`."""
+        self.filter(frame)
+        self.crossing(frame)
+        frame.fields[self.of].values  # noqa: B018  raises for words
+        self.points  # noqa: B018  raises without `at`
+
+    def _names(self, cells: Crossing) -> list[str]:
+        """What quantiles are called, group by group: "m at 0.5"."""
+        return [f"{name} at {q:g}" if name else f"{q:g}" for name in cell_names(cells) for q in self.points]
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the quantiles of all groups, one after the other; None where a group has none."""
+        given = self.value if self.values is None else self.values
+        if given is None:
+            return
+        cells = self.crossing(frame)
+        self.intervals(cells)
+        parts = [given]
+        if isinstance(given, Mapping):
+            by = {"|".join(word.strip() for word in str(key).split("|")): part for key, part in given.items()}
+            parts = [by.get(name) for name in cell_names(cells)]
+        else:
+            for _ in cells.shape:
+                parts = [inner for part in parts for inner in part]
+        width = len(self.points)
+        lists = [part if isinstance(part, list) else [part] * (width if part is None else 1) for part in parts]
+        yield PrintedNumbers("values", self._names(cells), [q for part in lists for q in part], False)
+
+    def _by_group(self, sample: Sample) -> Iterator[tuple[int, list[float]]]:
+        """Give the number of records of each group, and its quantiles; nan where there are none."""
+        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        for rows in record_groups(self.crossing(sample.frame), sample.inside):
+            none = [math.nan] * len(self.points)
+            yield len(rows), [float(q) for q in np.quantile(numbers[rows], self.points)] if len(rows) else none
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the quantiles of each group, and n if it is published or needed."""
+        cells, printed, sizes = self.crossing(sample.frame), list[Any](), list[Any]()
+        names, width = self._names(cells), len(self.points)
+        for group, (n, values) in enumerate(self._by_group(sample)):
+            of = names[group * width : (group + 1) * width]
+            gone = printer.few(n) or (printer.suppresses and not n)
+            if not n and not gone:
+                raise no_estimate(self.name, part, f"{called(cells, group)} has no records")
+            row = [
+                WITHHELD if gone or name in printer.withheld else printer.number(value, "values", name)
+                for name, value in zip(of, values, strict=True)
+            ]
+            sizes.append(WITHHELD if gone else n)
+            printed.append(row[0] if self.kind == "median" else row)
+        every = [number for row in printed for number in (row if isinstance(row, list) else [row])]
+        check_some(every, self.name, part)
+        if self.by:
+            numbers, totals = {"values": nested(printed, cells.shape)}, nested(sizes, cells.shape)
+        else:
+            numbers, totals = {"value" if self.kind == "median" else "values": printed[0]}, sizes[0]
+        # A quantile between two values of the column says something only together with n.
+        if self.publishes("n") or not self._on_grid(sample.frame, every):
+            numbers["n"] = totals
+        return numbers
+
+    def _on_grid(self, frame: Frame, printed: list[Any]) -> bool:
+        """Whether each quantile as printed may be a value of the column; always where n is known anyway."""
+        if not self.by and not self.filter(frame).masks:
+            return True
+        values = frame.fields[self.of].values
+        for number in printed:
+            if number != WITHHELD:
+                low, high = self.printed(number, "a quantile")
+                slack = 1e-9 * max(1.0, abs(low), abs(high))
+                if not ((values >= low - slack) & (values <= high + slack)).any():
+                    return False
+        return True
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the quantiles beside those of the records."""
+        cells = self.crossing(sample.frame)
+        values = [q for _, some in self._by_group(sample) for q in some]
+        intervals = [interval for row in self.intervals(cells) for interval in row]
+        for name, interval, value in zip(self._names(cells), intervals, values, strict=True):
+            if interval is not None:
+                yield Number(name, *interval, value)
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether quantiles are out of order."""
+        order = np.argsort(self.points)
+        for row in self.intervals(self.crossing(frame)):
+            known = [interval for interval in (row[k] for k in order) if interval is not None]
+            if any(later.hi < earlier.lo for earlier, later in pairwise(known)):
+                return "its quantiles are out of order: a higher one has a smaller value"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the groups, and n."""
+        cells, values, hidden = self.crossing(tallier.frame), self.values, None
+        groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
+        if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
+            lists = [value if isinstance(value, list) else [value] for value in values]
+            hidden = np.array([all(is_unsaid(number) for number in some) for some in lists], dtype=bool)
+        shown = tallier.numbers_shown(hidden)
+        table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
+        return [table, *([] if groups else tallier.n())]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
+        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        return [
+            *threshold(tallies, policy),
+            *quantile_rules(tallies[0], values, self.points, self.decimals, policy),
+        ]
 
 
 class _Box:
@@ -244,7 +365,7 @@ class _Quantile:
             ("below", partial(_indicator, self.values < self.lo, self.position, self.q), -most, -self.q),
             ("up to", partial(_indicator, self.values <= self.hi, self.position, self.q), 1.0 - self.q, most),
         ]
-        cells = Cells(tuple(self.steps), tuple(("0",) for _ in self.steps))
+        cells = Crossing(tuple(self.steps), tuple(("0",) for _ in self.steps))
         slack = 1e-9 * most
         return [
             SumSystem(
@@ -261,3 +382,7 @@ class _Quantile:
 
 def _indicator(mask: Any, position: int, q: float, grid: Any) -> Floats:
     return mask[grid[position]].astype(float) - q
+
+
+KINDS.register(Kind("quantiles", QuantileSpec, "Position", "quantiles, by groups or not"))
+KINDS.register(Kind("median", QuantileSpec, "Position", "medians, by groups or not"))

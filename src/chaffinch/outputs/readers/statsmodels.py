@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._base.errors import InputError
-from ..spec import FORMAT, VERSION, Spec
+from ..document import FORMAT, VERSION, Spec
 from ..tables import columns_of
 from .pandas import plain, table_of
 

@@ -7,51 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 from ..._base.errors import InputError
 from ..columns import Codes
+from ..crossing import Frame
 from ..fields import Fields
-from .behind import Entry, tallies_of
-from .counts import class_disclosure, edges, survival, threshold, zeros
 from .differencing import differencing
 from .findings import Finding, RuleReport
-from .magnitudes import moments, quantiles
 from .policy import Policy
-from .regressions import correlation, regression
 from .suppression import suppression
 from .tallies import COUNT, Tally
+from .tallying import Tallier, tallies_of
 
 if TYPE_CHECKING:
-    from ..recipes import Recipes
+    from ..document import Outputs
+    from ..kinds.base import OutputSpec
 
 __all__ = ["check_entries", "check_rules"]
 
-MOMENTS = ("mean", "sum", "sd", "variance")
-QUANTILES = ("median", "quantiles")
-TABLES = ("table", "histogram", "tree")
 
-
-def check_rules(recipes: Recipes, codes: Codes, policy: Policy, *, released: Recipes | None = None) -> RuleReport:
+def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Outputs | None = None) -> RuleReport:
     """Return what the rules of a policy say of outputs, computed on the records behind them.
 
     Parameters
     ----------
-    recipes
+    outputs
         The outputs. Where the numbers were published, they say which cells were withheld; all counts are those of the records.
     codes
-        The records, as codes of the recipes' columns.
+        The records, as codes of the outputs' columns.
     policy
         The policy.
     released
         Outputs that are out already: compared with the new ones, not judged themselves.
     """
-    before = [] if released is None else [_entry(recipe) for recipe in released.every]
-    return check_entries([_entry(r) for r in recipes.every], recipes.fields, codes, policy, released=before)
+    frame = Frame(outputs.fields, len(codes))
+    before = [] if released is None else [_judged(one, frame) for one in released.outputs]
+    return _report([_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy)
 
 
-def _entry(recipe: Any) -> dict[str, Any]:
-    return {**recipe.entry, **(recipe.published or {})}
+def _judged(output: OutputSpec, frame: Frame) -> OutputSpec:
+    """The output with what its numbers say of how they are printed; without any where they are not all there."""
+    return output.with_printing(frame) if output.has_numbers else output.without_numbers(frame)
 
 
 def check_entries(
-    entries: Sequence[Entry], fields: Fields, codes: Codes, policy: Policy, *, released: Sequence[Entry] = ()
+    entries: Sequence[Mapping[str, Any]],
+    fields: Fields,
+    codes: Codes,
+    policy: Policy,
+    *,
+    released: Sequence[Mapping[str, Any]] = (),
 ) -> RuleReport:
     """Return what the rules of a policy say of outputs as the file of outputs has them, with or without their numbers.
 
@@ -67,65 +69,57 @@ def check_entries(
     >>> report.to_dict()["findings"][0]["words"]
     'Fewer than 10 people are behind 1 of 2 cells (totals and n counted too).'
     """
+    from ..document import output_of
+
+    every, before = ([output_of(entry) for entry in some] for some in (entries, released))
+    return _report(every, before, fields, codes, policy)
+
+
+def _report(
+    outputs: Sequence[OutputSpec], released: Sequence[OutputSpec], fields: Fields, codes: Codes, policy: Policy
+) -> RuleReport:
     codes = fields.columns.check(codes)
-    names = [str(entry["name"]) for entry in entries]
+    names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
-    tallies = {str(entry["name"]): tallies_of(entry, fields, codes) for entry in entries}
-    before: dict[str, Sequence[Tally]] = {}
-    for entry in released:
-        before[str(entry["name"])] = tallies_of(entry, fields, codes)
-    made: list[Finding] = []
-    for entry in entries:
-        mine = tallies[str(entry["name"])]
-        made += _alone(entry, mine, fields, codes, policy.of(str(entry["kind"])))
-        others = [one for name, some in tallies.items() if name != entry["name"] for one in some]
+    talliers = {output.name: Tallier(output, fields, codes) for output in outputs}
+    tallies: dict[str, Sequence[Tally]] = {
+        name: tallier.output.tallies(tallier) for name, tallier in talliers.items()
+    }
+    before: dict[str, Sequence[Tally]] = {output.name: tallies_of(output, fields, codes) for output in released}
+    findings: list[Finding] = []
+    for output in outputs:
+        mine, rules = tallies[output.name], policy.of(output.kind)
+        findings += output.findings(list(mine), talliers[output.name], rules)
+        others = [one for name, some in tallies.items() if name != output.name for one in some]
         others += [one for some in before.values() for one in some]
-        made += _withheld(mine, others, policy.of(str(entry["kind"])))
-    made += _withheld_before(before, tallies, policy)
-    made += differencing(dict(tallies), before, policy)
-    return RuleReport(tuple(made), policy.name, policy.hash)
+        for one in _withheld(mine):
+            findings += suppression(one, [own for own in mine if own is not one], others, rules)
+    findings += _withheld_before(before, tallies, policy)
+    findings += differencing(tallies, before, policy)
+    return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
-def _alone(entry: Entry, mine: list[Tally], fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
-    """What lies behind one output."""
-    kind = str(entry["kind"])
-    if kind in TABLES:
-        made = [*threshold(mine, policy), *zeros(mine, policy), *class_disclosure(mine, policy)]
-        return made + (edges(entry, fields, codes, policy) if kind == "histogram" else [])
-    if kind in MOMENTS:
-        empty = zeros(mine[:1], policy) if kind == "sum" else []
-        return [*threshold(mine, policy), *empty, *moments(mine[0], entry, fields, codes, policy)]
-    if kind in QUANTILES:
-        return [*threshold(mine, policy), *quantiles(mine[0], entry, fields, codes, policy)]
-    totals = [one for one in mine if one.part == "n"]
-    made = threshold(totals, policy) if totals else []
-    if kind == "kaplan-meier":
-        return made + survival(mine, entry, fields, codes, policy)
-    if kind == "correlation":
-        return made + correlation(entry, fields, codes, policy)
-    return made + regression(entry, fields, codes, policy)
+def _withheld(tallies: Sequence[Tally]) -> list[Tally]:
+    """The tables of counts with withheld cells."""
+    from ..kinds import KINDS
 
-
-def _withheld(mine: Sequence[Tally], others: Sequence[Tally], policy: Policy) -> list[Finding]:
-    """Whether withheld counts of an output follow from the rest."""
-    made: list[Finding] = []
-    for one in mine:
-        if COUNT in one.quantities and one.withheld.any() and one.kind in TABLES:
-            made += suppression(one, [own for own in mine if own is not one], others, policy)
-    return made
+    return [
+        one
+        for one in tallies
+        if COUNT in one.quantities and one.withheld.any() and KINDS[one.kind].statbarn == "Frequencies"
+    ]
 
 
 def _withheld_before(
     before: Mapping[str, Sequence[Tally]], tallies: Mapping[str, Sequence[Tally]], policy: Policy
 ) -> list[Finding]:
     """Whether the new outputs undo what was withheld in those that are out."""
-    made: list[Finding] = []
+    findings: list[Finding] = []
+    new = [one for some in tallies.values() for one in some]
     for name, mine in before.items():
         out = [one for other, some in before.items() if other != name for one in some]
-        new = [one for some in tallies.values() for one in some]
-        for one in mine:
-            if COUNT in one.quantities and one.withheld.any() and one.kind in TABLES:
-                own = [*(part for part in mine if part is not one), *out]
-                made += suppression(one, own, new, policy.of(one.kind), judged=False)
-    return made
+        for one in _withheld(mine):
+            own = [*(part for part in mine if part is not one), *out]
+            findings += suppression(one, own, new, policy.of(one.kind), judged=False)
+    return findings

@@ -1,4 +1,4 @@
-"""Rules on counts of people: small cells, zeros, groups all of whose people are in one cell, ends of histograms, survival tables."""
+"""Rules on counts of people: small cells, zeros, groups all of whose people are in one cell, steps of survival tables, degrees of freedom."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..columns import Codes
-from ..fields import Fields
-from .behind import Entry, kept_by
 from .findings import Finding, Status, finding, some
 from .policy import Policy
-from .tallies import Mask, Tally
+from .tallies import Ints, Mask, Tally
+from .tallying import Tallier
 
-__all__ = ["class_disclosure", "edges", "survival", "threshold", "zeros"]
-
-GROUPED = ("mean", "sum", "sd", "variance", "median", "quantiles")
+__all__ = ["class_disclosure", "degrees_of_freedom", "survival_steps", "table_rules", "threshold", "zeros"]
 
 
 def _noun(kind: str) -> str:
-    return "group" if kind in GROUPED else "cell"
+    from ..kinds import KINDS
+
+    return KINDS[kind].spec.NOUN
 
 
 def _named(parts: Sequence[tuple[Tally, Mask]]) -> list[str]:
@@ -122,45 +120,39 @@ def class_disclosure(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
     ]
 
 
-def edges(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
-    """Return whether an end of a histogram is the smallest or largest value there is, and fewer than the threshold have it."""
-    position = fields.position(str(entry["of"]))
-    values = fields.every[position].values[codes[kept_by(entry, fields).of(codes), position]]
-    where = []
-    if len(values):
-        for end, extreme, side in (
-            (entry["edges"][0], values.min(), "first"),
-            (entry["edges"][-1], values.max(), "last"),
-        ):
-            if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
-                where.append(f"the {side} edge")
-    return [
-        finding(
-            str(entry["name"]),
-            "histogram",
-            "ends",
-            where,
-            of=2,
-            good="No end of the histogram is an extreme value of a few people.",
-            bad=f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have.",
-            status="review",
-        )
-    ]
+def table_rules(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+    """Return what the rules on tables of counts say."""
+    return [*threshold(tallies, policy), *zeros(tallies, policy), *class_disclosure(tallies, policy)]
 
 
-def survival(tallies: Sequence[Tally], entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> Finding:
+    """Return whether a fit has enough residual degrees of freedom."""
+    return finding(
+        name,
+        kind,
+        "residual degrees of freedom",
+        ["n less parameters"] if dof < policy.residual_dof else [],
+        of=1,
+        good=f"There are at least {policy.residual_dof} residual degrees of freedom.",
+        bad=f"There are fewer than {policy.residual_dof} residual degrees of freedom.",
+    )
+
+
+def survival_steps(
+    tallies: Sequence[Tally], time: int, withheld: int, base: int, tallier: Tallier, policy: Policy
+) -> Finding:
     """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
     Those who leave are the differences of the numbers at risk, events and censored together, as ACRO counts them; those before the first time
-    count too. A difference of none is not small. Numbers at risk that the output withholds (its own `threshold`) do not count as shown.
+    count too. A difference of none is not small. Numbers at risk below `withheld`, the output's own threshold, do not count as shown.
     """
-    least, withheld = policy.survival_threshold, int(entry.get("threshold") or 0)
+    least = policy.survival_threshold
     times = next(one for one in tallies if one.part == "times")
-    axis = next(k for k, (position, _) in enumerate(times.steps) if position == fields.position(str(entry["time"])))
+    axis = next(k for k, (position, _) in enumerate(times.steps) if position == time)
     names = times.names[axis]
     left = np.moveaxis(times.counts.reshape(times.shape), axis, -1).reshape(-1, len(names))
     at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
-    groups = _group_sizes(times, axis, codes, fields)
+    groups = _group_sizes(times, axis, tallier)
     steps, where, of = [], list[str](), 0
     for group, risk in enumerate(at_risk):
         shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group]))]
@@ -178,23 +170,22 @@ def survival(tallies: Sequence[Tally], entry: Entry, fields: Fields, codes: Code
             bad = (one.counts > 0) & (one.counts < least) & ~one.withheld
             where += [f"events {name}" for name in one.called(np.flatnonzero(bad))]
             of += int((one.possible & ~one.withheld).sum())
-    status: Status = "fail" if int(entry.get("base") or 1) == 1 else "review"
-    return [
-        finding(
-            str(entry["name"]),
-            "kaplan-meier",
-            "survival steps",
-            where,
-            of=of,
-            good=f"Between 1 and {least - 1} people leave at no step, and are at risk at no end.",
-            bad=f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}.",
-            status=status,
-        )
-    ]
+    status: Status = "fail" if base == 1 else "review"
+    return finding(
+        times.output,
+        times.kind,
+        "survival steps",
+        where,
+        of=of,
+        good=f"Between 1 and {least - 1} people leave at no step, and are at risk at no end.",
+        bad=f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}.",
+        status=status,
+    )
 
 
-def _group_sizes(times: Tally, axis: int, codes: Codes, fields: Fields) -> np.ndarray:
+def _group_sizes(times: Tally, axis: int, tallier: Tallier) -> Ints:
     """The number of people of each group of a survival table, those before its first time too."""
+    codes, fields = tallier.codes, tallier.fields
     inside, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.int64)
     shape = [size for k, size in enumerate(times.shape) if k != axis]
     for k, ((position, group), size) in enumerate(zip(times.steps, times.shape, strict=True)):

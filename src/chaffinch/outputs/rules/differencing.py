@@ -178,11 +178,11 @@ def differencing(
         return []
     made, known = list[Finding](), _Known({}, _Work(MOST_STEPS_OF_ALL))
     for mine in tallies.values():
-        made += _told(mine[0], None, _compared(mine, mine, policy, known), policy)
+        made += _findings(mine[0], None, _compared(mine, mine, policy, known), policy)
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     for a, b, theirs in pairs:
-        made += _told(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
+        made += _findings(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
     noted = {one.output for one in made} | {one.other for one in made}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
@@ -253,7 +253,7 @@ def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, kn
     return _Compared(tuple(found), tuple(dict.fromkeys(unseen)), starts)
 
 
-def _told(cells: Tally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
+def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
     """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
     statuses: list[Status] = [status for _, status in compared.found]
     statuses += ["not assessed"] if compared.unseen else []

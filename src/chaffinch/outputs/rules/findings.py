@@ -6,29 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..._base.masking import SHOWN_FROM
+from ..._base.masking import THRESHOLD
 
-__all__ = ["ORDER", "STATBARNS", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
+__all__ = ["ORDER", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
 
 Status = Literal["pass", "review", "not assessed", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
 """From good to bad: what was not looked at may be worse than what a person should look at."""
-
-STATBARNS = {
-    "table": "Frequencies",
-    "histogram": "Frequencies",
-    "tree": "Frequencies",
-    "mean": "LinearAggregations",
-    "sum": "LinearAggregations",
-    "sd": "Shape",
-    "variance": "Shape",
-    "median": "Position",
-    "quantiles": "Position",
-    "correlation": "CorrelationCoefficients",
-    "kaplan-meier": "HazardSurvivalTables",
-}
-"""The statbarn of each kind, by the names that ACRO files analyses under; regressions: CorrelationCoefficients."""
-
 
 def statbarn_of(kind: str) -> str:
     """Return the class that ACRO files a kind of output under.
@@ -38,7 +22,9 @@ def statbarn_of(kind: str) -> str:
     >>> statbarn_of("table"), statbarn_of("logit")
     ('Frequencies', 'CorrelationCoefficients')
     """
-    return STATBARNS.get(kind, "CorrelationCoefficients")
+    from ..kinds import KINDS
+
+    return KINDS[kind].statbarn
 
 
 @dataclass(frozen=True)
@@ -167,8 +153,8 @@ def finding(
     )
 
 
-def cells_in_words(count: int) -> str:
-    """Return a number of cells for a sentence; small ones are not told.
+def cells_in_words(count: int, threshold: int = THRESHOLD) -> str:
+    """Return a number of cells for a sentence; not a small one.
 
     Examples
     --------
@@ -177,7 +163,7 @@ def cells_in_words(count: int) -> str:
     """
     if count == 0:
         return "none"
-    return f"{count:,}" if count >= SHOWN_FROM else f"fewer than {SHOWN_FROM}"
+    return f"{count:,}" if count >= threshold else f"fewer than {threshold}"
 
 
 def some(count: int, of: int, noun: str = "cell") -> str:

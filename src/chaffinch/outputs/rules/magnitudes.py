@@ -10,20 +10,19 @@ Both are for values of at least 0, and only where T, or x1, is above 0; a group 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Codes, Floats
-from ..fields import Fields
+from ..columns import Floats
 from ..precision import printed
-from .behind import Entry
 from .findings import Finding, finding, some
 from .policy import Policy
 from .tallies import Ints, Tally
 
-__all__ = ["Dominance", "dominance", "moments", "quantiles"]
+__all__ = ["Dominance", "dominance", "group_rules", "quantile_rules", "spread_rule"]
 
 _SLACK = 1e-12
 
@@ -44,8 +43,8 @@ def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Domina
     --------
     Of 100 the two largest have 91, and the others 9, which is more than a tenth of 50:
 
-    >>> found = dominance(np.array([50.0, 41.0, 5.0, 4.0]), np.zeros(4, dtype=np.int64), 1, Policy())
-    >>> found.nk.tolist(), found.p_ratio.tolist()
+    >>> broken = dominance(np.array([50.0, 41.0, 5.0, 4.0]), np.zeros(4, dtype=np.int64), 1, Policy())
+    >>> broken.nk.tolist(), broken.p_ratio.tolist()
     ([True], [False])
     """
     inside = labels >= 0
@@ -73,23 +72,18 @@ def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Domina
     )
 
 
-def _values(entry: Entry, fields: Fields, codes: Codes) -> Floats:
-    position = fields.position(str(entry["of"]))
-    return np.asarray(fields.every[position].values[codes[:, position]])
-
-
-def moments(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
-    """Return what dominance and degrees of freedom say of means, sums, standard deviations or variances by groups."""
-    found = dominance(_values(entry, fields, codes), cells.labels, cells.size, policy)
+def group_rules(cells: Tally, values: Floats, policy: Policy) -> list[Finding]:
+    """Return what dominance says of numbers by groups, and whether all people of a group have the same one."""
+    broken = dominance(values, cells.labels, cells.size, policy)
     shown = ~cells.withheld & (cells.counts > 0)
     of, name, kind = int(shown.sum()), cells.output, cells.kind
-    made = []
+    findings = []
     for rule, bad, words in (
-        ("n-k dominance", found.nk, f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"),
-        ("p-ratio", found.p_ratio, f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"),
+        ("n-k dominance", broken.nk, f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"),
+        ("p-ratio", broken.p_ratio, f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"),
     ):
-        where, unclear = cells.called(np.flatnonzero(bad & shown)), cells.called(np.flatnonzero(found.negative & shown))
-        made.append(
+        where, unclear = cells.called(np.flatnonzero(bad & shown)), cells.called(np.flatnonzero(broken.negative & shown))
+        findings.append(
             finding(
                 name,
                 kind,
@@ -104,9 +98,9 @@ def moments(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Po
             bad_words = (
                 f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
             )
-            made.append(finding(name, kind, rule, unclear, of=of, good="", bad=bad_words, status="review"))
-    same = cells.called(np.flatnonzero(found.equal & shown & (cells.counts >= policy.threshold)))
-    made.append(
+            findings.append(finding(name, kind, rule, unclear, of=of, good="", bad=bad_words, status="review"))
+    same = cells.called(np.flatnonzero(broken.equal & shown & (cells.counts >= policy.threshold)))
+    findings.append(
         finding(
             name,
             kind,
@@ -118,31 +112,32 @@ def moments(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Po
             status="review",
         )
     )
-    if kind in ("sd", "variance"):
-        few = shown & (cells.counts - 1 < policy.residual_dof)
-        where = cells.called(np.flatnonzero(few))
-        made.append(
-            finding(
-                name,
-                kind,
-                "residual degrees of freedom",
-                where,
-                of=of,
-                good=f"Every spread has at least {policy.residual_dof} degrees of freedom.",
-                bad=f"The spread of {some(len(where), of, 'group')} has fewer than {policy.residual_dof} degrees of freedom.",
-            )
-        )
-    return made
+    return findings
 
 
-def quantiles(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
+def spread_rule(cells: Tally, policy: Policy) -> Finding:
+    """Return whether spreads of groups have enough degrees of freedom."""
+    shown = ~cells.withheld & (cells.counts > 0)
+    of, where = int(shown.sum()), cells.called(np.flatnonzero(shown & (cells.counts - 1 < policy.residual_dof)))
+    return finding(
+        cells.output,
+        cells.kind,
+        "residual degrees of freedom",
+        where,
+        of=of,
+        good=f"Every spread has at least {policy.residual_dof} degrees of freedom.",
+        bad=f"The spread of {some(len(where), of, 'group')} has fewer than {policy.residual_dof} degrees of freedom.",
+    )
+
+
+def quantile_rules(
+    cells: Tally, values: Floats, points: Sequence[float], decimals: int | None, policy: Policy
+) -> list[Finding]:
     """Return whether quantiles are values of a few people, and whether few people lie beyond one.
 
     A quantile as printed is the value of those people of the group whose own values print the same. At 0 and 1 (smallest and largest) few
     such people fail; in between they are for a person to look at.
     """
-    points = [0.5] if entry["kind"] == "median" else [float(q) for q in entry["at"]]
-    values, decimals = _values(entry, fields, codes), entry.get("decimals")
     ends, shared, beyond = list[str](), list[str](), list[str]()
     of = 0
     order = np.argsort(cells.labels, kind="stable")
@@ -162,7 +157,7 @@ def quantiles(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: 
             if 0.0 < q < 1.0 and min(q, 1.0 - q) * n < policy.threshold:
                 beyond.append(at)
     name, kind, least = cells.output, cells.kind, policy.threshold
-    made = [
+    findings = [
         finding(
             name,
             kind,
@@ -186,5 +181,5 @@ def quantiles(cells: Tally, entry: Entry, fields: Fields, codes: Codes, policy: 
     ]
     if ends:
         bad = f"{some(len(ends), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
-        made.append(finding(name, kind, "ends", ends, of=of, good="", bad=bad))
-    return made
+        findings.append(finding(name, kind, "ends", ends, of=of, good="", bad=bad))
+    return findings

@@ -26,7 +26,6 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.safe_files import read_small
-from ..spec import KINDS
 
 __all__ = ["Policy", "policy_of_acro", "read_policy"]
 
@@ -99,9 +98,11 @@ class Policy(_Rules):
 
     @model_validator(mode="after")
     def _kinds_fit(self) -> Policy:
+        from ..kinds import KINDS
+
         for kind, own in self.kinds.items():
             if kind not in KINDS:
-                raise unknown_name("kind of output", kind, KINDS)
+                raise unknown_name("kind of output", kind, KINDS.names)
             for key in own:
                 if key not in _Rules.model_fields:
                     raise unknown_name(f"key of [kinds.{kind}]", key, _Rules.model_fields)

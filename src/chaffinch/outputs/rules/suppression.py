@@ -72,11 +72,12 @@ def bounds(
     One of two cells is withheld, and the total shown:
 
     >>> from chaffinch.outputs.fields import Field, Fields
-    >>> from chaffinch.outputs.rules.behind import tallies_of
+    >>> from chaffinch.outputs.kinds.table import TableSpec
+    >>> from chaffinch.outputs.rules.tallying import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
-    >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}
-    >>> cells, *totals = tallies_of(entry, fields, codes)
+    >>> output = TableSpec(name="t", by=["sex"], threshold=10, margins=True)
+    >>> cells, *totals = tallies_of(output, fields, codes)
     >>> [end.tolist() for end in bounds(cells, [])], [end.tolist() for end in bounds(cells, totals)]
     ([[12, 1], [12, 9]], [[12, 3], [12, 3]])
     """
@@ -236,7 +237,7 @@ def suppression(
         return []
     output, of = table.output, int(table.withheld.sum())
     alone, unseen = _undone(table, own, secret, policy)
-    made = [_told(table, alone, of, None)] if judged else []
+    made = [_finding(table, alone, of, None)] if judged else []
     rest = np.zeros_like(alone)
     if others:
         # What all together leave open is left open by the output alone, too.
@@ -248,7 +249,7 @@ def suppression(
         some_others = [other for other in others if other.output == name]
         found, _ = _undone(table, [*own, *some_others], rest, policy)
         if found.any():
-            made.append(_told(table, found, of, name))
+            made.append(_finding(table, found, of, name))
             rest &= ~found
     if rest.any():
         made.append(
@@ -294,7 +295,7 @@ def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Findi
     )
 
 
-def _told(table: Tally, found: Mask, of: int, other: str | None) -> Finding:
+def _finding(table: Tally, found: Mask, of: int, other: str | None) -> Finding:
     source = "its own totals" if other is None else "another output"
     return finding(
         table.output,

@@ -1,4 +1,4 @@
-"""What lies behind an output, as cells of records: which record falls into which cell, and what a reader is told of its count.
+"""What lies behind an output, as cells of records: which record falls into which cell, and what a reader is shown of its count.
 
 An output has several tallies: its cells, its margins and totals, and its n. Each is a cross of groups of levels, the filter folded in: a filter
 on one column is a column of one group. Filters that tie columns together stay beside (`joint`).
@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Codes
+from ..crossing import Crossing, Step
 from ..fields import MOST_CELLS, Fields
-from ..kinds.base import Cells, Step
 from ..where import Filter
 
 __all__ = ["COUNT", "Tally", "aligned", "defined_within", "margin", "tally"]
@@ -49,7 +49,7 @@ class Tally:
     possible
         Whether a cell could have records: not where the filter or the groups leave it no level.
     lo, hi
-        What a reader is told of each count, ends included.
+        What a reader is shown of each count, ends included.
     withheld
         Whether the cell is withheld.
     base
@@ -135,12 +135,12 @@ def tally(
     output: str,
     kind: str,
     part: str,
-    cells: Cells,
+    cells: Crossing,
     kept: Filter,
     fields: Fields,
     codes: Codes,
     *,
-    told: Callable[[Ints], tuple[Ints, Ints, Mask]] | None = None,
+    shown: Callable[[Ints], tuple[Ints, Ints, Mask]] | None = None,
     base: int = 1,
     width: int = 0,
     quantities: Sequence[str] = (),
@@ -156,8 +156,8 @@ def tally(
         The groups, and the filter.
     fields, codes
         The columns and the records.
-    told
-        From counts to what a reader is told: least, largest, withheld or not. All are exact without it.
+    shown
+        From counts to what a reader is shown: least, largest, withheld or not. All are exact without it.
     base, width, quantities, implied
         See `Tally`.
     """
@@ -171,10 +171,10 @@ def tally(
             steps.append((columns[0], np.where(mask, 0, -1).astype(np.int64)))
             names.append(("",))
     joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
-    whole = Cells(tuple(steps), tuple(names))
+    whole = Crossing(tuple(steps), tuple(names))
     labels = _labels(whole, joint, fields, {p: codes[:, p] for p in range(len(fields))}, len(codes))
     counts = np.bincount(labels[labels >= 0], minlength=whole.size).astype(np.int64)
-    lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if told is None else told(counts)
+    lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
     return Tally(
         output,
         kind,
@@ -202,7 +202,7 @@ def margin(table: Tally, positions: Collection[int]) -> Tally:
     --------
     >>> from chaffinch.outputs.fields import Field
     >>> fields = Fields((Field("sex", ("f", "m")), Field("area", ("n", "s"))))
-    >>> cells = Cells(((0, np.array([0, 1])), (1, np.array([0, 1]))), (("f", "m"), ("n", "s")))
+    >>> cells = Crossing(((0, np.array([0, 1])), (1, np.array([0, 1]))), (("f", "m"), ("n", "s")))
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
     >>> table = tally("t", "table", "cells", cells, Filter((), (2, 2)), fields, codes)
     >>> margin(table, {1}).counts.tolist()
@@ -229,7 +229,7 @@ def margin(table: Tally, positions: Collection[int]) -> Tally:
     )  # fmt: skip
 
 
-def _labels(cells: Cells, joint: Joint, fields: Fields, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
+def _labels(cells: Crossing, joint: Joint, fields: Fields, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
     labels = cells.of(grid, size)
     for columns, mask in joint:
         key = np.zeros(size, dtype=np.int64)
@@ -239,7 +239,7 @@ def _labels(cells: Cells, joint: Joint, fields: Fields, grid: Mapping[int, NDArr
     return labels
 
 
-def _possible(cells: Cells, joint: Joint, fields: Fields) -> Mask:
+def _possible(cells: Crossing, joint: Joint, fields: Fields) -> Mask:
     possible = np.ones(cells.shape, dtype=bool)
     for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
         present = np.isin(np.arange(width), group)

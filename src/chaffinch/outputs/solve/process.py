@@ -225,7 +225,7 @@ def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None
 
 
 def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
-    from ..spec import Spec
+    from ..document import Spec
 
     seeds = [np.random.SeedSequence(entropy, spawn_key=tuple(key)) for entropy, key in request["seeds"]]
     job = Job(**{**request, "seeds": request["seeds"]})

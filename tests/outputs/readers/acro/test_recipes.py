@@ -8,13 +8,14 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.document import Spec
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.precision import printed
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
 from chaffinch.outputs.readers.acro.recipes import columns_of_acro, recipes_of_acro
 from chaffinch.outputs.records import codes_of_table
 from chaffinch.outputs.refit import compared
-from chaffinch.outputs.spec import KINDS, Spec
 
 CENSUS = Fields(
     (
@@ -44,7 +45,7 @@ def codes(table, read):
 
 
 def test_every_output_that_is_read_is_what_its_records_give(read, codes):
-    outputs = tuple(KINDS[output.entry["kind"]].model_validate(dict(output.entry)) for output in read.outputs)
+    outputs = tuple(KINDS[output.entry["kind"]].spec.model_validate(dict(output.entry)) for output in read.outputs)
     found = compared(Spec(read.fields, outputs, len(codes)), codes)
     assert len(found) == 39
     assert [one.name for one in found if not one.within] == []
@@ -118,7 +119,7 @@ def test_suppressed_counts_are_intervals(read):
     entry = entries(read, "suppressed")[""]
     assert entry["cells"]["1|2"] == "x"
     assert (entry["threshold"], entry["suppressed_zeros"]) == (10, True)  # ACRO turns zeros into missing numbers, too
-    output = KINDS["table"].model_validate(dict(entry))
+    output = KINDS["table"].spec.model_validate(dict(entry))
     (equations,) = Spec(read.fields, (output,), 1473).problem().outputs
     assert (equations.lo.min(), equations.hi[1]) == (0, 9)
 

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from ...._base.errors import InputError, listed, unknown_name
 from ....table.table import Table
+from ...document import Spec
 from ...fields import Field, Fields
-from ...spec import KINDS, Spec
+from ...kinds import KINDS
 from .commands import Call, read_call
 from .conditions import UnclearError
 from .read import AcroDirectory, AcroResult
@@ -23,7 +24,7 @@ from .survival import survival_outputs
 from .tables import Made, table_outputs
 
 if TYPE_CHECKING:
-    from ...recipes import Recipes
+    from ...document import Recipes
 
 __all__ = ["AcroOutput", "AcroOutputs", "Skipped", "columns_of_acro", "recipes_of_acro"]
 
@@ -87,7 +88,7 @@ class AcroOutputs:
 
     def recipes(self) -> Recipes:
         """Return the outputs as recipes, to be computed on other records."""
-        from ...recipes import recipes_of
+        from ...document import recipes_of
 
         return recipes_of(self.entries, self.fields)
 
@@ -147,7 +148,7 @@ def recipes_of_acro(
         if uid not in directory.uids:
             raise unknown_name("ACRO result", uid, directory.uids)
     if isinstance(data, Table):
-        from ...recipes import named_columns
+        from ...document import named_columns
         from ...records import fields_of_table
 
         used = {*columns_of_acro(directory, data.columns), *named_columns(list(given.values()), data.columns)}
@@ -217,7 +218,7 @@ def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows:
 def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
     """Raise InputError for an entry that does not fit the columns."""
     try:
-        output = KINDS[str(entry["kind"])].model_validate(dict(entry))
+        output = KINDS[str(entry["kind"])].spec.model_validate(dict(entry))
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         raise UnclearError(f"'{fault['loc'][0] if fault['loc'] else 'it'}' is not as it should be") from None

@@ -9,11 +9,11 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from ..._base.errors import InputError
-from ..columns import Floats
-from ..equations import Lookup, Terms
-from ..fields import MOST_CELLS, Fields
-from ..formula import Formula
+from ...._base.errors import InputError
+from ...columns import Floats
+from ...equations import Lookup, Terms
+from ...fields import MOST_CELLS, Fields
+from ...formula import Formula
 
 __all__ = ["Information", "LeastSquares", "products", "squares"]
 

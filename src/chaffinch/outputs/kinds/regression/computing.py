@@ -1,97 +1,130 @@
-"""The numbers of a regression's recipe from records: fitted by statsmodels, with words for every way in which there is no estimate."""
+"""A regression on records: fitted by statsmodels, with words for every way in which there is no estimate."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..._base.errors import listed
-from ..._base.masking import HIDDEN
-from ..._base.threads import one_blas_thread
-from ..columns import Codes, Floats
-from ..formula import Formula
-from ..kinds.base import Frame
-from ..kinds.regressions import RegressionSpec
-from ..statistics import Observed, estimated_alpha, fitted, observed
-from ..unrounded import system_of
-from .estimable import BINARY, COUNTS, Fault, cannot, fault_after, fault_before
-from .printing import Printer
+from ...._base.errors import listed
+from ...._base.masking import HIDDEN
+from ...._base.threads import one_blas_thread
+from ...columns import Codes, Floats
+from ...crossing import Frame
+from ...formula import Formula, plain_name
+from ...printing import Printer
+from ...refit import Number
+from ...statistics import Observed, estimated_alpha, fitted, observed, spread_at
+from ..base import Sample
+from ..computing import no_estimate
+from .estimable import BINARY, COUNTS, Fault, fault_after, fault_before
+from .spec import RegressionSpec
 
-__all__ = ["regression_numbers"]
+__all__ = ["refitted_numbers", "regression_numbers"]
 
 _BROKEN = (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError)
 
 
-def regression_numbers(
-    output: RegressionSpec, blank: Mapping[str, Any], frame: Frame, codes: Codes, printer: Printer, *, part: str
-) -> dict[str, Any]:
-    """Return coefficients and what was published beside them, as printed; InputError where these records have no estimate.
+def regression_numbers(output: RegressionSpec, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+    """Return coefficients and what is published beside them, as printed; InputError where these records have no estimate.
 
     Raises MissingExtraError without statsmodels.
     """
     with one_blas_thread():  # many threads on matrices this narrow only wait for each other
-        return _numbers(output, blank, frame, codes, printer, part)
+        return _numbers(output, sample.frame, sample.inside, printer, part)
 
 
-def _numbers(
-    output: RegressionSpec, blank: Mapping[str, Any], frame: Frame, codes: Codes, printer: Printer, part: str
-) -> dict[str, Any]:
+def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printer, part: str) -> dict[str, Any]:
+    estimated = output.publishes("alpha") and output.alpha is None
+    output = output.changed(alpha=1.0) if estimated else output
     formula = output.compiled(frame)
-    system = system_of(output, frame, formula, published=False)
+    system = output.system(frame, formula, published=False)
     data = observed(system, codes)
     family = output.family_name
     n_classes = system.size // formula.size
     if not len(data.y):
-        raise cannot(output.name, part, "no record passes its filter")
+        raise no_estimate(output.name, part, "no record passes its filter")
     if fault := fault_before(data, family, n_classes):
-        raise cannot(output.name, part, _words(fault, output, formula, frame, codes))
+        raise no_estimate(output.name, part, _words(fault, output, formula, frame, codes))
     numbers: dict[str, Any] = {}
-    if blank.get("alpha") is True:
+    if estimated:
         numbers["alpha"] = _alpha(output, data, printer, part)
-        output = output.model_copy(update={"alpha": float(numbers["alpha"])})
-        system = system_of(output, frame, formula, published=False)
+        output = output.changed(alpha=float(numbers["alpha"]))
+        system = output.system(frame, formula, published=False)
     try:
         # Where labels are separated steps would go on for ever; where there is an estimate a few of Newton's are enough.
         most = 35 if family in (*BINARY, *COUNTS, "multinomial") else 200
         result = fitted(system, data, from_published=False, expected=output.information == "expected", most=most)
-        found = np.asarray(result.params, dtype=float).reshape(formula.size, n_classes)
+        coefficients = np.asarray(result.params, dtype=float).reshape(formula.size, n_classes)
     except _BROKEN:
-        result, found = None, None
-    if fault := fault_after(data, family, found, parameter=output.parameter()):
-        raise cannot(output.name, part, _words(fault, output, formula, frame, codes))
+        result, coefficients = None, None
+    if fault := fault_after(data, family, coefficients, parameter=output.parameter()):
+        raise no_estimate(output.name, part, _words(fault, output, formula, frame, codes))
     assert result is not None
-    assert found is not None
-    numbers["coefficients"] = _coefficients(output, formula, frame, found, printer)
-    if names := blank.get("standard_errors"):
-        wanted = formula.names if names is True else names
+    assert coefficients is not None
+    numbers["coefficients"] = _coefficients(output, formula, frame, coefficients, printer)
+    if names := output.error_names(formula):
         errors = dict(zip(formula.names, np.asarray(result.bse, dtype=float).T.ravel(), strict=True))
-        if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in wanted):
-            raise cannot(
-                output.name,
-                part,
-                "a standard error is not finite, or 0: there are too few records for its coefficients",
-            )
-        numbers["standard_errors"] = {name: printer.number(errors[name], "standard_errors", name) for name in wanted}
+        if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in names):
+            why = "a standard error is not finite, or 0: there are too few records for its coefficients"
+            raise no_estimate(output.name, part, why)
+        numbers["standard_errors"] = {name: printer.number(errors[name], "standard_errors", name) for name in names}
     for key, value in (("loglik", result.llf), ("dispersion", getattr(result, "scale", np.nan))):
-        if blank.get(key):
+        if output.publishes(key):
             if not np.isfinite(value):
-                raise cannot(
-                    output.name, part, f"its {key} is not finite: there are too few records for its coefficients"
-                )
+                why = f"its {key} is not finite: there are too few records for its coefficients"
+                raise no_estimate(output.name, part, why)
             numbers[key] = printer.number(float(value), key, key)
     return numbers
 
 
+def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]:
+    """Give the published numbers of a regression beside those of statsmodels on the records."""
+    frame, codes = sample.frame, sample.codes
+    formula = output.compiled(frame)
+    system = output.system(frame, formula)
+    names = list(formula.names)
+    if output.kind == "multinomial":
+        labels = frame.fields.every[formula.label.columns[0]].labels
+        names = [f"{labels[code]}: {name}" for code in output.classes(frame, formula)[1:] for name in names]
+    nothing = np.full(system.size, np.nan)
+    try:
+        result = fitted(system, codes, expected=output.information == "expected")
+        values, errors = (np.asarray(part, dtype=float).T.ravel() for part in (result.params, result.bse))
+        units = spread_at(result, system)
+    except _BROKEN:
+        result, values, errors, units = None, nothing, nothing, nothing
+    if values.size != system.size:  # a class without records has no coefficients
+        values = errors = units = nothing
+    for k, name in enumerate(names):
+        yield Number(name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k]))
+    n = max(len(codes), 2)
+    if output.standard_errors is not None:
+        given = {plain_name(name): number for name, number in output.standard_errors.items()}
+        given.setdefault("Intercept", given.get("const"))
+        for k, name in enumerate(names):
+            if (number := given.get(plain_name(name))) is not None:
+                interval, error = output.printed(number, "a standard error"), float(errors[k])
+                yield Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
+    if output.loglik is not None:
+        value = math.nan if result is None else float(result.llf)
+        yield Number("loglik", *output.printed(output.loglik, "the log-likelihood"), value, math.sqrt(n))
+    if output.dispersion is not None:
+        value = math.nan if result is None else float(result.scale)
+        interval = output.printed(output.dispersion, "the dispersion")
+        yield Number("dispersion", *interval, value, value * math.sqrt(2 / n))
+
+
 def _coefficients(
-    output: RegressionSpec, formula: Formula, frame: Frame, found: Floats, printer: Printer
+    output: RegressionSpec, formula: Formula, frame: Frame, values: Floats, printer: Printer
 ) -> dict[str, Any]:
     if output.family_name != "multinomial":
         return {
             name: printer.number(value, "coefficients", name)
-            for name, value in zip(formula.names, found[:, 0], strict=True)
+            for name, value in zip(formula.names, values[:, 0], strict=True)
         }
     labels = frame.fields.every[formula.label.columns[0]].labels
     return {
@@ -99,7 +132,7 @@ def _coefficients(
             name: printer.number(value, "coefficients", f"{labels[code]}: {name}")
             for name, value in zip(formula.names, column, strict=True)
         }
-        for code, column in zip(output.classes(frame, formula)[1:], found.T, strict=True)
+        for code, column in zip(output.classes(frame, formula)[1:], values.T, strict=True)
     }
 
 
@@ -110,7 +143,7 @@ def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) 
     except _BROKEN:
         alpha = 0.0
     if not alpha > 0.0:
-        raise cannot(output.name, part, "alpha has no estimate above 0: the records are not overdispersed")
+        raise no_estimate(output.name, part, "alpha has no estimate above 0: the records are not overdispersed")
     return alpha
 
 
@@ -134,7 +167,7 @@ def _levels(name: str) -> list[tuple[str, str]]:
     >>> _levels("C(AREA, Treatment('b'))[T.a]:SEX[m]:AGE")
     [('AREA', 'a'), ('SEX', 'm')]
     """
-    found = []
+    levels = []
     for piece in _pieces(name):
         if parts := re.fullmatch(r"(.*?)\[(?:T\.)?(.*)\]", piece, flags=re.DOTALL):
             head = parts[1]
@@ -142,8 +175,8 @@ def _levels(name: str) -> list[tuple[str, str]]:
                 head = inner[1]
             if inner := re.match(r"Q\(\s*['\"](.*?)['\"]", head):
                 head = inner[1]
-            found.append((head, parts[2]))
-    return found
+            levels.append((head, parts[2]))
+    return levels
 
 
 def _called(names: Sequence[str]) -> str:

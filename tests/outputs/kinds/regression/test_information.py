@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chaffinch.outputs.equations import Lookup
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
-from chaffinch.outputs.kinds.information import Information, LeastSquares, products, squares
+from chaffinch.outputs.kinds.regression.information import Information, LeastSquares, products, squares
 
 
 def design(seed: int, p: int = 3) -> tuple[np.ndarray, np.ndarray]:

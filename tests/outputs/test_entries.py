@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
-from chaffinch.outputs.spec import Spec, read_spec
+from chaffinch.outputs.document import Spec, read_spec
 
 HEAD = {"format": "chaffinch-outputs", "version": 1, "rows": 10}
 SEX = {"name": "sex", "levels": ["f", "m"]}
@@ -139,7 +139,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chaffinch.outputs.documents.MOST_BYTES", 10)
+    monkeypatch.setattr("chaffinch.outputs.entries.MOST_BYTES", 10)
     file = tmp_path / "a.toml"
     file.write_text("format = 'x'  # long", encoding="utf-8")
     with pytest.raises(FileError, match="no description of outputs is that large"):

@@ -18,10 +18,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, MissingExtraError
+from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.document import Recipes, Spec, read_recipes, recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.recipes import Recipes, computed, estimable, read_recipes, recipes_of
+from chaffinch.outputs.kinds import KINDS
+from chaffinch.outputs.kinds.regression import estimable
 from chaffinch.outputs.refit import compared
-from chaffinch.outputs.spec import KINDS, Spec
 
 ROOT = Path(__file__).resolve().parents[3]
 NAMES = {
@@ -66,7 +68,7 @@ def same_numbers(made: Recipes, codes: Any) -> Spec:
 
 
 def test_the_page_computed_on_its_records_is_the_page(documented: Recipes, codes: Any) -> None:
-    assert {recipe.kind for recipe in documented.every} == set(KINDS)
+    assert {recipe.kind for recipe in documented.every} == set(KINDS.names)
     spec = same_numbers(documented, codes)
     printed, again = intervals(documented.published(rows=len(codes)), codes), intervals(spec, codes)
     for name in documented.names:
@@ -76,9 +78,11 @@ def test_the_page_computed_on_its_records_is_the_page(documented: Recipes, codes
 def test_numbers_are_nowhere_in_a_recipe(documented: Recipes, codes: Any) -> None:
     """Recipes of the page on half of the records: numbers of the page would be seen."""
     half = codes[::2]
-    bare = recipes_of([dict(recipe.entry) for recipe in documented.every], documented.fields)
+    frame = Frame(documented.fields, len(codes))
+    recipes = [recipe.without_numbers(frame).to_dict() for recipe in documented.outputs]
+    bare = recipes_of(recipes, documented.fields)
     assert all(recipe.published is None for recipe in bare.every)
-    assert [dict(r.entry) for r in bare.every] == [dict(r.entry) for r in documented.every]
+    assert [recipe.without_numbers(frame).to_dict() for recipe in bare.outputs] == recipes
     assert bare.entries(half) == documented.entries(half)
     same_numbers(bare, half)
 
@@ -94,14 +98,14 @@ def test_regressions_are_those_of_statsmodels(documented: Recipes, codes: Any) -
     levels = pd.CategoricalDtype(["none", "some", "more", "most"])
     frame["EDUCATION"] = frame["EDUCATION"].astype(levels)
     wanted = smf.logit("long ~ AGE + C(EDUCATION, Treatment('some')) + MEDIA:CHILDREN", frame).fit(disp=0)
-    found = computed(documented["long-term method"], documented.fields, half)
+    found = documented["long-term method"].computed(documented.fields, half).to_dict()
     for name, value in wanted.params.items():
         assert found["coefficients"][name] == pytest.approx(value, abs=5.1e-5)
     assert found["loglik"] == f"{wanted.llf:.2f}"
     assert found["standard_errors"] == {n: f"{wanted.bse[n]:.3f}" for n in ("AGE", "MEDIA[good]:CHILDREN")}
     assert found["n"] == len(half)
     wanted = smf.ols("CHILDREN ~ AGE + EDUCATION", frame).fit()
-    found = computed(documented["number of children"], documented.fields, half)
+    found = documented["number of children"].computed(documented.fields, half).to_dict()
     assert found["coefficients"] == {name: round(value, 4) + 0.0 for name, value in wanted.params.items()}
 
 
@@ -111,7 +115,7 @@ def test_alpha_is_estimated_where_it_was_published_as_an_estimate(documented: Re
     wanted = smf.negativebinomial("CHILDREN ~ AGE", frame).fit(disp=0, maxiter=500)
     for more in ({}, {"alpha": True}, {"coefficients": {"Intercept": 0.1, "AGE": "0.0500", "alpha": "0.1000"}}):
         made = recipes_of([{**entry, **more}], documented.fields)
-        assert made.every[0].entry["alpha"] is True
+        assert made.outputs[0].without_numbers(Frame(made.fields, 1473)).to_dict()["alpha"] is True
         found = made.entries(codes)[0]
         assert found["alpha"] == pytest.approx(wanted.params["alpha"], abs=1e-4)
         assert float(found["coefficients"]["AGE"]) == pytest.approx(wanted.params["AGE"], abs=1e-4)
@@ -469,5 +473,5 @@ def test_without_statsmodels(documented: Recipes, codes: Any, monkeypatch: pytes
 
     monkeypatch.setattr(builtins, "__import__", absent)
     with pytest.raises(MissingExtraError, match=r"chaffinch\[statsmodels\]"):
-        computed(documented["probit"], documented.fields, codes)
-    assert computed(documented["all children"], documented.fields, codes)["value"] == 4804
+        documented["probit"].computed(documented.fields, codes)
+    assert documented["all children"].computed(documented.fields, codes).to_dict()["value"] == 4804

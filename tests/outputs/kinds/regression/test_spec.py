@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.spec import Spec
+from chaffinch.outputs.document import Spec
 
 pytestmark = pytest.mark.filterwarnings("ignore:The InversePower link")  # our gamma means stay positive
 
@@ -156,7 +156,7 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
 
 
 def frame_of(spec: Spec) -> Any:
-    from chaffinch.outputs.kinds.base import Frame
+    from chaffinch.outputs.crossing import Frame
 
     return Frame(spec.fields, spec.n_rows())
 

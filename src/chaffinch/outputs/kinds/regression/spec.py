@@ -9,24 +9,33 @@ printed: what the digits that were cut off change in them is of second order for
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field as Key
 
-from ..._base.errors import InputError, unknown_name
-from ..._base.masking import unknown_level, without_levels
-from ..columns import Floats
-from ..equations import Lookup, Model, Output, SumSystem, Terms, regression
-from ..families import FAMILIES, FamilyName
-from ..fields import Scalar
-from ..formula import Formula, plain_name, read_formula
-from ..precision import Interval
-from .base import Frame, OutputSpec, Whole, scalar_code
+from ...._base.errors import InputError, unknown_name
+from ...._base.masking import unknown_level, without_levels
+from ...columns import Floats
+from ...crossing import Frame, scalar_code
+from ...equations import Lookup, Model, Output, SumSystem, Terms, regression
+from ...families import FAMILIES, FamilyName
+from ...fields import Scalar
+from ...formula import Formula, plain_name, read_formula
+from ...precision import Interval
+from ...printing import Printer
+from ...refit import Number
+from ...rules.tallies import Tally
+from ...rules.tallying import Tallier
+from ..base import OutputSpec, PrintedNumbers, Sample
 from .information import Information, LeastSquares, products, squares
 
-__all__ = ["RegressionKind", "RegressionSpec"]
+if TYPE_CHECKING:
+    from ...rules.findings import Finding
+    from ...rules.policy import Policy
+
+__all__ = ["BINARY", "RegressionKind", "RegressionSpec"]
 
 RegressionKind = Literal[
     "ols",
@@ -80,11 +89,14 @@ class RegressionSpec(OutputSpec):
         A numeric column that is added to the linear predictor as it is.
     """
 
-    KINDS: ClassVar[tuple[str, ...]] = (*_FAMILIES, "gamma", "inverse-gaussian", "glm")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "dispersion")
+    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "dispersion", "alpha", "n")
+    REQUIRED: ClassVar[tuple[str, ...]] = ("coefficients",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("offset",)
 
     kind: RegressionKind
     formula: str
-    coefficients: dict[str, Any]
+    coefficients: dict[str, Any] = Key(default_factory=dict)
     success: Scalar | None = None
     base: Scalar | None = None
     family: Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"] | None = None
@@ -95,7 +107,115 @@ class RegressionSpec(OutputSpec):
     dispersion: Any = None
     information: Literal["expected", "observed"] | None = None
     offset: str | None = None
-    n: Whole | None = None
+
+    @classmethod
+    def placeholder(cls, key: str, value: Any) -> bool:
+        """Return whether a key is announced: standard errors may be, by a list of coefficients."""
+        return super().placeholder(key, value) or (key == "standard_errors" and isinstance(value, list))
+
+    @classmethod
+    def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
+        """Raise for coefficients without a formula."""
+        if "coefficients" in entry and "formula" not in entry:
+            raise InputError(
+                f'{where} has coefficients without a formula. Add the formula they come from: formula = "LABEL ~ ...".'
+            )
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether coefficients and all that is announced are there."""
+        return not self._announced and "coefficients" in self.model_fields_set
+
+    @property
+    def needs_alpha(self) -> bool:
+        """Whether it is a negative binomial regression."""
+        return "negative-binomial" in (self.kind, self.family)
+
+    def announcements(self, frame: Frame) -> dict[str, Any]:
+        """Return which standard errors there are, and whether alpha is estimated."""
+        keys = super().announcements(frame)
+        asked = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
+        if isinstance(asked, list | Mapping):
+            formula = self.compiled(frame)
+            known, names = _known(formula), []
+            for name in asked:
+                if plain_name(str(name)) in known:
+                    names.append(known[plain_name(str(name))])
+                elif name != "alpha":
+                    raise InputError(f"Output '{self.name}': {formula.unknown('standard error', str(name))}")
+            every = set(names) == set(formula.names)
+            keys["standard_errors"] = True if every else [name for name in formula.names if name in names]
+        if self.needs_alpha and (keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None):
+            if self.kind != "negative-binomial":
+                raise InputError(f"Output '{self.name}' is a GLM of the negative binomial, so it needs alpha = ...")
+            keys["alpha"] = True
+        return keys
+
+    def error_names(self, formula: Formula) -> tuple[str, ...]:
+        """Return the coefficients whose standard errors a recipe publishes."""
+        names = self._announced.get("standard_errors", ())
+        return formula.names if names is True else tuple(names)
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        formula = self.compiled(frame)
+        zeros: dict[str, Any] = dict.fromkeys(formula.names, 0.0)
+        some: dict[str, Any] = {"coefficients": zeros}
+        if self.kind == "multinomial":
+            labels = frame.fields.every[formula.label.columns[0]].labels
+            some["coefficients"] = {labels[code]: zeros for code in self.classes(frame, formula)[1:]}
+        if names := self.error_names(formula):
+            some["standard_errors"] = dict.fromkeys(names, 1.0)
+        some |= {key: 1.0 for key in ("loglik", "dispersion", "alpha") if key in self._announced}
+        some |= {"n": frame.rows} if "n" in self._announced else {}
+        return self.changed(**some)
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give coefficients, and what was published beside them."""
+        if self.coefficients:
+            formula = self.compiled(frame)
+            self.intervals(frame, formula)
+            known, blocks = _known(formula), [("", self.coefficients)]
+            if self.kind == "multinomial":
+                blocks = [(f"{label}: ", inner) for label, inner in self.coefficients.items()]
+            sources = [("coefficients", blocks)]
+            if self.standard_errors is not None:
+                sources.append(("standard_errors", [("", self.standard_errors)]))
+            for key, some in sources:
+                named = {
+                    f"{before}{known[plain_name(name)]}": number
+                    for before, inner in some
+                    for name, number in inner.items()
+                    if plain_name(name) in known
+                }
+                yield PrintedNumbers(key, list(named), list(named.values()), False)
+            if "alpha" in self.coefficients:
+                yield PrintedNumbers("alpha", ["alpha"], [self.coefficients["alpha"]], False)
+        for key in ("loglik", "dispersion"):
+            if getattr(self, key) is not None:
+                yield PrintedNumbers(key, [key], [getattr(self, key)], False)
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return coefficients and what is published beside them, fitted by statsmodels."""
+        from .computing import regression_numbers
+
+        return regression_numbers(self, sample, printer, part)
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give coefficients, and what was published beside them, beside those of statsmodels on the records."""
+        from .computing import refitted_numbers
+
+        return refitted_numbers(self, sample)
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the records as one cell, and n."""
+        return tallier.fit(self.formula)
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
+        from .rules import regression_rules
+
+        return regression_rules(self, tallies, tallier, policy)
 
     @property
     def family_name(self) -> FamilyName:
@@ -231,38 +351,41 @@ class RegressionSpec(OutputSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
-        formula, kept = self.compiled(frame), self.filter(frame)
-        label, intervals = self.label(frame, formula), self.intervals(frame, formula)
-        family, parameter = self.family_name, self.parameter()
-        middle = np.array([[each.middle for each in one] for one in intervals]).T
-        half = np.array([[each.half for each in one] for one in intervals]).T
-        if family != "multinomial":
-            middle, half = middle[:, 0], half[:, 0]
-        offset = self._offset(frame)
-        main = regression(
+        formula = self.compiled(frame)
+        main = self.system(frame, formula)
+        assert main.model is not None
+        assert main.at is not None
+        if self.family_name == "gaussian":
+            beside = self._leastsquares(frame, formula, main.model.label, main.at)
+        else:
+            beside = self._others(frame, formula, main.model)
+        return (main, *beside, *self.n_equations(frame))
+
+    def system(self, frame: Frame, formula: Formula, *, published: bool = True) -> SumSystem:
+        """Return the estimating equations: at the published coefficients, or at 0."""
+        width = len(self.classes(frame, formula)) - 1 if self.family_name == "multinomial" else 1
+        middle, half = np.zeros((formula.size, width)), np.zeros((formula.size, width))
+        label = self.label(frame, formula)
+        if published:
+            intervals = self.intervals(frame, formula)
+            middle = np.array([[each.middle for each in one] for one in intervals]).T
+            half = np.array([[each.half for each in one] for one in intervals]).T
+        offset: tuple[Lookup, ...] = ()
+        if self.offset is not None:
+            position = frame.fields.position(self.offset)
+            column = frame.fields.every[position].values[:, None]
+            offset = (Lookup((position,), frame.fields.sizes([position]), column),)
+        return regression(
             self.name,
-            family=family,
+            family=self.family_name,
             terms=formula.terms,
             label=label,
             coefficients=middle,
             half_widths=half,
-            keep=kept.keep(),
+            keep=self.filter(frame).keep(),
             offset=offset,
-            parameter=parameter,
+            parameter=self.parameter(),
         )
-        made: list[Output] = [main]
-        if family == "gaussian":
-            made += self._leastsquares(frame, formula, label, middle)
-        else:
-            assert main.model is not None
-            made += self._others(frame, formula, main.model)
-        return (*made, *self.n_equations(frame))
-
-    def _offset(self, frame: Frame) -> tuple[Lookup, ...]:
-        if self.offset is None:
-            return ()
-        position = frame.fields.position(self.offset)
-        return (Lookup((position,), frame.fields.sizes([position]), frame.fields.every[position].values[:, None]),)
 
     def _errors(self, formula: Formula) -> tuple[list[int], Floats]:
         """Return which standard errors are published, and their intervals."""
@@ -298,7 +421,7 @@ class RegressionSpec(OutputSpec):
         return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
 
     def _others(self, frame: Frame, formula: Formula, model: Model) -> list[Output]:
-        family, keep, made = self.family_name, self.filter(frame).keep(), list[Output]()
+        family, keep, systems = self.family_name, self.filter(frame).keep(), list[Output]()
         dispersed = FAMILIES[family].dispersed
         constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
         dispersion = None if self.dispersion is None else self.printed(self.dispersion, "the dispersion")
@@ -312,7 +435,7 @@ class RegressionSpec(OutputSpec):
                 )
             bounds = np.array([dispersion]) * (n - formula.size)
             pearson = Model(family, model.eta, model.label, "pearson", model.parameter)
-            made.append(
+            systems.append(
                 SumSystem(f"{self.name}: dispersion", 1, (constant,), bounds[:, 0], bounds[:, 1], pearson, keep)
             )
         if self.standard_errors is not None:
@@ -336,7 +459,7 @@ class RegressionSpec(OutputSpec):
             terms, size = products(formula, frame.fields, what=self.name)
             reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
             name = f"{self.name}: standard errors"
-            made.append(SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading))
+            systems.append(SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading))
         if self.loglik is not None:
             if dispersed and dispersion is None:
                 raise InputError(
@@ -345,5 +468,11 @@ class RegressionSpec(OutputSpec):
             parameter = model.parameter if dispersion is None else dispersion.middle
             bounds = np.array([self.printed(self.loglik, "the log-likelihood")])
             loglik = Model(family, model.eta, model.label, "loglik", parameter)
-            made.append(SumSystem(f"{self.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
-        return made
+            systems.append(SumSystem(f"{self.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
+        return systems
+
+
+def _known(formula: Formula) -> dict[str, str]:
+    """The names of coefficients, by how they may be written."""
+    names = {plain_name(name): name for name in formula.names}
+    return names | ({"const": "Intercept"} if "Intercept" in formula.names else {})

@@ -13,25 +13,24 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Codes
-from ..equations import Terms
-from ..fields import Fields
-from ..formula import Formula, read_formula
-from ..grammar import Factor, Parser, Term, unique
-from ..kinds.base import scalar_code
-from ..tokens import Reader
-from ..where import Filter
-from .behind import Entry, kept_by
-from .findings import Finding, finding, some
-from .policy import Policy
-from .tallies import Ints
+from ...columns import Codes
+from ...crossing import scalar_code
+from ...equations import Terms
+from ...fields import Fields
+from ...formula import Formula
+from ...grammar import Factor, Parser, Term, unique
+from ...rules.counts import degrees_of_freedom, threshold
+from ...rules.findings import Finding, finding, some
+from ...rules.policy import Policy
+from ...rules.tallies import Ints, Tally
+from ...rules.tallying import Tallier
+from ...tokens import Reader
+from .spec import BINARY, RegressionSpec
 
-__all__ = ["Patterns", "correlation", "patterns_of", "regression"]
+__all__ = ["Patterns", "patterns_of", "regression_rules"]
 
 MOST_CELLS = 3_000
 """The most indicators whose rank is worked out; beyond, their number stands in for it."""
-
-BINARY = ("logit", "probit", "cloglog")
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,60 +60,44 @@ class Patterns:
         return self.parameters / max(len(self.counts), 1)
 
 
-def correlation(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
-    """Return whether a correlation has enough records: n - 2 degrees of freedom."""
-    n = int(kept_by(entry, fields).of(codes).sum())
-    return [_dof(str(entry["name"]), "correlation", n - 2, policy)]
-
-
-def regression(entry: Entry, fields: Fields, codes: Codes, policy: Policy) -> list[Finding]:
-    """Return what degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
-    name, kind = str(entry["name"]), str(entry["kind"])
-    kept = kept_by(entry, fields)
-    formula, terms = read_formula(str(entry["formula"]), fields, kept=kept, output=name), _terms(entry, fields, kept)
-    records = codes[kept.of(codes)]
-    label, few_labels = _labels(entry, fields, formula, records)
+def regression_rules(
+    output: RegressionSpec, tallies: list[Tally], tallier: Tallier, policy: Policy
+) -> list[Finding]:
+    """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
+    name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
+    formula, terms = output.compiled(tallier.frame), _terms(output, tallier)
+    label, few_labels = _labels(output, fields, formula, records)
     outcomes = max(len(np.unique(label)) - 1, 1) if kind == "multinomial" else 1
-    made = [_dof(name, kind, len(records) - formula.size * outcomes, policy)]
+    n = [one for one in tallies if one.part == "n"]
+    findings = threshold(n, policy) if n else []
+    findings += [degrees_of_freedom(name, kind, len(records) - formula.size * outcomes, policy)]
     if not len(records):
-        return made
+        return findings
     groups = _groups(terms, fields, records)
-    made += [_patterns(name, kind, formula, terms, fields, records, label if few_labels else None, policy)]
-    made += [
+    return [
+        *findings,
+        _patterns(output, formula, terms, fields, records, label if few_labels else None, policy),
         _small(name, kind, formula, groups, records, policy),
         _equal(name, kind, groups, label, few_labels, policy),
     ]
-    return made
 
 
-def _dof(name: str, kind: str, dof: int, policy: Policy) -> Finding:
-    return finding(
-        name,
-        kind,
-        "residual degrees of freedom",
-        ["n less parameters"] if dof < policy.residual_dof else [],
-        of=1,
-        good=f"There are at least {policy.residual_dof} residual degrees of freedom.",
-        bad=f"There are fewer than {policy.residual_dof} residual degrees of freedom.",
-    )
-
-
-def _terms(entry: Entry, fields: Fields, kept: Filter) -> list[Term]:
+def _terms(output: RegressionSpec, tallier: Tallier) -> list[Term]:
     """The terms of the right side, as written."""
-    reader = Reader(str(entry["formula"]), what=f"The formula of output '{entry['name']}'")
-    parser = Parser(reader, fields, kept)
+    reader = Reader(output.formula, what=f"The formula of output '{output.name}'")
+    parser = Parser(reader, tallier.fields, tallier.filter)
     parser.factor()
     reader.expect("~")
     return unique(parser.sum().terms)
 
 
-def _labels(entry: Entry, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
+def _labels(output: RegressionSpec, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
     """The label of each record as a number, and whether it is one of a few classes."""
-    columns, kind = formula.label.columns, str(entry["kind"])
-    binary = kind in BINARY or (kind == "glm" and entry.get("family") == "binomial")
-    if binary and (entry.get("success") is not None or formula.label.categorical) and len(columns) == 1:
+    columns, kind = formula.label.columns, output.kind
+    binary = kind in BINARY or (kind == "glm" and output.family == "binomial")
+    if binary and (output.success is not None or formula.label.categorical) and len(columns) == 1:
         field = fields.every[columns[0]]
-        success = scalar_code(field, entry.get("success"), output=str(entry["name"]), key="success")
+        success = scalar_code(field, output.success, output=output.name, key="success")
         return (records[:, columns[0]] == success).astype(np.int64), True
     key = _key(records, columns, fields)
     return key, binary or kind == "multinomial"
@@ -152,6 +135,7 @@ def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation:
     Examples
     --------
     >>> from chaffinch.outputs.fields import Field
+    >>> from chaffinch.outputs.formula import read_formula
     >>> fields = Fields((Field("y", (0, 1)), Field("a", ("p", "q")), Field("b", ("r", "s"))))
     >>> records = np.array([[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]], dtype=np.int32)
     >>> [patterns_of(read_formula(f"y ~ {right}", fields), fields, records).share for right in ("a + b", "a * b")]
@@ -196,8 +180,7 @@ def _levels_only(terms: list[Term], fields: Fields, records: Codes) -> Patterns 
 
 
 def _patterns(
-    name: str,
-    kind: str,
+    output: RegressionSpec,
     formula: Formula,
     terms: list[Term],
     fields: Fields,
@@ -227,8 +210,8 @@ def _patterns(
     )
     about = "and some pattern, by label, has" if split else "and some pattern has"
     return finding(
-        name,
-        kind,
+        output.name,
+        output.kind,
         "covariate patterns",
         worst,
         of=of,

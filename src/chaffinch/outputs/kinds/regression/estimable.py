@@ -17,14 +17,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError
-from ..columns import Floats
-from ..families import FamilyName, multipliers
-from ..statistics import Observed
+from ...columns import Floats
+from ...families import FamilyName, multipliers
+from ...statistics import Observed
 
-__all__ = ["Fault", "cannot", "fault_after", "fault_before"]
-
-NEXT = "Merge levels, leave them out by a filter, give this part a larger share of the records, or split with another seed."
+__all__ = ["BINARY", "COUNTS", "Fault", "fault_after", "fault_before"]
 
 BINARY = ("logit", "probit", "cloglog")
 COUNTS = ("poisson", "negative_binomial")
@@ -32,11 +29,6 @@ FAR = 12.0
 """Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
 MOST_STEPS = 60
 _TINY = 1e-9
-
-
-def cannot(output: str, part: str, why: str) -> InputError:
-    """Return the error for an output whose numbers these records do not have."""
-    return InputError(f"Output '{output}' cannot be computed on {part}: {why}. {NEXT}")
 
 
 @dataclass(frozen=True)

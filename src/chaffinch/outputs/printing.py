@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..._base.errors import InputError
-from ..precision import SUPPRESSED, UNKNOWN, count_interval
+from .._base.errors import InputError
+from .precision import SUPPRESSED, UNKNOWN, count_interval
 
-__all__ = ["Printer", "bands_in", "digits_in", "is_withheld", "rounded", "style_of"]
+__all__ = ["WITHHELD", "Printer", "bands_in", "digits_in", "is_withheld", "rounded", "style_of"]
 
 WITHHELD = "x"
 
@@ -81,11 +83,11 @@ def digits_in(numbers: Iterable[object], names: Sequence[str]) -> str | dict[str
     ('0.00', {'a': '0.00', 'b': '0.0e+00'}, None)
     """
     styles = {name: style_of(number) for name, number in zip(names, numbers, strict=True) if not is_withheld(number)}
-    found = set(styles.values())
-    if found <= {None}:
+    different = set(styles.values())
+    if different <= {None}:
         return None
-    if len(found) == 1:
-        return next(iter(found))
+    if len(different) == 1:
+        return next(iter(different))
     return {name: style for name, style in styles.items() if style is not None}
 
 
@@ -99,32 +101,47 @@ def bands_in(cells: Iterable[object]) -> list[str]:
     )
 
 
+@dataclass(frozen=True, eq=False)
 class Printer:
     """How one output prints its numbers, and which it withholds.
 
     Parameters
     ----------
-    rules
-        The output's entry: `decimals`, `digits`, and for counts `threshold`, `suppressed_zeros`, `bands`, `base` and `rounding`;
-        `withheld` names the numbers that are withheld whatever they are.
+    name
+        The output's: random rounding is the same whenever the output is computed, and another for another output.
+    decimals, digits
+        How numbers are printed: all of them, and by key.
+    threshold, suppressed_zeros, bands, base, rounding
+        How counts are withheld, banded and rounded.
+    withheld
+        Names of numbers that are withheld whatever they are.
 
     Examples
     --------
-    >>> printer = Printer({"name": "t", "bands": ["<10"], "base": 5, "decimals": 1})
+    >>> printer = Printer("t", bands=["<10"], base=5, decimals=1)
     >>> printer.counts([0, 3, 23], ["a", "b", "c"]), printer.number(1.26, "values", "a")
     ([0, '<10', 25], 1.3)
     """
 
-    def __init__(self, rules: Mapping[str, Any]) -> None:
-        self.rules = rules
-        self.zeros = bool(rules.get("suppressed_zeros", False))
-        self.threshold: int | None = rules.get("threshold")
-        self.withheld = frozenset(rules.get("withheld", ()))
-        bands = rules.get("bands", ())
-        self.bands = [(band, *count_interval(band, most=2**62, suppressed_zeros=self.zeros)) for band in bands]
-        # Random rounding is the same whenever the output is computed, and another for another output.
-        entropy = int.from_bytes(hashlib.sha256(str(rules.get("name", "")).encode()).digest()[:8], "big")
-        self._rng = np.random.default_rng(entropy)
+    name: str
+    decimals: int | None = None
+    digits: Mapping[str, Any] = field(default_factory=dict)
+    threshold: int | None = None
+    suppressed_zeros: bool = False
+    bands: Sequence[str] = ()
+    withheld: Sequence[str] = ()
+    base: int = 1
+    rounding: str = "nearest"
+
+    @cached_property
+    def _ranges(self) -> list[tuple[str, int, int]]:
+        return [
+            (band, *count_interval(band, most=2**62, suppressed_zeros=self.suppressed_zeros)) for band in self.bands
+        ]
+
+    @cached_property
+    def _rng(self) -> np.random.Generator:
+        return np.random.default_rng(int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big"))
 
     @property
     def suppresses(self) -> bool:
@@ -133,7 +150,7 @@ class Printer:
 
     def few(self, count: int) -> bool:
         """Return whether what so few records make up is withheld."""
-        return self.threshold is not None and (0 if self.zeros else 1) <= count < self.threshold
+        return self.threshold is not None and (0 if self.suppressed_zeros else 1) <= count < self.threshold
 
     def counts(self, counts: Iterable[int], names: Iterable[str]) -> list[int | str]:
         """Return counts as printed."""
@@ -142,25 +159,24 @@ class Printer:
     def _count(self, count: int, name: str) -> int | str:
         if name in self.withheld:
             return UNKNOWN
-        for band, low, high in self.bands:
+        for band, low, high in self._ranges:
             if low <= count <= high:
-                return str(band)
+                return band
         return WITHHELD if self.few(count) else self._based(count)
 
     def _based(self, count: int) -> int:
-        base, rounding = int(self.rules.get("base") or 1), self.rules.get("rounding", "nearest")
-        below, rest = divmod(count, base)
+        below, rest = divmod(count, self.base)
         if rest == 0:
             return count
-        up = {"nearest": 2 * rest >= base, "down": False, "up": True}.get(rounding)
+        up = {"nearest": 2 * rest >= self.base, "down": False, "up": True}.get(self.rounding)
         if up is None:
-            up = self._rng.random() * base < rest
-        return base * (below + int(up))
+            up = self._rng.random() * self.base < rest
+        return self.base * (below + int(up))
 
     def number(self, value: float, key: str, name: str) -> float | str:
         """Return one of the numbers under a key as printed."""
         if not math.isfinite(value):
-            raise InputError(f"Output '{self.rules.get('name')}': {key} has a number that is not finite.")
-        styles = self.rules.get("digits", {}).get(key)
+            raise InputError(f"Output '{self.name}': {key} has a number that is not finite.")
+        styles = self.digits.get(key)
         style = styles.get(name) if isinstance(styles, Mapping) else styles
-        return rounded(float(value), style, self.rules.get("decimals"))
+        return rounded(float(value), style, self.decimals)

@@ -1,0 +1,380 @@
+"""Columns crossed into cells: their groups and names, numbers laid out in their shape, and counts of records in them, as equations or counted.
+
+Kinds of outputs (`kinds/`) and rules (`rules/`) are made of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import InputError, unknown_name
+from .._base.masking import HIDDEN, unknown_level, without_levels
+from .columns import Codes, Floats
+from .equations import CountTable, SumSystem, Terms
+from .fields import Field, Fields, Scalar, same_column_checked
+from .where import Filter
+
+__all__ = [
+    "TOTAL",
+    "Crossing",
+    "Frame",
+    "Step",
+    "cell_names",
+    "column_numbers",
+    "crossed",
+    "crosstab",
+    "record_groups",
+    "scalar_code",
+    "shaped",
+    "sums_by_cell",
+    "table_of_counts",
+    "whole_of",
+    "with_margins",
+]
+
+Ints = NDArray[np.int64]
+Step = tuple[int, Ints]
+"""A column's position, and the group that each of its levels falls into; -1 for none."""
+
+SEPARATOR = "|"
+TOTAL = "All"
+"""What the margins of a table are called, as pandas does."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What an output is compiled for: the columns, and the number of records."""
+
+    fields: Fields
+    rows: int
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Columns crossed into cells: for each column its groups, and what the groups are called.
+
+    `safe_names` are the same as messages may have them; without them messages name no cell.
+    """
+
+    steps: tuple[Step, ...]
+    names: tuple[tuple[str, ...], ...]
+    safe_names: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def rare(self) -> frozenset[str]:
+        """The names of groups that messages may not have."""
+        safe = {name for some in self.safe_names for name in some}
+        return frozenset(name for some in self.names for name in some) - safe
+
+    def safe_cell(self, cell: int) -> str:
+        """Return the name of a cell as a message may have it, such as "m|…"."""
+        if not self.safe_names:
+            return HIDDEN if self.names else ""
+        place = np.unravel_index(cell, self.shape)
+        return SEPARATOR.join(some[k] for some, k in zip(self.safe_names, place, strict=True))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of groups of each column."""
+        return tuple(len(names) for names in self.names)
+
+    @property
+    def size(self) -> int:
+        """The number of cells."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """The positions of the columns."""
+        return tuple(position for position, _ in self.steps)
+
+    def of(self, grid: Mapping[int, NDArray[np.intp]], size: int) -> Ints:
+        """Return the cell of each combination of levels in a grid of some size; -1 where it is in none."""
+        cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
+        for (position, group), width in zip(self.steps, self.shape, strict=True):
+            of = group[grid[position]]
+            inside &= of >= 0
+            cell = cell * width + of
+        return np.where(inside, cell, -1)
+
+
+def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str) -> Crossing:
+    """Return columns crossed into cells: each level a group of its own, or the groups that are given.
+
+    Parameters
+    ----------
+    by
+        Names of columns.
+    groups
+        For some of them the groups: a list, or a mapping from names to groups, of `[from, to]` (ends included) for numbers and of lists
+        of levels for words. Levels in no group are not counted.
+    fields
+        All columns.
+    output
+        The output's name, for messages.
+
+    Examples
+    --------
+    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> crossed(["age"], {"age": [[0, 1], [2, 3]]}, fields, output="t").steps[0][1].tolist()
+    [0, 0, 1, 1]
+    """
+    same_column_checked(by, output=output)
+    for name in groups:
+        if name not in by:
+            raise InputError(
+                f"Output '{output}' has groups for a column that it does not use. {unknown_name('column', name, by)}"
+            )
+    steps, names, safe_names = [], [], []
+    for name in by:
+        if name not in fields.names:
+            raise InputError(f"Output '{output}': {unknown_name('column', name, fields.names)}")
+        field = fields[name]
+        if name in groups:
+            group, called, safe = _grouped(field, groups[name], output)
+        else:
+            group, called = np.arange(len(field.levels)), field.labels
+            safe = tuple(field.safe_label(code) for code in range(len(field.levels)))
+        steps.append((fields.position(name), group.astype(np.int64)))
+        names.append(called)
+        safe_names.append(safe)
+    return Crossing(tuple(steps), tuple(names), tuple(safe_names))
+
+
+def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
+    """The group of each level, what the groups are called, and what messages may call them."""
+    what = f"Output '{output}': the groups of column '{field.name}'"
+    if isinstance(groups, Mapping):
+        named = [(str(name), members) for name, members in groups.items()]
+    elif isinstance(groups, list):
+        named = [("", members) for members in groups]
+    else:
+        raise InputError(f"{what} must be a list of groups, or groups by name.")
+    group, called, safe = np.full(len(field.levels), -1, dtype=np.int64), list[str](), list[str]()
+    common = np.array([label in field.common for label in field.labels])
+    for number, (name, members) in enumerate(named):
+        if (
+            not isinstance(members, list)
+            or not members
+            or not all(isinstance(m, bool | int | float | str) for m in members)
+        ):
+            raise InputError(f"{what} must each be [from, to] for numbers, or a list of levels for words.")
+        if field.numeric:
+            if len(members) > 2 or any(isinstance(m, str | bool) for m in members):
+                raise InputError(f"{what} must each be [from, to], two numbers, both included.")
+            mask = (field.values >= members[0]) & (field.values <= members[-1])
+            usual = f"{members[0]}-{members[-1]}"
+        else:
+            mask = np.isin(np.arange(len(field.levels)), [field.code(m) for m in members])
+            usual = "+".join(str(m) for m in members)
+        if (group[mask] >= 0).any():
+            raise InputError(f"{what} overlap: a level stands in two.")
+        if not mask.any():
+            raise InputError(f"{what}: group {number + 1} has no level of the column.")
+        group[mask] = number
+        called.append(name or usual)
+        # A group of its own name, or of numbers from one end to the other, is as common as any of its levels; other names have all levels.
+        enough = common[mask].any() if name or field.numeric else common[mask].all()
+        safe.append(called[-1] if enough else HIDDEN)
+    return group, tuple(called), tuple(safe)
+
+
+def shaped(given: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None) -> NDArray[np.object_]:
+    """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
+
+    `absent` stands for cells that a mapping does not name; where it is None they must all be named. `total` is what one more entry along
+    each axis is called.
+    """
+    last = () if total is None else (total,)
+    names = tuple((*some, *last) for some in cells.names)
+    shape = tuple(len(some) for some in names)
+    out = np.full(shape, absent, dtype=object)
+    if isinstance(given, Mapping):
+        known = {SEPARATOR.join(words): place for words, place in zip(product(*names), np.ndindex(shape), strict=True)}
+        plain = {_plain(word): place for word, place in known.items()}
+        for key, number in given.items():
+            if _plain(str(key)) not in plain:
+                came = without_levels(key, cells.rare)
+                raise InputError(f"{what}: {unknown_level('cell', came, _safe_cells(cells, last))}")
+            out[plain[_plain(str(key))]] = number
+        if absent is None and len(given) < len(known):
+            words = {_plain(str(key)) for key in given}
+            missing = next((word for word in _safe_cells(cells, last) if _plain(word) not in words), None)
+            raise InputError(
+                f"{what} must give a number for each of its {len(known)} cells. "
+                + (f"Got {len(given)}." if missing is None else f"'{missing}' is missing.")
+            )
+        return out
+    _fill(out, given, (), shape, what)
+    return out
+
+
+def _safe_cells(cells: Crossing, last: tuple[str, ...]) -> list[str]:
+    """The names of cells that messages may have in full; `last` is the name of totals."""
+    common = [[name for name in (*some, *last) if name != HIDDEN] for some in cells.safe_names]
+    return [SEPARATOR.join(words) for words in product(*common)] if cells.safe_names else []
+
+
+def _plain(key: str) -> str:
+    return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
+
+
+def _fill(out: NDArray[np.object_], given: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
+    depth = len(place)
+    if depth == len(shape):
+        if isinstance(given, list | Mapping):
+            raise InputError(f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists.")
+        out[place] = given
+        return
+    if not isinstance(given, list) or len(given) != shape[depth]:
+        got = f"a list of {len(given)}" if isinstance(given, list) else "no list"
+        raise InputError(
+            f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
+        )
+    for number, part in enumerate(given):
+        _fill(out, part, (*place, number), shape, what)
+
+
+def table_of_counts(
+    name: str, frame: Frame, steps: Sequence[Step], kept: Filter, lo: NDArray[Any], hi: NDArray[Any]
+) -> CountTable | SumSystem:
+    """Return counts of cells, in C order of the steps' groups, within a filter.
+
+    A `CountTable`, the filter folded into its columns; where the filter ties columns together (`A == 1 or B == 2`) sums of indicators
+    instead. Cells that the filter empties must allow 0.
+    """
+    shape = tuple(int(group.max(initial=-1)) + 1 for _, group in steps)
+    lo, hi = (np.asarray(bound, dtype=np.int64).reshape(shape) for bound in (lo, hi))
+    folded = []
+    for axis, (position, group) in enumerate(steps):
+        group = np.where(kept.levels(position), group, -1)
+        present = np.unique(group[group >= 0])
+        absent = np.setdiff1d(np.arange(shape[axis]), present)
+        if absent.size:
+            if (np.take(lo, absent, axis) > 0).any():
+                raise InputError(f"Output '{name}' counts records in cells that its filter leaves out.")
+            lo, hi = np.take(lo, present, axis), np.take(hi, present, axis)
+        if not present.size:
+            raise InputError(f"Output '{name}': its filter leaves no cell of the table.")
+        number = np.full(shape[axis] + 1, -1, dtype=np.int64)
+        number[present] = np.arange(present.size)
+        folded.append((position, number[group]))
+    lo, hi = lo.ravel(), hi.ravel()
+    if kept.simple:
+        used = {position for position, _ in folded}
+        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in kept.masks if c[0] not in used]
+        groups = (*folded, *others)
+        if not groups:  # all records: any column will do
+            groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
+        return CountTable(name, tuple(groups), lo, hi)
+    cells = Crossing(tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded))
+    terms = sums_by_cell(frame, cells, ())
+    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=kept.keep(), diagonal=True)
+
+
+def sums_by_cell(
+    frame: Frame, cells: Crossing, numbers: Sequence[tuple[tuple[int, ...], Any]], *, count: bool = True
+) -> Terms:
+    """Return the terms of sums in each cell: equation `cell * m + j` for the j-th of m sums.
+
+    Parameters
+    ----------
+    frame, cells
+        The columns, and the cells.
+    numbers
+        For each sum the columns it reads and a function from a grid of codes to numbers.
+    count
+        Whether the first sum of each cell is the number of records.
+    """
+    positions = tuple(sorted({*cells.positions, *(p for columns, _ in numbers for p in columns)}))
+    grid = frame.fields.grid(positions)
+    sizes = frame.fields.sizes(positions)
+    size = int(np.prod(sizes, dtype=np.int64))
+    cell = cells.of(grid, size)
+    parts = [np.ones(size)] if count else []
+    parts += [np.broadcast_to(np.asarray(function(grid), dtype=float), (size,)) for _, function in numbers]
+    matrix = np.stack(parts, axis=1)
+    m = matrix.shape[1]
+    inside = np.flatnonzero(cell >= 0)
+    per_row = np.zeros(size, dtype=np.int64)
+    per_row[inside] = m
+    starts = np.concatenate([[0], np.cumsum(per_row)])
+    equations = (cell[inside, None] * m + np.arange(m)).ravel()
+    return Terms(positions, sizes, starts, equations, matrix[inside].ravel().astype(float))
+
+
+def scalar_code(field: Field, level: Scalar | None, *, output: str, key: str) -> int:
+    """Return the code of a level that an output names; where none is named the last of two."""
+    if level is None:
+        if len(field.levels) != 2:
+            raise InputError(
+                f"Output '{output}' must say which level of column '{field.name}' is meant, with {key} = ..."
+            )
+        return 1
+    try:
+        return field.code(level)
+    except InputError as error:
+        raise InputError(f"Output '{output}': {error}") from None
+
+
+# Counted on records, by other code than the engines'.
+
+
+def cell_names(cells: Crossing, *, margins: bool = False) -> list[str]:
+    """Return what the cells of a cross are called, in C order: "m|rented"; with margins also "m|All"."""
+    names = [(*some, TOTAL) for some in cells.names] if margins else cells.names
+    return [SEPARATOR.join(words) for words in product(*names)]
+
+
+def _cell_of_record(cells: Crossing, codes: Codes) -> Ints:
+    """The number of each record's cell, in C order; -1 for records in none."""
+    if not cells.steps:
+        return np.zeros(len(codes), dtype=np.int64)
+    of = [group[codes[:, position]] for position, group in cells.steps]
+    inside = np.logical_and.reduce([group >= 0 for group in of])
+    return np.where(inside, np.ravel_multi_index([np.maximum(group, 0) for group in of], cells.shape), -1)
+
+
+def crosstab(cells: Crossing, codes: Codes) -> Ints:
+    """Return counts of records in a cross of groups, one axis for each column.
+
+    Examples
+    --------
+    >>> cells = Crossing(((0, np.array([0, 1])), (1, np.array([0, 1, -1]))), (("f", "m"), ("low", "high")))
+    >>> crosstab(cells, np.array([[0, 0], [1, 1], [1, 1], [1, 2]], dtype=np.int32)).tolist()
+    [[1, 0], [0, 2]]
+    """
+    of = _cell_of_record(cells, codes)
+    return np.bincount(of[of >= 0], minlength=cells.size).reshape(cells.shape)
+
+
+def with_margins(counts: Ints) -> Ints:
+    """Return counts with one more entry along each axis: the total."""
+    for axis in range(counts.ndim):
+        counts = np.concatenate([counts, counts.sum(axis=axis, keepdims=True)], axis=axis)
+    return counts
+
+
+def record_groups(cells: Crossing, codes: Codes) -> Iterator[NDArray[np.intp]]:
+    """Give, for each group in C order, the rows of its records."""
+    of = _cell_of_record(cells, codes)
+    order = np.argsort(of, kind="stable")
+    ends = np.searchsorted(of[order], np.arange(cells.size + 1))
+    for k in range(cells.size):
+        yield order[ends[k] : ends[k + 1]]
+
+
+def column_numbers(name: str, fields: Fields, codes: Codes) -> Floats:
+    """Return the numbers of a column, record by record."""
+    return fields[name].values[codes[:, fields.position(name)]]
+
+
+def whole_of(step: Step) -> Step:
+    """Return a column's groups united into one: the levels that are in any group."""
+    return step[0], np.where(step[1] < 0, -1, 0).astype(np.int64)

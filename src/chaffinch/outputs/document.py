@@ -1,0 +1,328 @@
+"""The file that people write: columns with their levels, and what was published about them.
+
+    format = "chaffinch-outputs"
+    version = 1
+    rows = 1473
+
+    [[columns]]
+    name = "SEX"
+    levels = ["f", "m"]
+
+    [[columns]]
+    name = "AGE"
+    from = 0
+    to = 95
+
+    [[outputs]]
+    name = "people by sex"
+    kind = "table"
+    by = ["SEX"]
+    counts = [700, 773]
+
+TOML, or JSON with the same keys. `docs/outputs-file.md` shows every kind. Numbers may be absent: such outputs are recipes, to be computed on
+any records. Nothing in such a file is run: filters and formulas are
+parsed by `where.py` and `formula.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import InputError, unknown_name
+from .columns import Codes, Columns
+from .crossing import Frame
+from .entries import FORMAT, VERSION, Numbers, named_columns, output_of, parsed, read_document
+from .equations import Output, Problem
+from .fields import Fields
+from .kinds import OutputSpec
+from .kinds.base import ROWS
+
+__all__ = [
+    "FORMAT",
+    "VERSION",
+    "Compiled",
+    "Outputs",
+    "Recipes",
+    "Spec",
+    "named_columns",
+    "output_of",
+    "read_document",
+    "read_outputs",
+    "read_recipes",
+    "read_spec",
+    "recipes_of",
+]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One output's equations, with the output that they came from."""
+
+    output: OutputSpec
+    equations: tuple[Output, ...]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Outputs:
+    """Columns, and outputs about them: with numbers, as published, or without (recipes), to be computed on any records.
+
+    Parameters
+    ----------
+    fields
+        The columns with their levels.
+    outputs
+        The outputs.
+    rows
+        The number of records of the dataset they are of; None if it is not known, or to be given later.
+
+    Examples
+    --------
+    >>> outputs = Outputs.from_dict({
+    ...     "format": "chaffinch-outputs", "version": 1, "rows": 3,
+    ...     "columns": [{"name": "sex", "levels": ["f", "m"]}],
+    ...     "outputs": [{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}],
+    ... })
+    >>> [output.name for output in outputs.problem().outputs], outputs.columns.sizes
+    (['by sex'], (2,))
+    >>> import numpy as np
+    >>> outputs.computed(np.array([[0], [1], [1], [1]], dtype=np.int32)).outputs[0].counts
+    [1, 3]
+    """
+
+    fields: Fields
+    outputs: tuple[OutputSpec, ...]
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        names = self.names
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
+
+    def __repr__(self) -> str:
+        return f"Outputs({len(self.fields)} columns, {len(self.outputs)} outputs, rows={self.rows})"
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the outputs, in order."""
+        return tuple(output.name for output in self.outputs)
+
+    def __getitem__(self, name: str) -> OutputSpec:
+        if name not in self.names:
+            raise unknown_name("output", name, self.names)
+        return self.outputs[self.names.index(name)]
+
+    @property
+    def every(self) -> tuple[OutputSpec, ...]:
+        """The outputs, by the name that they had as recipes."""
+        return self.outputs
+
+    @property
+    def columns(self) -> Columns:
+        """The columns as the engines see them."""
+        return self.fields.columns
+
+    @classmethod
+    def from_dict(
+        cls, data: Mapping[str, Any], *, name: str = "the specification", numbers: Numbers = "required",
+        fields: Fields | None = None,
+    ) -> Outputs:  # fmt: skip
+        """Return the outputs in a mapping with the file's keys; InputError with the place and the rule where it breaks one.
+
+        Parameters
+        ----------
+        data
+            What the file holds.
+        name
+            What it is called in messages.
+        numbers
+            Whether all outputs must have their numbers.
+        fields
+            The columns, instead of the file's own.
+        """
+        outputs = cls(*parsed(data, name=name, numbers=numbers, fields=fields))
+        if numbers == "optional":
+            outputs._check_recipes()
+        return outputs
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the outputs as a mapping that JSON can hold; `from_dict` makes the same of it."""
+        columns = [
+            {
+                "name": field.name,
+                "levels": list(field.levels),
+                **({"weights": list(field.weights)} if field.weights is not None else {}),
+                **({"fixed": True} if field.fixed else {}),
+            }
+            for field in self.fields
+        ]
+        head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
+        if self.rows is not None:
+            head["rows"] = self.rows
+        return {**head, "columns": columns, "outputs": [output.to_dict() for output in self.outputs]}
+
+    def _check_recipes(self) -> None:
+        """Raise for outputs that could be computed on no records, or whose numbers do not fit the number of rows."""
+        frame = Frame(self.fields, ROWS)
+        for output in self.outputs:
+            with _naming(output):
+                output.without_numbers(frame).check_recipe(frame)
+                if output.has_numbers and self.rows is not None:
+                    output.equations(Frame(self.fields, self.rows))
+
+    # Sets of outputs.
+
+    def only(self, names: Sequence[str]) -> Outputs:
+        """Return some of the outputs, by name, in the order given."""
+        return Outputs(self.fields, tuple(self[name] for name in names), self.rows)
+
+    def without(self, name: str) -> Outputs:
+        """Return all outputs but one."""
+        gone = self[name]
+        return Outputs(self.fields, tuple(output for output in self.outputs if output is not gone), self.rows)
+
+    def including(self, other: Outputs) -> Outputs:
+        """Return these outputs and then others, over the columns of both; columns of the same name must have the same levels.
+
+        Where only the others know the weights of a column, it gets them.
+        """
+        mine = {field.name: field for field in self.fields}
+        for field in other.fields:
+            if field.name in mine and mine[field.name].levels != field.levels:
+                raise InputError(
+                    f"Column '{field.name}' has other levels in two sets of outputs. Describe it in the same way in both."
+                )
+            if field.name not in mine or mine[field.name].weights is None:
+                mine[field.name] = field
+        return Outputs(Fields(tuple(mine.values())), (*self.outputs, *other.outputs))
+
+    # Numbers.
+
+    def computed(self, codes: Codes, *, part: str = "the data", only: Sequence[str] | None = None) -> Outputs:
+        """Return the outputs, or some by name, with their numbers computed on these records; `part` names these in messages."""
+        chosen = self if only is None else self.only(only)
+        every = tuple(output.computed(self.fields, codes, part=part) for output in chosen.outputs)
+        return Outputs(self.fields, every, len(codes))
+
+    spec = computed
+
+    def entries(self, codes: Codes, *, part: str = "the data") -> list[dict[str, Any]]:
+        """Return every output's entry in a file of outputs, its numbers computed on these records."""
+        return [output.to_dict() for output in self.computed(codes, part=part).outputs]
+
+    def published(self, *, rows: int) -> Outputs:
+        """Return the outputs as published, of so many rows; InputError for one that has no numbers in its file."""
+        if bare := next((output.name for output in self.outputs if not output.has_numbers), None):
+            raise InputError(f"Output '{bare}' has no numbers in its file. Compute them on records, or add them.")
+        return Outputs(self.fields, tuple(one.changed(drop=one.PRINTING) for one in self.outputs), rows)
+
+    # Equations.
+
+    @cached_property
+    def _compiled(self) -> dict[int, tuple[Compiled, ...]]:
+        return {}
+
+    def compiled(self, rows: int | None = None) -> tuple[Compiled, ...]:
+        """Return the equations of each output for a dataset of `rows` records, the file's number if absent."""
+        n = self.n_rows(rows)
+        if n not in self._compiled:
+            frame = Frame(self.fields, n)
+            self._compiled[n] = tuple(_compiled(output, frame) for output in self.outputs)
+        return self._compiled[n]
+
+    def n_rows(self, rows: int | None = None) -> int:
+        """Return the number of records: as given, or the file's."""
+        n = self.rows if rows is None else rows
+        if n is None:
+            raise InputError("The number of rows is missing. Write rows = ... at the top of the file, or pass rows.")
+        if n < 1:
+            raise InputError(f"rows must be at least 1. Got {n}.")
+        return n
+
+    def problem(self, rows: int | None = None) -> Problem:
+        """Return the whole as equations, for the engines."""
+        if not self.outputs:
+            raise InputError("There are no outputs to reproduce. Add at least one as [[outputs]].")
+        parts = tuple(part for one in self.compiled(rows) for part in one.equations)
+        if not parts:
+            kinds = ", ".join(dict.fromkeys(output.kind for output in self.outputs))
+            raise InputError(f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another.")
+        return Problem(self.columns, parts)
+
+    def source(self, equation: str, rows: int | None = None) -> OutputSpec:
+        """Return the output that an equation set of the problem, by name, came from."""
+        for one in self.compiled(rows):
+            if any(part.name == equation for part in one.equations):
+                return one.output
+        raise unknown_name(
+            "equation set", equation, [part.name for one in self.compiled(rows) for part in one.equations]
+        )
+
+
+Spec = Outputs
+"""Outputs with their numbers: what datasets are evolved from."""
+Recipes = Outputs
+"""Outputs with or without numbers: what is checked."""
+
+
+def read_outputs(
+    source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None, numbers: Numbers = "optional"
+) -> Outputs:
+    """Return the outputs in a file (TOML, or JSON with the same keys) or in a mapping of the same form.
+
+    Parameters
+    ----------
+    source
+        The file, or what it would hold.
+    fields
+        The columns, instead of the file's own, which may then be absent.
+    numbers
+        Whether all outputs must have their numbers.
+    """
+    data = source if isinstance(source, Mapping) else read_document(source)
+    name = "the specification" if isinstance(source, Mapping) else f"'{Path(source)}'"
+    if numbers == "optional" and fields is None and "columns" not in data and data.get("format") == FORMAT:
+        raise InputError(f"{name} has no columns. Describe them as [[columns]], or pass the columns of the data.")
+    return Outputs.from_dict(data, name=name, numbers=numbers, fields=fields)
+
+
+def read_spec(path: str | os.PathLike[str]) -> Outputs:
+    """Return the outputs in a file, all with their numbers."""
+    return read_outputs(path, numbers="required")
+
+
+def read_recipes(source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None) -> Outputs:
+    """Return the outputs in a file or mapping, with or without their numbers; see `read_outputs`."""
+    return read_outputs(source, fields=fields)
+
+
+def recipes_of(entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs") -> Outputs:
+    """Return outputs, with or without numbers, over columns; InputError with the place and the rule where one breaks it."""
+    head = {"format": FORMAT, "version": VERSION, "outputs": list(entries)}
+    return Outputs.from_dict(head, name=name, numbers="optional", fields=fields)
+
+
+@contextmanager
+def _naming(output: OutputSpec) -> Iterator[None]:
+    """Put the output's name before what is wrong with it, where it is not there."""
+    try:
+        yield
+    except InputError as error:
+        if f"'{output.name}" in str(error):
+            raise
+        raise InputError(f"Output '{output.name}': {error}") from None
+
+
+def _compiled(output: OutputSpec, frame: Frame) -> Compiled:
+    with _naming(output):
+        return Compiled(output, output.equations(frame))
+
+

@@ -1,0 +1,259 @@
+"""Pearson correlations, of two columns or as a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..bounds import SLACK, left_values
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
+from ..equations import Output, SumSystem, Terms
+from ..precision import UNSAID, Interval
+from ..printing import WITHHELD, Printer, is_withheld
+from ..refit import Number
+from ..rules.counts import degrees_of_freedom, threshold
+from ..rules.tallies import Tally
+from ..rules.tallying import Tallier
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
+from .computing import no_estimate
+from .moments import least_step, middle, power_of
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+
+__all__ = ["CorrelationSpec", "Correlations"]
+
+
+def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
+    return left[grid[a]] * right[grid[b]]
+
+
+
+
+class Correlations:
+    """Pearson correlations of pairs, out of count, sums, squares and products of one group of records.
+
+    `steps` are the smallest differences of two values of each column. Where all records agree in a column it has no correlation: it then
+    counts as if one record were a step away.
+    """
+
+    def __init__(self, pairs: list[tuple[int, int]], steps: Floats) -> None:
+        self.pairs, self.columns, self.steps = pairs, len(steps), steps
+
+    def _spread(self, sums: Floats) -> Floats:
+        k, n = self.columns, max(float(sums[0]), 1.0)
+        spread: Floats = sums[1 + k : 1 + 2 * k] - sums[1 : 1 + k] ** 2 / n
+        return spread
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which pairs have no correlation: all records agree in one of the columns."""
+        flat = self._spread(sums) < 0.25 * self.steps**2
+        return np.array([flat[a] or flat[b] for a, b in self.pairs], dtype=bool)
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the correlations and their derivatives. Sums: n, then x_i, then x_i squared, then the products of the pairs."""
+        k, n = self.columns, max(float(sums[0]), 1.0)
+        first, cross = sums[1 : 1 + k], sums[1 + 2 * k :]
+        spread = np.maximum(self._spread(sums), 0.25 * self.steps**2)
+        values, slope = np.zeros(len(self.pairs)), np.zeros((len(self.pairs), len(sums)))
+        for row, (a, b) in enumerate(self.pairs):
+            root = math.sqrt(spread[a] * spread[b])
+            values[row] = r = (cross[row] - first[a] * first[b] / n) / root
+            slope[row, 0] = first[a] * first[b] / n**2 / root - 0.5 * r * (
+                first[a] ** 2 / n**2 / spread[a] + first[b] ** 2 / n**2 / spread[b]
+            )
+            slope[row, 1 + a] = -first[b] / n / root + r * first[a] / n / spread[a]
+            slope[row, 1 + b] = -first[a] / n / root + r * first[b] / n / spread[b]
+            slope[row, 1 + k + a] = -0.5 * r / spread[a]
+            slope[row, 1 + k + b] = -0.5 * r / spread[b]
+            slope[row, 1 + 2 * k + row] = 1.0 / root
+        return values, slope
+
+
+class CorrelationSpec(OutputSpec):
+    """The Pearson correlation of two numbers, or the matrix of several.
+
+    Parameters
+    ----------
+    of
+        The columns: two or more.
+    value, values
+        The correlation of two; or the matrix, both halves of which must agree where both are given ("x" for what is not).
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
+
+    kind: Literal["correlation"] = "correlation"
+    of: Annotated[list[str], Key(min_length=2)]
+    value: Any = None
+    values: list[list[Any]] | None = None
+
+    def intervals(self) -> dict[tuple[int, int], Interval]:
+        """Return the interval of each pair's correlation."""
+        k = len(self.of)
+        if (self.value is None) == (self.values is None) or (self.value is not None and k != 2):
+            raise InputError(
+                f"Output '{self.name}' must have a value for two columns, or values: a matrix of correlations."
+            )
+        if self.values is None:
+            return {(0, 1): self._one(self.value)}
+        if len(self.values) != k or any(len(row) != k for row in self.values):
+            raise InputError(f"Output '{self.name}': the matrix must have {k} rows of {k} correlations.")
+        intervals = {}
+        for a, b in combinations(range(k), 2):
+            both = [self._one(self.values[i][j]) for i, j in ((a, b), (b, a)) if self.values[i][j] not in UNSAID]
+            if len(both) == 2 and both[0] != both[1]:
+                raise InputError(f"Output '{self.name}': the matrix of correlations must be symmetric.")
+            if both:
+                intervals[a, b] = both[0]
+        if not intervals:
+            raise InputError(f"Output '{self.name}' has no correlation.")
+        return intervals
+
+    def _one(self, number: Any) -> Interval:
+        interval = self.printed(number, "a correlation")
+        if interval.lo > 1 or interval.hi < -1:
+            raise InputError(f"Output '{self.name}': correlations must lie between -1 and 1.")
+        return interval
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return one system of sums."""
+        cells = crossed(self.of, {}, frame.fields, output=self.name)  # checks names
+        intervals, positions = self.intervals(), cells.positions
+        fields = [frame.fields.every[p] for p in positions]
+        shifted = [field.values - middle(field.values) for field in fields]
+        constant = Crossing((), ())
+        k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
+        terms = [_placed(sums_by_cell(frame, constant, ()), [0])]
+        for i, p in enumerate(positions):
+            powers = [((p,), partial(power_of, shifted[i], p, power)) for power in (1, 2)]
+            terms.append(_placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i]))
+        for row, (a, b) in enumerate(intervals):
+            columns = (positions[a], positions[b])
+            times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
+            terms.append(_placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row]))
+        bounds = np.array(list(intervals.values()))
+        system = SumSystem(
+            self.name,
+            size,
+            tuple(terms),
+            bounds[:, 0],
+            bounds[:, 1],
+            keep=self.filter(frame).keep(),
+            reported=Correlations(list(intervals), np.array([least_step(field.values) for field in fields])),
+        )
+        return (system, *self.n_equations(frame))
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for columns that are no numbers."""
+        self.filter(frame)
+        for column in self.of:
+            frame.fields[column].values  # noqa: B018
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return list(combinations(range(len(self.of)), 2))
+
+    def _name(self, a: int, b: int) -> str:
+        return f"{self.of[a]}|{self.of[b]}"
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give each pair's correlation, from either half of the matrix."""
+        if self.value is None and self.values is None:
+            return
+        self.intervals()
+        numbers, matrix = [self.value], self.values
+        if matrix is not None:
+            numbers = [matrix[b][a] if is_withheld(matrix[a][b]) else matrix[a][b] for a, b in self._pairs]
+        yield PrintedNumbers("values", [self._name(a, b) for a, b in self._pairs], numbers, False)
+
+    def _matrix(self, sample: Sample) -> Floats:
+        """The matrix of correlations; nan for a column with one value only."""
+        if len(sample.inside) < 2:
+            return np.full((len(self.of), len(self.of)), np.nan)
+        numbers = [column_numbers(name, sample.fields, sample.inside) for name in self.of]
+        with np.errstate(all="ignore"):
+            return np.clip(np.asarray(np.corrcoef(numbers), dtype=float), -1.0, 1.0)
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the correlation of two columns, or the matrix."""
+        matrix, k = self._matrix(sample), len(self.of)
+        printed: list[list[Any]] = [[printer.number(1.0, "values", "")] * k for _ in range(k)]
+        for a, b in self._pairs:
+            if self._name(a, b) in printer.withheld:
+                printed[a][b] = printed[b][a] = WITHHELD
+                continue
+            if not math.isfinite(matrix[a, b]):
+                position = sample.fields.position(self.of[a])
+                one = self.of[a] if len(np.unique(sample.inside[:, position])) < 2 else self.of[b]
+                raise no_estimate(self.name, part, f"column '{one}' has a single value there")
+            printed[a][b] = printed[b][a] = printer.number(float(matrix[a, b]), "values", self._name(a, b))
+        return {"value": printed[0][1]} if k == 2 else {"values": printed}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give each pair's correlation beside that of the records."""
+        matrix, n = self._matrix(sample), max(len(sample.inside), 1)
+        for (a, b), (low, high) in self.intervals().items():
+            r = float(matrix[a, b])
+            yield Number(self._name(a, b), low, high, r, (1 - r * r) / math.sqrt(n))
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return why no numbers have the published correlations; None if some may.
+
+        A column needs two values to have a correlation at all. Of three columns, the angles arccos r obey the triangle inequality and add
+        up to at most a full turn: else their correlation matrix has a negative eigenvalue.
+        """
+        intervals = self.intervals()
+        for pair in intervals:
+            for k in pair:
+                if len(left_values(self.of[k], self, frame)) < 2:
+                    return f"column '{self.of[k]}' has one value only, so that nothing is correlated with it"
+        n = self.known_n(frame)
+        if n is not None and n < 2:
+            return "one record has no correlation"
+        # Angles fall as correlations rise. Ends that were rounded beyond 1 are taken back.
+        angles = {
+            pair: (math.acos(min(max(r.hi, -1.0), 1.0)), math.acos(min(max(r.lo, -1.0), 1.0))) for pair, r in intervals.items()
+        }
+        for three in combinations(range(len(self.of)), 3):
+            pairs = list(combinations(three, 2))
+            if not all(pair in angles for pair in pairs):
+                continue
+            least, most = [angles[pair][0] for pair in pairs], [angles[pair][1] for pair in pairs]
+            apart = any(least[k] > sum(most) - most[k] + SLACK for k in range(3))
+            if apart or sum(least) > 2.0 * math.pi + SLACK:
+                names = ", ".join(f"'{self.of[k]}'" for k in three)
+                return f"the correlations of {names} contradict each other: no three columns have all of them"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the records as one cell, and n."""
+        return tallier.fit(str(self.of))
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
+        n = [one for one in tallies if one.part == "n"]
+        dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
+        return [*(threshold(n, policy) if n else []), dof]
+
+
+def _placed(terms: Terms, equations: list[int]) -> Terms:
+    """Terms with their equations 0, 1, ... put elsewhere."""
+    return replace(terms, equations=np.array(equations, dtype=np.int64)[terms.equations])
+
+
+KINDS.register(
+    Kind("correlation", CorrelationSpec, "CorrelationCoefficients", "the Pearson correlation of two columns, or a matrix")
+)

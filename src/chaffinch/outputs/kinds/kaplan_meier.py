@@ -1,0 +1,381 @@
+"""Kaplan-Meier tables: numbers at risk and events at times, as counts; survival as a function of such counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..columns import Floats
+from ..crossing import (
+    Crossing,
+    Frame,
+    Step,
+    cell_names,
+    crossed,
+    record_groups,
+    scalar_code,
+    sums_by_cell,
+    table_of_counts,
+)
+from ..equations import Output, SumSystem
+from ..fields import Fields, Scalar
+from ..precision import Interval
+from ..printing import WITHHELD, Printer
+from ..refit import Number, count_number
+from ..rules.counts import survival_steps, threshold
+from ..rules.tallies import COUNT, Tally
+from ..rules.tallying import Tallier
+from ..where import Filter
+from .base import KINDS, Kind, PrintedNumbers, Sample
+from .computing import called, check_some, nested, no_estimate
+from .counted import Counted, boxed
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+
+__all__ = ["KaplanMeierSpec", "Survival"]
+
+MOST_TIMES = 600
+UNKNOWN = (None, "", "x", "*", "?")
+
+
+@dataclass(frozen=True, eq=False)
+class _Estimate:
+    """A group's numbers at the times of a table, and how many records it has."""
+
+    n: int
+    at_risk: list[int]
+    events: list[int]
+    survival: list[float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    """A group of records with the columns of times and events, to compile what was published of it."""
+
+    name: str
+    frame: Frame
+    time: int
+    values: Floats
+    times: Floats
+    event: int
+    happened: int
+    steps: list[Step]
+    kept: Filter
+
+
+class KaplanMeierSpec(Counted):
+    """A Kaplan-Meier table, for all records or for groups.
+
+    Parameters
+    ----------
+    time
+        The column of times: until the event, or until the record was last seen.
+    event, level
+        The column that says whether the event happened, and the level that says yes (the second of two if absent).
+    times
+        The times of the table.
+    at_risk
+        At each, how many records have that time or a later one.
+    events
+        At each, how many records have the event at that very time.
+    survival
+        At each, the product of 1 - events / at risk over all times up to it.
+    complete
+        Whether the table lists every time at which an event happened, so that there are none at others: True unless it is said.
+    by, groups
+        Columns that make groups; the lists are then nested: one list of numbers for each group.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("at_risk", "events", "survival")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("time", "event", "by")
+
+    kind: Literal["kaplan-meier"] = "kaplan-meier"
+    time: str
+    event: str
+    level: Scalar | None = None
+    times: Annotated[list[float], Key(min_length=1)]
+    at_risk: list[Any] | None = None
+    events: list[Any] | None = None
+    survival: list[Any] | None = None
+    complete: bool = True
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+
+    def lists(self, key: str, frame: Frame) -> list[list[Any]] | None:
+        """Return one list of numbers for each group: `at_risk`, `events` or `survival`; None if not published."""
+        given = getattr(self, key)
+        if given is None:
+            return None
+        n_groups = self.crossing(frame).size
+        rows = given
+        for _ in range(len(self.by) - 1):
+            rows = [inner for row in rows for inner in (row if isinstance(row, list) else [row])]
+        rows = rows if self.by else [given]
+        if len(rows) != n_groups or any(not isinstance(row, list) or len(row) != len(self.times) for row in rows):
+            shape = f"{n_groups} lists of {len(self.times)}" if self.by else str(len(self.times))
+            raise InputError(f"Output '{self.name}': {key} must have {shape} numbers, one for each time.")
+        return rows
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return tables of counts at risk and of events, and a system for survival, for each group."""
+        cells, fields = self.crossing(frame), frame.fields
+        crossed([self.time, self.event, *self.by], {}, fields, output=self.name)  # three different columns
+        time, event, times = fields.position(self.time), fields.position(self.event), self._times()
+        at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
+        if at_risk is None and events is None and survival is None:
+            raise InputError(f"Output '{self.name}' must have at_risk, events or survival.")
+        kept, equations = self.filter(frame), list[Output]()
+        for number in range(cells.size):
+            place = np.unravel_index(number, cells.shape) if cells.shape else ()
+            steps: list[Step] = [
+                (position, np.where(of == int(k), 0, -1).astype(np.int64))
+                for (position, of), k in zip(cells.steps, place, strict=True)
+            ]
+            name = f"{self.name}: group {number + 1}, " if self.by else f"{self.name}: "
+            values = fields.every[time].values
+            group = _Group(name, frame, time, values, times, event, self._happened(fields), steps, kept)
+            if at_risk is not None:
+                equations += self._risk(group, at_risk[number])
+            if events is not None:
+                equations.append(self._events(group, events[number]))
+            if survival is not None:
+                equations += self._survival(group, survival[number])
+        return (*equations, *self.n_equations(frame))
+
+    def _times(self) -> Floats:
+        times = np.array(self.times, dtype=float)
+        if (np.diff(times) <= 0).any():
+            raise InputError(f"Output '{self.name}': its times must rise.")
+        return times
+
+    def _happened(self, fields: Fields) -> int:
+        """The code of the level that says yes."""
+        return scalar_code(fields[self.event], self.level, output=self.name, key="level")
+
+    def _risk(self, group: _Group, given: list[Any]) -> list[Output]:
+        lo, hi = self.bounds(boxed(given), group.frame.rows)
+        most, name = group.frame.rows, f"{group.name}at risk"
+        # Exact numbers as one table of differences: n unknown before the first time, so any count there.
+        if (lo == hi).all():
+            if (np.diff(lo) > 0).any():
+                raise InputError(f"Output '{self.name}': the numbers at risk must not rise with time.")
+            of = np.searchsorted(group.times, group.values, side="right")
+            between = [*(lo[:-1] - lo[1:]), lo[-1]]
+            return [self._split(group, name, of, [0, *between], [most, *between])]
+        return [
+            self._split(group, f"{name} at {t:g}", (group.values >= t).astype(int), [0, lo[k]], [most, hi[k]])
+            for k, t in enumerate(group.times)
+        ]
+
+    def _split(
+        self, group: _Group, name: str, of: NDArray[Any], lo: list[Any], hi: list[Any], more: tuple[Step, ...] = ()
+    ) -> Output:
+        present = np.unique(of)
+        if any(lo[k] > 0 for k in range(len(lo)) if k not in present):
+            raise InputError(f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'.")
+        step = (group.time, np.searchsorted(present, of).astype(np.int64))
+        low, high = (np.array([bound[k] for k in present]) for bound in (lo, hi))
+        return table_of_counts(name, group.frame, [step, *more, *group.steps], group.kept, low, high)
+
+    def _events(self, group: _Group, given: list[Any]) -> Output:
+        lo, hi = (bound.tolist() for bound in self.bounds(boxed(given), group.frame.rows))
+        of = np.full(len(group.values), len(group.times), dtype=np.int64)
+        for k, t in enumerate(group.times):
+            of[group.values == t] = k
+        other, yes = 0 if self.complete else group.frame.rows, _only(group.frame.fields, group.event, group.happened)
+        return self._split(group, f"{group.name}events", of, [*lo, 0], [*hi, other], ((group.event, yes),))
+
+    def _survival(self, group: _Group, given: list[Any]) -> list[Output]:
+        intervals: dict[int, Interval] = {
+            k: self.printed(number, "survival") for k, number in enumerate(given) if number not in UNKNOWN
+        }
+        if not intervals:
+            return []
+        if any(interval.lo > 1 or interval.hi < 0 for interval in intervals.values()):
+            raise InputError(f"Output '{self.name}': survival must lie between 0 and 1.")
+        # Times after the last published one say nothing apart from being later: one group.
+        values, steps = group.values, group.steps
+        last = int(np.searchsorted(values, group.times[max(intervals)], side="right"))
+        of = np.minimum(np.arange(len(values)), last)
+        size = int(of.max()) + 1
+        if size > MOST_TIMES:
+            raise InputError(
+                f"Output '{self.name}': survival over more than {MOST_TIMES} times is not supported. Use a coarser grid."
+            )
+        names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
+        cells = Crossing(((group.time, of.astype(np.int64)), *steps), names)
+        yes = (_only(group.frame.fields, group.event, group.happened) == 0).astype(float)
+        terms = sums_by_cell(group.frame, cells, [((group.event,), partial(_taken, yes, group.event))])
+        reading = Survival([int(np.searchsorted(values, group.times[k], side="right")) for k in intervals])
+        lo, hi = np.clip(np.array(list(intervals.values())), 0.0, 1.0).T
+        name = f"{group.name}survival"
+        return [SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.kept.keep(), reported=reading)]
+
+    def announcements(self, frame: Frame) -> dict[str, Any]:
+        """Return which of its numbers are published: some must be."""
+        keys = super().announcements(frame)
+        if not any(keys.get(key) for key in self.NUMBERS):
+            raise InputError(
+                f"Output '{self.name}' must say what it has, with numbers or with at_risk = true, events = true or survival = true."
+            )
+        return keys
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        shape = (*self.crossing(frame).shape, len(self.times))
+        numbers = {"at_risk": 0, "events": 0, "survival": 1.0}
+        some = {key: np.full(shape, number).tolist() for key, number in numbers.items() if self.publishes(key)}
+        return self.changed(**some)
+
+    def _names(self, key: str, cells: Crossing) -> list[str]:
+        """What the numbers are called, group by group: "m at risk at 20"."""
+        word = key.replace("_", " ")
+        return [f"{name} {word} at {t:g}".strip() for name in cell_names(cells) for t in self.times]
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the numbers of each list, group by group."""
+        for key in self.NUMBERS:
+            rows = self.lists(key, frame)
+            if rows is not None:
+                flat = [number for row in rows for number in row]
+                yield PrintedNumbers(key, self._names(key, self.crossing(frame)), flat, key != "survival")
+
+    def _estimates(self, sample: Sample) -> Iterator[_Estimate]:
+        """Give the numbers of each group: at risk, events, and the product of 1 - events / at risk."""
+        fields, codes = sample.fields, sample.inside
+        values, time = fields[self.time].values, codes[:, fields.position(self.time)]
+        event = codes[:, fields.position(self.event)] == self._happened(fields)
+        times = np.array(self.times, dtype=float)
+        at, after = np.searchsorted(values, times, side="left"), np.searchsorted(values, times, side="right")
+        for rows in record_groups(self.crossing(sample.frame), codes):
+            died = np.bincount(time[rows][event[rows]], minlength=len(values))
+            seen = np.bincount(time[rows], minlength=len(values))
+            risk = np.append(len(rows) - np.cumsum(seen) + seen, 0)
+            left = np.append(1.0, np.cumprod(1.0 - died / np.maximum(risk[:-1], 1)))
+            events = np.where(after > at, np.append(died, 0)[at], 0)
+            yield _Estimate(len(rows), risk[at].tolist(), events.tolist(), left[after].tolist())
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return those lists that are published."""
+        cells, estimates = self.crossing(sample.frame), list(self._estimates(sample))
+        shape = (*cells.shape, len(self.times))
+        numbers: dict[str, Any] = {}
+        for key in ("at_risk", "events"):
+            if self.publishes(key):
+                counts = [count for one in estimates for count in getattr(one, key)]
+                numbers[key] = nested(printer.counts(counts, self._names(key, cells)), shape)
+        if self.publishes("survival"):
+            names, printed = iter(self._names("survival", cells)), list[Any]()
+            for group, one in enumerate(estimates):
+                gone = printer.few(one.n) or (printer.suppresses and not one.n)
+                if not one.n and not gone:
+                    raise no_estimate(self.name, part, f"{called(cells, group)} has no records")
+                for chance, name in zip(one.survival, names, strict=False):
+                    hidden = gone or name in printer.withheld
+                    printed.append(WITHHELD if hidden else printer.number(chance, "survival", name))
+            if not numbers:
+                check_some(printed, self.name, part)
+            numbers["survival"] = nested(printed, shape)
+        return numbers
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the numbers of each time beside those of the records."""
+        cells, frame = self.crossing(sample.frame), sample.frame
+        at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
+        before = [f"{name} " if name else "" for name in cell_names(cells)]
+        for group, (head, one) in enumerate(zip(before, self._estimates(sample), strict=True)):
+            for k, t in enumerate(self.times):
+                for word, lists, counts in (("at risk", at_risk, one.at_risk), ("events", events, one.events)):
+                    if lists is not None:
+                        lo, hi = self.bounds(boxed([lists[group][k]]), frame.rows)
+                        yield count_number(f"{head}{word} at {t:g}", lo[0], hi[0], counts[k])
+                if survival is not None and survival[group][k] not in UNKNOWN:
+                    interval, unit = self.printed(survival[group][k], "survival"), 0.5 / math.sqrt(max(one.n, 1))
+                    yield Number(f"{head}survival at {t:g}", *interval, one.survival[k], unit)
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether survival rises."""
+        for curve in self.lists("survival", frame) or []:
+            shown = [self.printed(chance, "survival") for chance in curve if chance not in UNKNOWN]
+            if any(later.lo > earlier.hi for earlier, later in pairwise(shown)):
+                return "its survival rises with time"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the people who leave between times, those with an event at one, and n."""
+        cells, fields, times = self.crossing(tallier.frame), tallier.fields, self._times()
+        time, event = fields.position(self.time), fields.position(self.event)
+        values, names = fields.every[time].values, tuple(f"from {t:g}" for t in times)
+        group = np.searchsorted(times, values, side="right") - 1
+        between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
+        tallies = [tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])]
+        if self.publishes("events"):
+            at = np.where(np.isin(values, times), group, -1).astype(np.int64)
+            yes = (event, _only(fields, event, self._happened(fields)))
+            events = Crossing((*cells.steps, (time, at), yes), (*cells.names, names, ("",)))
+            shown = tallier.counts_shown(None)
+            tallies.append(tallier.tally("events", events, shown=shown, **tallier.rounded, quantities=[COUNT]))
+        return [*tallies, *tallier.n()]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return whether n is small, and whether few people leave, have the event or are left."""
+        n = [one for one in tallies if one.part == "n"]
+        time = tallier.fields.position(self.time)
+        steps = survival_steps(tallies, time, self.threshold or 0, self.base, tallier, policy)
+        return [*(threshold(n, policy) if n else []), steps]
+
+
+def _only(fields: Fields, position: int, code: int) -> NDArray[np.int64]:
+    """The groups of a column of which one level is in a group."""
+    return np.where(np.arange(len(fields.every[position].levels)) == code, 0, -1).astype(np.int64)
+
+
+def _taken(numbers: Floats, position: int, grid: dict[int, NDArray[np.intp]]) -> Floats:
+    return numbers[grid[position]]
+
+
+class Survival:
+    """Kaplan-Meier survival out of the counts of records and events at each time, with derivatives.
+
+    Parameters
+    ----------
+    ends
+        For each published number how many of the times, from the first, its product runs over.
+    """
+
+    def __init__(self, ends: list[int]) -> None:
+        self.ends = ends
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return survival, and its derivatives by (records, events) of each time."""
+        records, events = sums[0::2], sums[1::2]
+        risk = np.maximum(np.cumsum(records[::-1])[::-1], 1.0)
+        events = np.clip(events, 0.0, risk)
+        left = np.maximum(1.0 - events / risk, 1e-9)
+        steps = np.concatenate([[0.0], np.cumsum(np.log(left))])
+        values, slope = np.zeros(len(self.ends)), np.zeros((len(self.ends), len(sums)))
+        for row, end in enumerate(self.ends):
+            values[row] = product = float(np.prod(1.0 - events[:end] / risk[:end]))
+            product = max(product, float(np.exp(steps[end])))
+            by_risk = np.zeros(len(risk))
+            by_risk[:end] = product * events[:end] / (risk[:end] ** 2 * left[:end])
+            slope[row, 0::2] = np.cumsum(by_risk)  # a record at a time is at risk at all times up to it
+            slope[row, 1::2][:end] = -product / (risk[:end] * left[:end])
+        return values, slope
+
+
+KINDS.register(
+    Kind("kaplan-meier", KaplanMeierSpec, "HazardSurvivalTables", "a Kaplan-Meier table: at risk, events and survival")
+)

@@ -1,0 +1,322 @@
+"""Means, sums, standard deviations and variances of a number, for all records or by groups."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
+from ..columns import Floats
+from ..crossing import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell
+from ..equations import Output, SumSystem
+from ..precision import UNSAID, Interval
+from ..printing import WITHHELD, Printer
+from ..refit import Number
+from ..rules.counts import threshold, zeros
+from ..rules.magnitudes import group_rules, spread_rule
+from ..rules.tallies import Tally
+from ..rules.tallying import Tallier, is_unsaid
+from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
+from .computing import called, check_some, nested, no_estimate
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+
+__all__ = ["MomentSpec", "Moments", "least_step", "middle", "power_of"]
+
+SPREADS = ("sd", "variance")
+
+
+def power_of(values: Floats, position: int, power: int, grid: Any) -> Floats:
+    """Return a power of a column's numbers on a grid of codes."""
+    return values[grid[position]] ** power
+
+
+def middle(values: Floats) -> float:
+    """Return a round number in the middle: sums of squares around it lose no digits."""
+    return float(np.round(values.mean()))
+
+
+def least_step(values: Floats) -> float:
+    """Return the smallest difference of two values; 1 where there is one value only."""
+    return float(np.diff(values).min(initial=np.inf)) if len(values) > 1 else 1.0
+
+
+class Moments:
+    """Means, sums, variances or standard deviations of groups, out of each group's count, sum and sum of squares.
+
+    `step` is the smallest difference of two values: a standard deviation has no derivative at 0, and takes there the one that it has
+    where one record lies a step away from the others.
+    """
+
+    def __init__(self, kind: str, groups: list[int], *, shift: float, ddof: int, step: float = 1.0) -> None:
+        self.kind, self.groups, self.shift, self.ddof, self.step = kind, groups, shift, ddof, step
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the numbers of the published groups, and their derivatives by all sums."""
+        values, slope = np.zeros(len(self.groups)), np.zeros((len(self.groups), len(sums)))
+        width = 2 if self.kind in ("mean", "sum") else 3
+        for row, group in enumerate(self.groups):
+            of = slice(group * width, (group + 1) * width)
+            values[row], slope[row, of] = self._one(sums[of])
+        return values, slope
+
+    def _one(self, sums: Floats) -> tuple[float, list[float]]:
+        n = max(float(sums[0]), 1.0)
+        mean = float(sums[1]) / n
+        if self.kind == "mean":
+            return self.shift + mean, [-mean / n, 1.0 / n]
+        if self.kind == "sum":
+            return float(sums[1]) + self.shift * float(sums[0]), [self.shift, 1.0]
+        free = max(n - self.ddof, 1.0)
+        variance = max((float(sums[2]) - n * mean**2) / free, 0.0)
+        slope = [(mean**2 - variance) / free, -2.0 * mean / free, 1.0 / free]
+        if self.kind == "variance":
+            return variance, slope
+        sd = math.sqrt(variance)
+        return sd, [part / (2.0 * max(sd, self.step / math.sqrt(n))) for part in slope]
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which numbers are of no records: a mean of none, a spread of none or, with ddof 1, of one."""
+        least = {"sum": 0.0, "mean": 1.0}.get(self.kind, 1.0 + self.ddof)
+        counts: Floats = sums[:: 2 if self.kind in ("mean", "sum") else 3][self.groups]
+        return counts < least - 0.5
+
+    def linear(self, each: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats] | None:
+        """Return means or sums as conditions that are linear in the records, out of what each adds to the sums; None for spreads."""
+        if self.kind in SPREADS:
+            return None
+        counts = np.stack([each[2 * group] for group in self.groups])
+        sums = np.stack([each[2 * group + 1] for group in self.groups])
+        if self.kind == "sum":
+            return sums + self.shift * counts, lo, hi
+        # lo <= shift + sum / count <= hi, times the count.
+        low, high = (lo - self.shift)[:, None], (hi - self.shift)[:, None]
+        zero, infinite = np.zeros(len(counts)), np.full(len(counts), np.inf)
+        both = np.vstack([sums - low * counts, sums - high * counts])
+        return both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero])
+
+
+class MomentSpec(OutputSpec):
+    """Means, sums, standard deviations or variances of a number, for all records or by groups.
+
+    Parameters
+    ----------
+    of
+        The column.
+    by, groups
+        Columns whose cross makes the groups, and bands of them.
+    value, values
+        The number, or one for each group (nested lists, or by names such as "m|rented"); "x" for a withheld one.
+    ddof
+        What is taken off n in variances: 1 by default, as in pandas and R.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
+    NOUN: ClassVar[str] = "group"
+
+    kind: Literal["mean", "sum", "sd", "variance"]
+    of: str
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    value: Any = None
+    values: list[Any] | dict[str, Any] | None = None
+    ddof: Annotated[int, Key(ge=0, le=1)] = 1
+
+    def given(self, cells: Crossing) -> NDArray[np.object_]:
+        """Return the numbers as printed, with an axis for each column of `by`."""
+        if (self.value is None) == (self.values is None) or (self.by and self.values is None):
+            raise InputError(f"Output '{self.name}' must have a value, or values for the groups of its `by`.")
+        numbers = self.value if self.values is None else self.values
+        return shaped(numbers, cells, what=f"Output '{self.name}'", absent="")
+
+    def intervals(self, cells: Crossing) -> dict[int, Interval]:
+        """Return the interval of each group's number, by the group's position; withheld ones are absent."""
+        given = self.given(cells).ravel()
+        intervals = {k: self.printed(number, "a value") for k, number in enumerate(given) if number not in UNSAID}
+        if not intervals:
+            raise InputError(f"Output '{self.name}' has no value that is not withheld.")
+        return intervals
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return one system of sums."""
+        position, cells = frame.fields.position(self.of), self.crossing(frame)
+        values = frame.fields.every[position].values
+        shift = 0.0 if self.kind == "sum" else middle(values)
+        intervals = self.intervals(cells)
+        powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
+        numbers = [((position,), partial(power_of, values - shift, position, power)) for power in powers]
+        terms = sums_by_cell(frame, cells, numbers)
+        reading = Moments(self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values))
+        bounds = np.array(list(intervals.values()))
+        size = cells.size * (1 + len(powers))
+        system = SumSystem(
+            self.name, size, (terms,), bounds[:, 0], bounds[:, 1], keep=self.filter(frame).keep(), reported=reading
+        )
+        return (system, *self.n_equations(frame))
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for a column that is no number."""
+        self.filter(frame)
+        self.crossing(frame)
+        frame.fields[self.of].values  # noqa: B018  raises for words
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give each group's number."""
+        if self.value is not None or self.values is not None:
+            cells = self.crossing(frame)
+            self.intervals(cells)
+            yield PrintedNumbers("values", cell_names(cells), self.given(cells).ravel().tolist(), False)
+
+    def _by_group(self, sample: Sample) -> Iterator[Floats]:
+        numbers = column_numbers(self.of, sample.fields, sample.inside)
+        for rows in record_groups(self.crossing(sample.frame), sample.inside):
+            yield numbers[rows]
+
+    def moment(self, x: Floats) -> float:
+        """Return the mean, sum, standard deviation or variance of numbers; nan where there is none."""
+        if self.kind == "sum":
+            return float(x.sum())
+        if self.kind == "mean":
+            return float(x.mean()) if len(x) else math.nan
+        if len(x) <= self.ddof or not len(x):
+            return math.nan
+        return float(x.std(ddof=self.ddof) if self.kind == "sd" else x.var(ddof=self.ddof))
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return each group's number."""
+        cells, printed = self.crossing(sample.frame), list[Any]()
+        for group, (name, x) in enumerate(zip(cell_names(cells), self._by_group(sample), strict=True)):
+            value = self.moment(x)
+            if name in printer.withheld or printer.few(len(x)) or (printer.suppresses and not len(x)):
+                value = math.nan
+            elif math.isnan(value) and not printer.suppresses:
+                # Of a spread nothing is said but this: one record would be a count of people.
+                few = "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
+                raise no_estimate(self.name, part, f"{called(cells, group)} {few}")
+            printed.append(WITHHELD if math.isnan(value) else printer.number(value, "values", name))
+        check_some(printed, self.name, part)
+        return {"values": nested(printed, cells.shape)} if self.by else {"value": printed[0]}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give each group's number beside that of the records."""
+        cells = self.crossing(sample.frame)
+        intervals, names = self.intervals(cells), cell_names(cells)
+        for k, x in enumerate(self._by_group(sample)):
+            if k in intervals:
+                n, spread = max(len(x), 1), float(x.std()) if len(x) else 0.0
+                error = {
+                    "sum": spread * math.sqrt(n),
+                    "mean": spread / math.sqrt(n),
+                    "sd": spread / math.sqrt(2 * n),
+                    "variance": spread**2 * math.sqrt(2 / n),
+                }[self.kind]
+                yield Number(names[k] or self.kind, *intervals[k], self.moment(x), error)
+
+    def _n_behind(self, frame: Frame) -> int | None:
+        """How many numbers are behind a moment without groups, where that is known."""
+        return None if self.by else self.known_n(frame)
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return why no values of its column have a published mean, sum, standard deviation or variance, group by group."""
+        values, n = left_values(self.of, self, frame), self._n_behind(frame)
+        most = self.known_n(frame) or frame.rows
+        column = f"column '{self.of}'"
+        for interval in self.intervals(self.crossing(frame)).values():
+            if not len(values):
+                return f"its filter leaves no value of {column}"
+            low, high = float(values[0]), float(values[-1])
+            if self.kind == "mean" and (interval.hi < low - room(low) or interval.lo > high + room(high)):
+                return f"a mean lies outside the values of {column}"
+            if self.kind == "sum":
+                least, largest = (low * n, high * n) if n is not None else (min(low, 0.0) * most, max(high, 0.0) * most)
+                if interval.hi < least - room(least) or interval.lo > largest + room(largest):
+                    return f"a sum lies outside what so many values of {column} can add up to"
+            if self.kind in ("sd", "variance"):
+                if interval.hi < 0:
+                    return "a spread is below 0"
+                if reason := self._spread_contradiction(interval, values, n, most):
+                    return reason
+        return None
+
+    def _spread_contradiction(self, interval: Interval, values: Floats, n: int | None, most: int) -> str | None:
+        """Why a spread is too large for the range of some values, or too small for their steps."""
+        largest = most_variance(float(values[-1] - values[0]), n, ddof=self.ddof, most=most)
+        shown = math.sqrt(largest) if self.kind == "sd" else largest
+        what = "a standard deviation" if self.kind == "sd" else "a variance"
+        if interval.lo > shown + room(shown):
+            return (
+                f"{what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
+            )
+        if n is not None and len(values) > 1 and interval.lo > 0:
+            least = least_variance(float(np.diff(values).min()), n, ddof=self.ddof)
+            shown = math.sqrt(least) if self.kind == "sd" else least
+            if interval.hi < shown * (1.0 - SLACK):
+                return f"{what} is above 0 and below {bound_in_words(shown, n)}the smallest that values with the steps of column '{self.of}' can have"
+        return None
+
+    def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
+        """Return why a mean (or a sum) and a spread of the same numbers cannot both hold.
+
+        The mean decides how far apart numbers on a range can lie: the variance is at most (m - a)(b - m) n / (n - ddof).
+        """
+        if not isinstance(other, type(self)):
+            return None
+        spread, centre = (self, other) if self.kind in ("sd", "variance") else (other, self)
+        same = (self.of, self.by, self.groups, self.where) == (other.of, other.by, other.groups, other.where)
+        if not same or spread.kind not in ("sd", "variance") or centre.kind not in ("mean", "sum"):
+            return None
+        counts = {n for n in (self._n_behind(frame), other._n_behind(frame)) if n is not None}
+        n = counts.pop() if len(counts) == 1 else None
+        values, means = left_values(self.of, self, frame), centre.intervals(centre.crossing(frame))
+        if not len(values) or (centre.kind == "sum" and n is None):
+            return None
+        low, high = float(values[0]), float(values[-1])
+        for group, interval in spread.intervals(spread.crossing(frame)).items():
+            if group not in means:
+                continue
+            mean = (
+                means[group] if centre.kind == "mean" else Interval(means[group].lo / (n or 1), means[group].hi / (n or 1))
+            )
+            # The mean of the interval, and of the range, that leaves most room: the one nearest to the middle.
+            nearest = min(max(0.5 * (low + high), max(mean.lo, low)), min(mean.hi, high))
+            fewest = n if n is not None else spread.ddof + 1
+            largest = max(nearest - low, 0.0) * max(high - nearest, 0.0) * fewest / max(fewest - spread.ddof, 1)
+            shown = math.sqrt(largest) if spread.kind == "sd" else largest
+            if interval.lo > shown + room(shown):
+                what = "standard deviation" if spread.kind == "sd" else "variance"
+                return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return the groups, and n."""
+        cells = self.crossing(tallier.frame)
+        given, hidden = tallier.marked(cells.names), None
+        if self.values is not None and cells.steps:
+            given = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
+        if given is not None:
+            hidden = np.array([is_unsaid(cell) for cell in given.ravel()], dtype=bool)
+        shown = tallier.numbers_shown(hidden)
+        return [tallier.tally("cells", cells, shown=shown, quantities=[f"sum:{self.of}"]), *tallier.n()]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
+        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        empty = zeros(tallies[:1], policy) if self.kind == "sum" else []
+        spread = [spread_rule(tallies[0], policy)] if self.kind in SPREADS else []
+        return [*threshold(tallies, policy), *empty, *group_rules(tallies[0], values, policy), *spread]
+
+
+KINDS.register(Kind("mean", MomentSpec, "LinearAggregations", "means, by groups or not"))
+KINDS.register(Kind("sum", MomentSpec, "LinearAggregations", "sums, by groups or not"))
+KINDS.register(Kind("sd", MomentSpec, "Shape", "standard deviations, by groups or not"))
+KINDS.register(Kind("variance", MomentSpec, "Shape", "variances, by groups or not"))

@@ -1,0 +1,330 @@
+"""Tables: counts and percentages, exact, suppressed, rounded or banded, with or without margins."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..columns import Floats
+from ..crossing import (
+    TOTAL,
+    Crossing,
+    Frame,
+    cell_names,
+    crosstab,
+    shaped,
+    sums_by_cell,
+    table_of_counts,
+    whole_of,
+    with_margins,
+)
+from ..equations import Output, SumSystem
+from ..precision import people, share_interval, within_share
+from ..printing import WITHHELD, Printer
+from ..refit import Number, count_number
+from ..rules.counts import table_rules
+from ..rules.tallies import COUNT, Tally
+from ..rules.tallying import Tallier, is_unsaid, summed
+from ..where import Filter
+from .base import KINDS, Kind, PrintedNumbers, Sample
+from .computing import check_some, nested
+from .counted import Counted, boxed
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+
+__all__ = ["Shares", "TableSpec"]
+
+Ints = NDArray[np.int64]
+
+MOST_MARGINS = 16
+"""The margins of a table without withheld cells follow from its cells; with more than this only the one-way ones are made at once, and others
+where another output has the same columns."""
+
+
+class TableSpec(Counted):
+    """A table of counts, or of percentages.
+
+    Parameters
+    ----------
+    by
+        The columns that are crossed.
+    groups
+        Bands of columns; see `crossing.crossed`.
+    counts, cells
+        Counts as nested lists, or by names such as "m|rented"; cells that are not named have count 0.
+    percentages
+        What the numbers are percentages of, instead of counts: `all`, `rows` (each group of the first column adds up to 100) or
+        `columns` (each of the last).
+    values
+        Percentages, in either form.
+    totals
+        The number of records behind each row's (or column's) percentages, if published.
+    margins
+        Whether lists have one more entry along each column, its total (named "All").
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "cells", "values", "totals")
+    BESIDE: ClassVar[tuple[str, ...]] = ("totals", "n")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
+
+    kind: Literal["table"] = "table"
+    by: Annotated[list[str], Key(min_length=1)]
+    groups: dict[str, Any] = Key(default_factory=dict)
+    counts: list[Any] | None = None
+    cells: dict[str, Any] | None = None
+    percentages: Literal["all", "rows", "columns"] | None = None
+    values: list[Any] | dict[str, Any] | None = None
+    totals: list[Any] | None = None
+    margins: bool = False
+
+    def given(self, frame: Frame) -> NDArray[np.object_]:
+        """Return the numbers as printed, with an axis for each column, margins included."""
+        sources = [source for source in (self.counts, self.cells, self.values) if source is not None]
+        if len(sources) != 1 or (self.values is not None) != (self.percentages is not None):
+            raise InputError(
+                f'Output \'{self.name}\' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
+            )
+        cells = self.crossing(frame)
+        absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
+        return shaped(
+            sources[0], cells, what=f"Output '{self.name}'", absent=absent, total=TOTAL if self.margins else None
+        )
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the table, and a table for each of its margins."""
+        cells, kept = self.crossing(frame), self.filter(frame)
+        if self.percentages is not None:
+            return (*self._shares(frame, cells, kept), *self.n_equations(frame))
+        if self.totals is not None:
+            raise InputError(
+                f"Output '{self.name}' has totals, which belong to percentages. For counts use margins = true."
+            )
+        given = self.given(frame)
+        if not self.margins:
+            lo, hi = self.bounds(given, frame.rows)
+            return (table_of_counts(self.name, frame, cells.steps, kept, lo, hi), *self.n_equations(frame))
+        tables: list[Output] = []
+        for gone in product((False, True), repeat=len(self.by)):
+            part = given[tuple(slice(-1, None) if out else slice(None, -1) for out in gone)]
+            lo, hi = self.bounds(part, frame.rows)
+            steps = [step for step, out in zip(cells.steps, gone, strict=True) if not out]
+            left = [name for name, out in zip(self.by, gone, strict=True) if not out]
+            name = self.name if not any(gone) else f"{self.name}: {' by '.join(left) or 'all'}"
+            # Total over a column with groups: over the levels that are in a group.
+            whole = [
+                whole_of(step) for step, out in zip(cells.steps, gone, strict=True) if out and (step[1] < 0).any()
+            ]
+            tables.append(table_of_counts(name, frame, [*steps, *whole], kept, lo, hi))
+        return (*tables, *self.n_equations(frame))
+
+    def _shares(self, frame: Frame, cells: Crossing, kept: Filter) -> tuple[Output, ...]:
+        if self.margins:
+            raise InputError(
+                f"Output '{self.name}': percentages cannot have margins. Leave out the 100s; give totals instead."
+            )
+        what = f"Output '{self.name}': a percentage"
+        shares = [share_interval(cell, decimals=self.decimals, what=what) for cell in self.given(frame).ravel()]
+        axis = self.whole_axis
+        whole = np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        extra: tuple[Output, ...] = ()
+        totals: list[int] | None = None
+        if axis is None:
+            n = self.known_n(frame)
+            totals = None if n is None or any((group < 0).any() for _, group in cells.steps) else [n]
+        elif self.totals is not None:
+            if len(self.totals) != cells.shape[axis]:
+                raise InputError(f"Output '{self.name}' must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
+            lo, hi = self.bounds(np.array(self.totals, dtype=object), frame.rows)
+            # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
+            others = [whole_of(step) for k, step in enumerate(cells.steps) if k != axis and (step[1] < 0).any()]
+            extra = (table_of_counts(f"{self.name}: totals", frame, [cells.steps[axis], *others], kept, lo, hi),)
+            totals = lo.tolist() if (lo == hi).all() else None
+        if totals is None:
+            reading = Shares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
+            if not reading.cells:
+                return extra
+            bounds = np.array([share for share in shares if share is not None])
+            terms = sums_by_cell(frame, cells, ())
+            system = SumSystem(
+                self.name, cells.size, (terms,), bounds[:, 0], bounds[:, 1], keep=kept.keep(), reported=reading
+            )
+            return (system, *extra)
+        ends = [
+            (0, totals[k]) if share is None else within_share(share, totals[k], what=what)
+            for share, k in zip(shares, whole.ravel(), strict=True)
+        ]
+        lo, hi = np.array(ends, dtype=np.int64).T
+        return (table_of_counts(self.name, frame, cells.steps, kept, lo, hi), *extra)
+
+    @property
+    def whole_axis(self) -> int | None:
+        """The axis whose groups have percentages that add up to 100; None where the whole table has."""
+        return {"all": None, "rows": 0, "columns": len(self.by) - 1}[self.percentages or "all"]
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        return self.changed(values={}) if self.percentages is not None else self.changed(cells={})
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give counts or percentages, and totals."""
+        if any(part is not None for part in (self.counts, self.cells, self.values)):
+            key, names = "counts" if self.percentages is None else "values", self.crossing(frame)
+            cells = self.given(frame).ravel().tolist()
+            yield PrintedNumbers(key, cell_names(names, margins=self.margins), cells, self.percentages is None)
+        if self.totals is not None:
+            yield PrintedNumbers("totals", [f"total {k}" for k in range(len(self.totals))], self.totals, True)
+
+    def shares(self, counts: Ints) -> tuple[Floats, Ints, Ints]:
+        """Return percentages, the count that each is out of, and the totals by group of the axis (of the table: one).
+
+        A row, or column, without records has percentages of 0.
+        """
+        over = tuple(k for k in range(counts.ndim) if k != self.whole_axis)
+        whole = np.broadcast_to(counts.sum(axis=over, keepdims=True), counts.shape)
+        return 100.0 * (counts / np.maximum(whole, 1)), whole, np.atleast_1d(counts.sum(axis=over))
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return counts; or percentages, and their totals if these are published."""
+        cells = self.crossing(sample.frame)
+        counts = crosstab(cells, sample.inside)
+        if self.percentages is None:
+            counts = with_margins(counts) if self.margins else counts
+            names = cell_names(cells, margins=self.margins)
+            return {"counts": nested(printer.counts(counts.ravel(), names), counts.shape)}
+        percentages, _, totals = self.shares(counts)
+        printed = [
+            WITHHELD if name in printer.withheld or printer.few(int(count)) else printer.number(share, "values", name)
+            for name, count, share in zip(cell_names(cells), counts.ravel(), percentages.ravel(), strict=True)
+        ]
+        check_some(printed, self.name, part)
+        numbers = {"values": nested(printed, counts.shape)}
+        if self.publishes("totals") and self.whole_axis is not None:
+            numbers["totals"] = printer.counts(totals, [f"total {k}" for k in range(len(totals))])
+        return numbers
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give counts, or percentages and totals, beside those of the records."""
+        cells, rows = self.crossing(sample.frame), sample.frame.rows
+        counts, given = crosstab(cells, sample.inside), self.given(sample.frame).ravel()
+        if self.percentages is None:
+            lo, hi = self.bounds(given, rows)
+            counts = with_margins(counts) if self.margins else counts
+            yield from map(count_number, cell_names(cells, margins=self.margins), lo, hi, counts.ravel())
+            return
+        percentages, whole, totals = self.shares(counts)
+        for name, cell, percentage, out_of in zip(
+            cell_names(cells), given, percentages.ravel(), whole.ravel(), strict=True
+        ):
+            interval = share_interval(cell, decimals=self.decimals)
+            if interval is not None:
+                share = percentage / 100.0
+                error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / max(int(out_of), 1))
+                yield Number(name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error)
+        if self.totals is not None and self.whole_axis is not None:
+            lo, hi = self.bounds(boxed(self.totals), rows)
+            yield from map(count_number, [f"total {name}" for name in cells.names[self.whole_axis]], lo, hi, totals)
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether counts add up to another number than n, or the number of rows."""
+        if self.percentages is not None:
+            return None
+        table, total = self.equations(frame)[0], self.known_n(frame)
+        least, most = int(table.lo.sum()), int(table.hi.sum())
+        whole = not any((group < 0).any() for _, group in self.crossing(frame).steps)
+        rows = f"there are {people(frame.rows)} rows"
+        known = f"its n is {people(self.n)}" if self.n is not None else rows
+        if least > (frame.rows if total is None else total):
+            says = "its counts add up to" if least == most else "its counts add up to at least"
+            return f"{says} {people(least)}, and {known if total is not None else rows}"
+        if whole and total is not None and most < total:
+            says = "its counts add up to" if least == most else "its counts add up to at most"
+            return f"{says} {people(most)}, and {known}"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return cells, margins that are printed or follow, and n."""
+        cells = self.crossing(tallier.frame)
+        if self.percentages:
+            return self._share_tallies(tallier, cells)
+        source = self.counts if self.counts is not None else self.cells
+        names = tuple((*some, TOTAL) for some in cells.names) if self.margins else cells.names
+        given = tallier.marked(names)
+        if source is not None:
+            absent = 0 if isinstance(source, Mapping) else None
+            total = TOTAL if self.margins else None
+            given = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
+        tallies: list[Tally] = []
+        for out in product((False, True), repeat=len(cells.steps)):
+            left = [name for name, gone in zip(self.by, out, strict=True) if not gone]
+            what = "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
+            if not any(out) or self.margins:
+                part = given
+                if given is not None and self.margins:
+                    part = given[tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)]
+                shown = tallier.counts_shown(part)
+                tallies.append(
+                    tallier.tally(what, summed(cells, out), shown=shown, **tallier.rounded, quantities=[COUNT])
+                )
+            elif _open(tallies[0]) and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
+                tallies.append(tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True))
+        if not self.margins and _open(tallies[0]) and 2 ** len(cells.steps) > MOST_MARGINS:
+            tallies[0] = replace(tallies[0], more_margins=True)
+        return [*tallies, *tallier.n()]
+
+    def _share_tallies(self, tallier: Tallier, cells: Crossing) -> list[Tally]:
+        axis, given = self.whole_axis, tallier.marked(cells.names)
+        if self.values is not None:
+            given = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
+        hidden = None if given is None else np.array([is_unsaid(cell) for cell in given.ravel()], dtype=bool)
+        shown = tallier.numbers_shown(hidden)
+        counted = self.publishes("totals") or (axis is None and (self.publishes("n") or not tallier.filter.masks))
+        table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
+        if counted and self.decimals is not None:
+            over = tuple(k for k in range(len(cells.steps)) if k != axis)
+            most = int(table.counts.reshape(cells.shape).sum(axis=over).max())
+            table = replace(table, width=int(10.0**-self.decimals / 100.0 * most))
+        tallies = [table]
+        if axis is not None and self.publishes("totals"):
+            totals = tallier.counts_shown(None if self.totals is None else boxed(self.totals))
+            out = tuple(k != axis for k in range(len(cells.steps)))
+            tallies.append(
+                tallier.tally("totals", summed(cells, out), shown=totals, **tallier.rounded, quantities=[COUNT])
+            )
+        return [*tallies, *tallier.n()]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small cells, zeros, and rows or columns with all their people in one cell."""
+        return table_rules(tallies, policy)
+
+
+def _open(table: Tally) -> bool:
+    """Whether all its counts are shown as they are, so that its margins follow."""
+    return not table.withheld.any() and table.base == 1
+
+
+class Shares:
+    """Counts as shares of the total of the row, column or table that they stand in, with derivatives."""
+
+    def __init__(self, whole: NDArray[np.int64], cells: Sequence[int]) -> None:
+        self.whole, self.cells = whole, list(cells)
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the shares of the published cells, and their derivatives by all counts."""
+        total = np.maximum(np.bincount(self.whole, weights=sums)[self.whole], 1.0)
+        share = sums / total
+        same = self.whole[:, None] == self.whole[None, :]
+        slope = (np.eye(len(sums)) - share[:, None] * same) / total[:, None]
+        return share[self.cells], slope[self.cells]
+
+
+KINDS.register(Kind("table", TableSpec, "Frequencies", "counts or percentages of columns crossed"))

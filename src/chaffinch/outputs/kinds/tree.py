@@ -1,0 +1,196 @@
+"""Decision trees with the counts of their leaves: tables in disguise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..columns import Codes
+from ..crossing import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
+from ..equations import Output
+from ..printing import Printer
+from ..refit import Number, count_number
+from ..rules.counts import table_rules
+from ..rules.tallies import COUNT, Tally
+from ..rules.tallying import Tallier
+from ..where import Filter, read_filter
+from .base import KINDS, Kind, PrintedNumbers, Sample, Whole
+from .counted import Counted, boxed
+from .partial import PartialSpec
+
+if TYPE_CHECKING:
+    from ..rules.findings import Finding
+    from ..rules.policy import Policy
+
+__all__ = ["LeafSpec", "TreeSpec"]
+
+
+class LeafSpec(PartialSpec):
+    """A leaf: which records fall into it, and how many of each level of the label; or only how many."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "n")
+    BESIDE: ClassVar[tuple[str, ...]] = ("counts", "n")
+
+    where: str
+    counts: dict[str, Any] | list[Any] | None = None
+    n: Whole | str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the leaf's entry in a file of outputs."""
+        return {**self.model_dump(exclude_none=True), **self._announced}
+
+
+class TreeSpec(Counted):
+    """A decision tree with the counts of its leaves.
+
+    Parameters
+    ----------
+    label
+        The column that the tree predicts.
+    leaves
+        The leaves: `where`, and `counts` by level of the label (levels that are not named have none), or `n`.
+    """
+
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("label",)
+
+    kind: Literal["tree"] = "tree"
+    label: str | None = None
+    leaves: Annotated[list[LeafSpec], Key(min_length=1)]
+
+    @classmethod
+    def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+        """Return the label, and the filters of the tree and of its leaves."""
+        names, texts = super().mentioned(entry)
+        leaves = entry.get("leaves")
+        some = [leaf.get("where") for leaf in leaves if isinstance(leaf, Mapping)] if isinstance(leaves, list) else []
+        return names, [*texts, *(text for text in some if isinstance(text, str))]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether every leaf has counts or n."""
+        return not self._announced and all(leaf.counts is not None or leaf.n is not None for leaf in self.leaves)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the output's entry in a file of outputs."""
+        return {**super().to_dict(), "leaves": [leaf.to_dict() for leaf in self.leaves]}
+
+    def without_numbers(self, frame: Frame) -> Self:
+        """Return the recipe: each leaf says whether it has counts or n."""
+        leaves = [self._announcing(leaf, number) for number, leaf in enumerate(self.leaves, 1)]
+        return super().without_numbers(frame).changed(leaves=leaves)
+
+    def _announcing(self, leaf: LeafSpec, number: int) -> LeafSpec:
+        keys = [key for key in ("counts", "n") if leaf.publishes(key)] or ["n" if self.label is None else "counts"]
+        if len(keys) > 1 or (keys == ["counts"] and self.label is None):
+            raise InputError(
+                f"Output '{self.name}': leaf {number} must have counts, for which label = ... names the column, or n."
+            )
+        return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        return self.changed(
+            leaves=[leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={}) for leaf in self.leaves]
+        )
+
+    def _filters(self, frame: Frame) -> Iterator[Filter]:
+        for number, leaf in enumerate(self.leaves, 1):
+            parts = [f"({text})" for text in (self.where, leaf.where) if text]
+            yield read_filter(" and ".join(parts), frame.fields, output=f"{self.name}: leaf {number}")
+
+    def _labels(self, frame: Frame) -> Crossing:
+        assert self.label is not None
+        return crossed([self.label], {}, frame.fields, output=self.name)
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return a table for each leaf."""
+        tables: list[Output] = []
+        for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
+            if (leaf.counts is None) == (leaf.n is None):
+                raise InputError(f"Output '{self.name}': leaf {number} must have counts, or n.")
+            if leaf.counts is None:
+                cells, given = Crossing((), ()), boxed([leaf.n])
+            else:
+                if self.label is None:
+                    raise InputError(
+                        f"Output '{self.name}' has counts by level: it must name the label's column, with label = ..."
+                    )
+                cells = self._labels(frame)
+                given = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
+            lo, hi = self.bounds(given, frame.rows)
+            tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, kept, lo, hi))
+        return (*tables, *self.n_equations(frame))
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the counts of each leaf, or its n."""
+        for number, leaf in enumerate(self.leaves, 1):
+            if leaf.n is not None:
+                yield PrintedNumbers("leaves", [f"leaf {number}"], [leaf.n], True)
+            if leaf.counts is not None and self.label is not None:
+                cells = self._labels(frame)
+                numbers = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
+                names = [f"leaf {number}: {word}" for word in cells.names[0]]
+                yield PrintedNumbers("leaves", names, numbers.tolist(), True)
+
+    def _records(self, sample: Sample) -> Iterator[Codes]:
+        for leaf in self.leaves:
+            yield sample.inside[read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)]
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the leaves with their numbers."""
+        leaves = []
+        for number, (leaf, inside) in enumerate(zip(self.leaves, self._records(sample), strict=True), 1):
+            if leaf.publishes("n"):
+                n = printer.counts([len(inside)], [f"leaf {number}"])[0]
+                leaves.append(leaf.changed(announced={}, n=n))
+                continue
+            cells = self._labels(sample.frame)
+            words = cells.names[0]
+            counts = printer.counts(crosstab(cells, inside), [f"leaf {number}: {word}" for word in words])
+            leaves.append(leaf.changed(announced={}, counts=dict(zip(words, counts, strict=True))))
+        return {"leaves": leaves}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the counts of each leaf beside those of the records."""
+        rows = sample.frame.rows
+        for number, (leaf, inside) in enumerate(zip(self.leaves, self._records(sample), strict=True), 1):
+            if leaf.counts is None:
+                lo, hi = self.bounds(boxed([leaf.n]), rows)
+                yield count_number(f"leaf {number}", lo[0], hi[0], len(inside))
+                continue
+            cells = self._labels(sample.frame)
+            lo, hi = self.bounds(shaped(leaf.counts, cells, what=f"Output '{self.name}'", absent=0), rows)
+            names = [f"leaf {number}: {word}" for word in cells.names[0]]
+            yield from map(count_number, names, lo, hi, crosstab(cells, inside))
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        """Return each leaf, the total of its counts that follows, and n."""
+        tallies = []
+        for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
+            given = None
+            if self.label is None or (not leaf.publishes("counts") and leaf.publishes("n")):
+                cells = Crossing((), ())
+                given = None if leaf.n is None else boxed([leaf.n])
+            else:
+                cells = self._labels(tallier.frame)
+                if leaf.counts is not None:
+                    given = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
+            shown, name = tallier.counts_shown(given), f"leaf {number}"
+            table = tallier.tally(name, cells, within=kept, shown=shown, **tallier.rounded, quantities=[COUNT])
+            tallies.append(table)
+            if cells.steps and not table.withheld.any() and self.base == 1:
+                whole = Crossing((), ())
+                tallies.append(
+                    tallier.tally(f"{name}: total", whole, within=kept, quantities=[COUNT], implied=True)
+                )
+        return [*tallies, *tallier.n()]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return the rules on tables, leaf by leaf."""
+        return table_rules(tallies, policy)
+
+
+KINDS.register(Kind("tree", TreeSpec, "Frequencies", "a decision tree with the counts of its leaves"))
