@@ -97,12 +97,12 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
     )
     path = tmp_path / f"t.{ending}"
     path.write_bytes(gzip.compress(text) if ending.endswith("gz") else text)
-    from chaffinch.cli.journey import read
+    from chaffinch.workflows.synthesise import read
 
     seen = []
-    monkeypatch.setattr("chaffinch.cli.journey.say_work", lambda *args, **known: seen.append(("said", tuple(known))))
+    monkeypatch.setattr("chaffinch.cli.synthesising.say_work", lambda *args, **known: seen.append(("said", tuple(known))))
     monkeypatch.setattr(
-        "chaffinch.cli.journey.read", lambda *args, **options: seen.append(("read",)) or read(*args, **options)
+        "chaffinch.workflows.synthesise.read", lambda *args, **options: seen.append(("read",)) or read(*args, **options)
     )
     done = run_here("synth", path, "-o", tmp_path / "o.csv", "--seed", 1)
     assert done.code == 0, done.err

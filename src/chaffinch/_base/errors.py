@@ -6,6 +6,7 @@
     │   └── UnknownNameError (KeyError) a column or option that does not exist
     ├── PrivacyError    (ValueError)    a promise of privacy could not be kept
     │   ├── BudgetError                 more would be spent than there is
+    │   │   └── LedgerError             a project ledger does not allow a release
     │   └── ClosedError                 data are touched after the last charge
     ├── FileError       (OSError)       a file cannot be read or written
     ├── TooLargeError   (MemoryError)   an answer would not fit in memory
@@ -28,6 +29,7 @@ __all__ = [
     "ClosedError",
     "FileError",
     "InputError",
+    "LedgerError",
     "MissingExtraError",
     "PersonalDataWarning",
     "PrivacyError",
@@ -65,6 +67,10 @@ class PrivacyError(ChaffinchError, ValueError):
 
 class BudgetError(PrivacyError):
     """More would be spent than there is. Nothing was touched."""
+
+
+class LedgerError(BudgetError):
+    """A project ledger does not allow a release. Nothing was read."""
 
 
 class ClosedError(PrivacyError):

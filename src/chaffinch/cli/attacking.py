@@ -12,13 +12,9 @@ from .measuring import run_facts
 from .options import console
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
-    from .._base.progress import Progress
     from ..risk import RiskResult, RiskSettings
     from ..risk.attribution.result import CrossFit
-    from ..table import Table
-    from .settings import Choice
 
 __all__ = [
     "Attackers",
@@ -28,7 +24,6 @@ __all__ = [
     "Tolerance",
     "end",
     "policy_of",
-    "release_risk",
     "risk_settings",
     "show_attacks",
     "with_policy",
@@ -50,24 +45,6 @@ MaxExcess = Annotated[
     float | None,
     typer.Option(help="End with 1 if the simultaneous lower bound of the excess is above this; needs a holdout."),
 ]
-
-
-def release_risk(
-    table: Table, outputs: Sequence[Path], holdout: Path | None, choice: Choice, *, settings: RiskSettings, seed: int | None,
-    threads: int | None, progress: Progress, limit: float | None,
-) -> RiskResult:  # fmt: skip
-    """Return what a release gives away; without a holdout with the excess of models fitted on each half of the people in turn."""
-    from ..risk import cross_fit, measure_risk
-    from ..risk.attribution.crossfit import HALF_SIZE
-    from ..risk.attribution.result import CrossFit
-
-    options: dict[str, Any] = {"seed": seed, "threads": threads, "progress": progress}
-    result = measure_risk(table, list(outputs), holdout, settings, **options)
-    if holdout is None:
-        crossed = cross_fit(table, choice.settings, settings, **options)
-        half = CrossFit(about=crossed.about, attacks=crossed.attacks, family=crossed.family, note=HALF_SIZE)
-        result = replace(result, cross_fit=half)
-    return with_policy(result, limit)
 
 
 def with_policy(result: RiskResult, limit: float | None, file: dict[str, Any] | None = None) -> RiskResult:

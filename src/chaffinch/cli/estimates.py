@@ -13,7 +13,7 @@ import typer
 
 from ..synth import Settings
 from ..table import Schema, Table
-from .measuring import asked_measures
+from ..utility import UtilitySettings
 
 __all__ = ["START", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
 
@@ -106,13 +106,13 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
         typer.echo(f"Drawing and writing {rows:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
 
 
-def say_measuring(original: Table, measures: str | None, repeats: int, svm_rows: int) -> None:
+def say_measuring(original: Table, settings: UtilitySettings) -> None:
     """Say how long measuring will take where support vector machines make it long."""
-    asked = asked_measures(measures)
-    if asked is not None and "delta" not in asked:
+    if settings.measures is not None and "delta" not in settings.measures:
         return
+    repeats = settings.repeats
     labels = sum(column.kind in ("categorical", "boolean") for column in original.schema.modelled)
-    rows = min(original.n_rows, svm_rows or original.n_rows)
+    rows = min(original.n_rows, settings.svm_rows or original.n_rows)
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
     if seconds > SAID_FROM:
         cap = f" on {rows:,} records each" if rows < original.n_rows else ""

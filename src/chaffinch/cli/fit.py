@@ -53,24 +53,24 @@ def fit(
     Without --epsilon the file holds counts of records: treat it as confidential.
     """
     from .._base.progress import progress_bar
+    from ..workflows.running import RunOptions
+    from ..workflows.synthesise import Synthesis
     from .estimates import Work
-    from .journey import Journey
-    from .promise import show_plan, show_promise, spend
+    from .promise import show_plan, show_promise
+    from .synthesising import Speaker, ledger_allows, reading_of, synthesis_settings
 
     choice.check_protected()
     if dry_run:
         show_plan(choice, schema, json)
         return
     check_outputs(input, output, json, ledger)
+    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
+    settings = synthesis_settings(choice, reading, output, ledger=ledger)
+    speaker = Speaker(quiet, reading, Work(choice.settings, input))
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress:
-        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        work = Work(choice.settings, input)
-        table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
-            before=lambda declared: spend(ledger, choice, declared, seed, output.name),
-        )  # fmt: skip
-        model, _ = journey.fit(choice, table)
+    with progress_bar(quiet=quiet) as progress, ledger_allows():
+        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
+        model, _ = synthesis.fit(synthesis.read(input))
     model.save(output)
     if json is not None:
         write_json(json, model.to_dict())

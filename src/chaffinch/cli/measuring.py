@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +15,7 @@ from .options import console, number
 
 if TYPE_CHECKING:
     from .._base.progress import Progress
-    from ..table import Schema, Table
+    from ..table import Table
     from ..utility import UtilityResult, UtilitySettings, VerdictRow
 
 __all__ = [
@@ -27,7 +26,7 @@ __all__ = [
     "Repeats",
     "SvmRows",
     "asked_measures",
-    "check_measuring",
+    "command_line",
     "measured",
     "run_facts",
     "show_verdict",
@@ -51,9 +50,12 @@ def utility_settings(
     *, label: str | None, formula: str | None, repeats: int, measures: str | None, models: str | None, svm_rows: int
 ) -> UtilitySettings:
     """Return what to measure, from the words of the command line."""
+    from .._base.errors import InputError
     from ..utility import UtilitySettings
     from .journey import names_of
 
+    if svm_rows and svm_rows < 10:
+        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
     return UtilitySettings(
         label=label, formula=formula, measures=asked_measures(measures), models=names_of(models) or None, repeats=repeats,
         svm_rows=svm_rows or None,
@@ -70,27 +72,6 @@ def measured(
     result = measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
     named = result.named(original=names[0], synthetic=names[1], holdout=holdout.name if holdout else None)
     return replace(named, run=replace(named.run, **run_facts()))
-
-
-def check_measuring(schema: Schema, settings: UtilitySettings, holdout: Path | None) -> None:
-    """Raise, before any work is done, if tables of a schema could not be measured so. Of the holdout the header is read."""
-    from .._base.errors import InputError, unknown_name
-    from ..stats.learners import chosen_models
-    from ..table.formula import formula_of
-    from ..table.sources import open_source
-
-    chosen_models(settings.models, task="classification")
-    if settings.svm_rows is not None and settings.svm_rows < 10:
-        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {settings.svm_rows}.")
-    if settings.label is not None and settings.label not in schema.names:
-        raise unknown_name("label", settings.label, schema.names)
-    if settings.formula is not None:
-        formula_of(settings.formula, schema)
-    if holdout is not None:
-        columns = open_source(holdout).schema.names
-        for name in schema.names:
-            if name not in columns:
-                raise unknown_name(f"column of '{holdout.name}'", name, columns)
 
 
 def asked_measures(words: str | None) -> tuple[str, ...] | None:
@@ -111,16 +92,14 @@ def asked_measures(words: str | None) -> tuple[str, ...] | None:
 
 def run_facts() -> dict[str, Any]:
     """Return what may differ between two equal runs: versions, the date, the command."""
-    import platform
-    from importlib.metadata import version
+    from ..workflows.running import RunOptions
 
-    from .. import __version__
+    return RunOptions(command=command_line()).facts
 
-    packages = ("numpy", "scipy", "scikit-learn", "pyarrow")
-    versions = {"chaffinch": __version__, "python": platform.python_version(), **{p: version(p) for p in packages}}
-    words = [_without_folder(word) for word in sys.argv[1:]]
-    date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return {"versions": versions, "date": date, "command": shlex.join(["chaffinch", *words])}
+
+def command_line() -> str:
+    """Return the command as it was given, with the names of files and not where they lie."""
+    return shlex.join(["chaffinch", *map(_without_folder, sys.argv[1:])])
 
 
 def _without_folder(word: str) -> str:

@@ -1,4 +1,4 @@
-"""What commands that promise privacy share: reading in silence, the preview, the project ledger, and the promise in words."""
+"""What commands that promise privacy share: the preview, and the promise in words."""
 
 from __future__ import annotations
 
@@ -8,39 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from .options import console, write_json
-from .reading import plain_delimiter
 
 if TYPE_CHECKING:
-    from ..privacy.opening import Unread
     from ..synth import Model
-    from ..table import Schema, Table
+    from ..table import Schema
     from .settings import Choice
 
-__all__ = ["look_of", "open_input", "show_plan", "show_promise", "spend"]
-
-
-def open_input(
-    path: Path, choice: Choice, *, schema: Path | None, encoding: str, delimiter: str | None, decimal: str | None
-) -> Unread:
-    """Return the input under its declared schema, its header read and no record; no message depends on what a record holds."""
-    from ..privacy.opening import open_unread
-
-    return open_unread(
-        path,
-        schema,
-        encoding=encoding,
-        delimiter=plain_delimiter(delimiter),
-        decimal=decimal,
-        person=choice.person,
-        rows_per_person=choice.rows_per_person,
-    )
-
-
-def look_of(table: Table) -> Table:
-    """Return a table without rows that has the look of another: its kind of object and what divides its cells."""
-    import numpy as np
-
-    return table.take(np.empty(0, dtype=np.int64))
+__all__ = ["show_plan", "show_promise"]
 
 
 def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
@@ -66,31 +40,6 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
     screen.print(table, markup=False)
     if json is not None:
         write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict()})
-
-
-def spend(ledger: Path | None, choice: Choice, schema: Schema, seed: int | None, label: str) -> None:
-    """Enter a release in the project ledger before a record is read; end with 1 if it does not allow it.
-
-    What is entered is the plan that `--dry-run` shows, and its budget is that of the fit. Whatever can be known to fail is raised
-    before: that costs nothing. A promise is checked so without a ledger too.
-    """
-    from .._base.errors import BudgetError, InputError
-    from ..privacy.noise import noise_of
-    from ..privacy.project import open_project
-
-    if not choice.private:
-        if ledger is not None:
-            raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
-        return
-    plan = choice.settings.plan(schema)
-    noise_of(seed)
-    if ledger is None:
-        return
-    try:
-        open_project(ledger).spend(plan, label, test_only=seed is not None)
-    except BudgetError as error:
-        typer.echo(f"The project ledger says no: {error}", err=True)
-        raise typer.Exit(1) from None
 
 
 def show_promise(model: Model) -> None:

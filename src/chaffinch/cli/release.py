@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,8 +15,7 @@ from .measuring import (
     Models,
     Repeats,
     SvmRows,
-    check_measuring,
-    measured,
+    command_line,
     show_verdict,
     utility_settings,
 )
@@ -37,9 +36,6 @@ from .options import (
     write_json,
 )
 from .settings import Choice, with_settings
-
-if TYPE_CHECKING:
-    from ..table import Schema
 
 __all__ = ["release"]
 
@@ -87,15 +83,16 @@ def release(
     does, since its figures are taken from the original.
     """
     from .._base.errors import InputError
-    from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
-    from ..report.page import render, report_of
-    from .attacking import end, release_risk, risk_settings, show_attacks
-    from .estimates import Work, say_measuring
-    from .journey import Journey, copy_paths, names_of
-    from .promise import show_plan, show_promise, spend
-    from .synth import check_counts
+    from ..workflows.release import ReleaseSettings, run_release
+    from ..workflows.running import RunOptions
+    from ..workflows.synthesise import copy_paths
+    from .attacking import end, risk_settings, show_attacks
+    from .estimates import Work
+    from .journey import names_of
+    from .promise import show_plan, show_promise
+    from .synthesising import Speaker, check_counts, ledger_allows, reading_of, synthesis_settings
 
     check_counts(rows, copies, choice)
     if dry_run:
@@ -111,62 +108,36 @@ def release(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
             convention=tcap_convention, svm_rows=svm_rows,
         )  # fmt: skip
-    settings = utility_settings(
+    measuring = utility_settings(
         label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
     )
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(input, beside, ledger)  # the folder itself is yet to be made
-
-    def check_and_spend(declared: Schema) -> None:
-        declared.with_roles(label=choice.label, keys=known, sensitive=wanted)  # raises for columns that do not exist
-        check_measuring(declared, settings, holdout)
-        if attack is not None:
-            attack.check(declared)
-        spend(ledger, choice, declared, seed, output.name)
-
+    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
+    settings = ReleaseSettings(
+        synthesis=synthesis_settings(choice, reading, output, ledger=ledger, rows=rows, copies=copies),
+        utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
+    )  # fmt: skip
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
     start_arrow(threads)
-    with filling(output) as folder, progress_bar(quiet=quiet) as progress:
+    with filling(output) as folder, progress_bar(quiet=quiet) as progress, ledger_allows():
         outputs = copy_paths(folder / f"synthetic{ending}", copies)
         if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
-        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        work = Work(choice.settings, input, outputs, rows)
-        table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
-            before=check_and_spend,
-        )  # fmt: skip
-        fitted, table = journey.fit(choice, table)
-        fitted.save(folder / "model.chaffinch")
-        journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
-        if not quiet:
-            say_measuring(table, measures, repeats, svm_rows)
-        study = measured(
-            table, outputs[0], settings, names=(input.name, outputs[0].name), holdout=holdout, seed=seed, threads=threads, progress=progress,
-        )  # fmt: skip
-        risk = None
-        if attack is not None:
-            risk = release_risk(
-                table, outputs, holdout, choice, settings=attack, seed=seed, threads=threads, progress=progress, limit=max_excess,
-            ).named(
-                original=input.name, synthetic=[path.name for path in outputs], holdout=holdout.name if holdout else None
-            )  # fmt: skip
-        account = journey.account(fitted, table)
-        report = report_of(
-            study.to_dict(), title=title or f"Synthetic {input.name}", synthesis=account, risk=risk.to_dict() if risk else None
-        )  # fmt: skip
-        write_json(folder / "report.json", report)
-        drawing = fitted.plot()
-        write_page(folder / "report.html", render(report, network_svg=None if drawing is None else drawing.svg))
+        speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows), measuring)
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker, command=command_line())
+        result = run_release(input, settings, holdout=holdout, run=run, outputs=outputs)
+        result.model.save(folder / "model.chaffinch")
+        result.write_report(folder)
         names = sorted(path.name for path in folder.iterdir())
     if json is not None:
-        write_json(json, report)
+        write_json(json, result.to_dict())
     if not quiet:
-        show_verdict(study.verdict)
-        if risk is not None:
-            show_attacks(risk.cross_fit or risk)
+        show_verdict(result.utility.verdict)
+        if result.risk is not None:
+            show_attacks(result.risk.cross_fit or result.risk)
         for name in names:
-            secret = name == "model.chaffinch" and fitted.confidential
+            secret = name == "model.chaffinch" and result.model.confidential
             typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
-        show_promise(fitted)
-    end(None if risk is None else risk.lower_bound, max_excess)
+        show_promise(result.model)
+    end(result.lower_bound, max_excess)

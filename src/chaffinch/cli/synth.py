@@ -25,7 +25,7 @@ from .options import (
 )
 from .settings import Choice, with_settings
 
-__all__ = ["check_counts", "synth"]
+__all__ = ["synth"]
 
 
 @with_settings
@@ -57,9 +57,11 @@ def synth(
     Without --epsilon there is no formal privacy promise: find out what the table gives away before it leaves.
     """
     from .._base.progress import progress_bar
+    from ..workflows.running import RunOptions
+    from ..workflows.synthesise import Synthesis, copy_paths
     from .estimates import Work
-    from .journey import Journey, copy_paths
-    from .promise import show_plan, show_promise, spend
+    from .promise import show_plan, show_promise
+    from .synthesising import Speaker, check_counts, ledger_allows, reading_of, say_synthesis, synthesis_settings
 
     check_counts(rows, copies, choice)
     choice.check_protected()
@@ -68,32 +70,18 @@ def synth(
         return
     outputs = copy_paths(output, copies)
     check_outputs(input, *outputs, model, json, ledger)
+    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
+    settings = synthesis_settings(choice, reading, output, ledger=ledger, rows=rows, copies=copies)
+    speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows))
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress:
-        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        work = Work(choice.settings, input, outputs, rows)
-        table = journey.read(
-            input, choice, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, work=work,
-            before=lambda declared: spend(ledger, choice, declared, seed, output.name),
-        )  # fmt: skip
-        fitted, table = journey.fit(choice, table)
+    with progress_bar(quiet=quiet) as progress, ledger_allows():
+        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
+        fitted, table = synthesis.fit(synthesis.read(input))
         if model is not None:
             fitted.save(model)
-        journey.draw(fitted, table, outputs, rows=rows, keep=choice.keep)
+        synthesis.draw(fitted, table, outputs)
     if json is not None:
-        write_json(json, journey.account(fitted, table))
+        write_json(json, synthesis.account(fitted, table))
     if not quiet:
-        journey.say(outputs, model)
+        say_synthesis(outputs, model, rows=synthesis.rows, shares=synthesis.shares, private=choice.private)
         show_promise(fitted)
-
-
-def check_counts(rows: int | None, copies: int, choice: Choice) -> None:
-    """Raise unless rows and copies can be drawn."""
-    from .._base.errors import InputError
-
-    if rows is not None and rows < 0:
-        raise InputError(f"rows must be at least 0. Got {rows}.")
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
-    if choice.keep and rows is not None:
-        raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")

@@ -64,11 +64,11 @@ def utility(
     with progress_bar(quiet=quiet) as progress:
         journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
         table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
-        if not quiet:
-            say_measuring(table, measures, repeats, svm_rows)
         settings = utility_settings(
             label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
         )
+        if not quiet:
+            say_measuring(table, settings)
         result = measured(
             table, synthetic, settings, names=(original.name, synthetic.name), holdout=holdout, seed=seed, threads=threads,
             progress=progress,

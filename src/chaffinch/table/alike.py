@@ -90,7 +90,7 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     for column in columns:
         values = [other.values(column) for other in opened]
         roomy = _with_room(column, [found for found, _ in values])
-        coded = [encode_column(roomy, *found) for found in values]
+        coded = [_coded(other, column, roomy, found) for other, found in zip(opened, values, strict=True)]
         coded.insert(0, _own_codes(original, column, roomy))
         for i, other in enumerate(opened):
             notes[i] += _said(column, roomy, coded[i + 1], other.name)
@@ -113,7 +113,7 @@ def _open(other: Any, name: str) -> _Other:
     if isinstance(other, Table):
         _enough_rows(other.data, f"The {name} table")
         return _Other(name, other.columns, other, None, other.data)
-    source = open_source(other)
+    source = other if isinstance(other, Source) else open_source(other)
     whole = source.table()
     _enough_rows(whole, f"'{source.name}'")
     return _Other(name, whole.column_names, None, source, whole)
@@ -227,6 +227,13 @@ def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[A
     else:
         final = replace(wide, null=null)
     return column if final.size == codec.size and isinstance(codec, Categories) else replace(roomy, codec=final)
+
+
+def _coded(other: _Other, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
+    """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
+    if other.held is not None and other.held.schema[column.name].codec is column.codec and _codec(column).n_values:
+        return _moved(other.held.code(column.name), _codec(column), _codec(roomy))
+    return encode_column(roomy, *values)
 
 
 def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:

@@ -100,7 +100,7 @@ class UtilityResult:
         """For each metric its number, its references, a word and a sentence, in the order of a page."""
         return verdict(self)
 
-    def named(self, *, original: str, synthetic: str, holdout: str | None = None) -> UtilityResult:
+    def named(self, *, original: str | None, synthetic: str, holdout: str | None = None) -> UtilityResult:
         """Return the result with the names of its tables."""
         about = self.about
         about = replace(

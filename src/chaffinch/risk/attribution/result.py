@@ -73,7 +73,7 @@ class RiskAbout:
             return first
         return replace(first, name=f"{len(self.synthetic)} syntheses, the first {shown(first.name or 'unnamed')}")
 
-    def named(self, original: str, synthetic: Sequence[str], holdout: str | None) -> RiskAbout:
+    def named(self, original: str | None, synthetic: Sequence[str], holdout: str | None) -> RiskAbout:
         """Return the facts with the names of tables."""
         return replace(
             self, original=replace(self.original, name=original),
@@ -198,7 +198,7 @@ class RiskResult:
         """Return what is for the steward's eyes alone."""
         return {"confidential": True, "format": "chaffinch-confidential", "version": 1, **self.secrets}
 
-    def named(self, *, original: str, synthetic: Sequence[str], holdout: str | None = None) -> RiskResult:
+    def named(self, *, original: str | None, synthetic: Sequence[str], holdout: str | None = None) -> RiskResult:
         """Return the result with the names of its tables."""
         return replace(self, about=self.about.named(original, synthetic, holdout))
 

@@ -1,0 +1,299 @@
+"""From a table to a model to synthetic tables, timed and accounted for: what `synth`, `fit` and `release` share.
+
+The order is that of a promise of privacy. Whatever can be known to fail is checked first: that costs nothing. Then a project ledger is
+charged, and only then is a record read.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
+from .._base.seeds import seed_sequence
+from ..counts import MemoryCounter
+from ..privacy.noise import noise_of
+from ..privacy.opening import Undiscovered, open_unread
+from ..privacy.project import open_project
+from ..risk.attribution.equal import KeyedRows
+from ..synth import Model, Settings
+from ..synth.data import open_data
+from ..synth.model import BATCH_ROWS, joined
+from ..synth.protocol import is_model
+from ..table import Schema, Table, read, table_writer
+from ..table.codec import Categories
+from ..table.codes import Codes
+from ..table.personal import personal_columns, personal_note
+from ..table.types import is_words, parse_type
+from ..table.write import file_format
+from .running import RunOptions
+
+__all__ = ["ReadSettings", "Synthesis", "SynthesisSettings", "as_written", "charge_ledger", "copy_paths", "write_batches"]
+
+STEPS = ("read", "fit", "sample", "compare", "write")
+"""What a run spends its time on; `compare` is looking rows up in the original."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """How the original is read: see `chaffinch.read`."""
+
+    schema: Schema | str | os.PathLike[str] | None = None
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    decimal: str | None = None
+    rare: Literal["pool", "keep"] = "pool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisSettings:
+    """What is learnt and drawn, and what pays for it.
+
+    Parameters
+    ----------
+    synthesiser
+        The method and its settings; with an epsilon, the fit promises privacy.
+    reading
+        How the original is read; a promise needs a schema that declares the domain.
+    keep
+        Columns that stand in the synthesis as they are; the others are drawn given them.
+    person
+        The column that says whose row it is, where people have several.
+    rows, copies
+        Rows of each synthesis, as many as the original has unless given; and how many syntheses.
+    ledger, entry
+        A project ledger to charge, and under what name.
+    """
+
+    synthesiser: Settings
+    reading: ReadSettings = ReadSettings()
+    keep: tuple[str, ...] = ()
+    person: str | None = None
+    rows: int | None = None
+    copies: int = 1
+    ledger: str | os.PathLike[str] | None = None
+    entry: str = "release"
+
+    def __post_init__(self) -> None:
+        if self.rows is not None and self.rows < 0:
+            raise InputError(f"rows must be at least 0. Got {self.rows}.")
+        if self.copies < 1:
+            raise InputError(f"copies must be at least 1. Got {self.copies}.")
+        if self.keep and self.rows is not None:
+            raise InputError("keep completes the rows of the original: rows cannot be given with it.")
+        if self.ledger is not None and not self.private:
+            raise InputError("A ledger adds up privacy budgets: give the method an epsilon too.")
+
+    @property
+    def private(self) -> bool:
+        """Whether a promise of privacy is asked for."""
+        return self.synthesiser.private
+
+
+def charge_ledger(settings: SynthesisSettings, schema: Schema, seed: int | None) -> None:
+    """Enter a release in the project ledger before a record is read.
+
+    What is entered is the plan that a preview shows, and its budget is that of the fit. A promise is checked so without a ledger too.
+
+    Raises
+    ------
+    LedgerError
+        If the ledger does not allow it.
+    """
+    if not settings.private:
+        return
+    plan = settings.synthesiser.plan(schema)
+    noise_of(seed)
+    if settings.ledger is None:
+        return
+    try:
+        open_project(settings.ledger).spend(plan, settings.entry, test_only=seed is not None)
+    except BudgetError as error:
+        raise LedgerError(str(error)) from None
+
+
+def copy_paths(output: Path, copies: int) -> list[Path]:
+    """Return where each of several syntheses goes: OUT itself for one, OUT-1, OUT-2 ... for more."""
+    file_format(output)
+    if copies == 1:
+        return [output]
+    stem, dot, ending = output.name.partition(".")
+    return [output.with_name(f"{stem}-{i}{dot}{ending}") for i in range(1, copies + 1)]
+
+
+@dataclass
+class Synthesis:
+    """One run: what was read, learnt and drawn, and how long each took."""
+
+    settings: SynthesisSettings
+    run: RunOptions
+    seconds: dict[str, float] = field(default_factory=dict)
+    shares: list[float] = field(default_factory=list)
+    rows: int = 0
+
+    @contextmanager
+    def timed(self, step: str) -> Iterator[None]:
+        """Add the time of a block to a step."""
+        start = time.perf_counter()
+        yield
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.perf_counter() - start
+
+    def read(self, source: Any, check: Callable[[Schema], object] = lambda schema: None) -> Table | Undiscovered:
+        """Return the original. `check` is called with its schema, to check options against it: before the ledger is charged.
+
+        With a promise, that is when the header has been read and no record; without one, before the table is used.
+        """
+        reading = self.settings.reading
+        if self.settings.private:
+            return self._read_private(source, check)
+        self.run.observer.before_reading(source)
+        with self.timed("read"), _without_warnings():
+            table = source if isinstance(source, Table) or is_model(source) else read(
+                source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
+                rare=reading.rare, progress=self.run.progress,
+            )  # fmt: skip
+            table = open_data(table)
+        check(table.schema)
+        self.run.observer.after_reading(table, self.seconds["read"])
+        return table
+
+    def _read_private(self, source: Any, check: Callable[[Schema], object]) -> Table | Undiscovered:
+        reading, synthesiser = self.settings.reading, self.settings.synthesiser
+        prepared = isinstance(source, Undiscovered) or (isinstance(source, Table) and source.schema.sealed)
+        unread = None
+        if not prepared:
+            unread = open_unread(
+                source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
+                person=self.settings.person, rows_per_person=synthesiser.unit.rows_per_person,
+            )  # fmt: skip
+        schema: Schema = source.schema if unread is None else unread.schema
+        self.run.observer.opened(personal_note(personal_columns(schema)))
+        check(schema)
+        charge_ledger(self.settings, schema, self.run.seed)
+        if unread is None:
+            return source
+        with self.timed("read"), _without_warnings():
+            return unread.read()
+
+    def fit(self, data: Table | Undiscovered) -> tuple[Model, Table]:
+        """Return the fitted model, and the table under its schema. With a promise, nothing is said that depends on the data."""
+        synthesiser, progress = self.settings.synthesiser, self.run.progress
+        with self.timed("fit"):
+            if self.settings.private:
+                model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
+                return model, data if isinstance(data, Table) else data.under(model.schema)
+            assert isinstance(data, Table)
+            counter = MemoryCounter(data, threads=self.run.threads)
+            return synthesiser.fit(counter, seed=self._stream(0), progress=progress), data
+
+    def draw(self, model: Model, table: Table, outputs: Sequence[Path] = (), *, hold: int = 0) -> tuple[Table, ...]:
+        """Draw each synthesis batch by batch, write it where outputs are named, and return the first `hold` of them.
+
+        What is not held takes bounded memory.
+        """
+        self.rows = model.n_rows if self.settings.rows is None else self.settings.rows
+        keyed = None
+        if self.settings.private:  # how many rows equal an original one is a figure of the data, and not paid for
+            self.run.observer.before_drawing(self.rows, table.schema)
+        else:
+            self.run.progress("keying the original's rows", -1)
+            with self.timed("compare"):
+                keyed = KeyedRows.of(table)
+        tables = []
+        for i in range(self.settings.copies):
+            equal, batches = 0, []
+            with _writer(outputs[i] if outputs else None) as write:
+                for batch in self._batches(model, table, self._stream(i + 1)):
+                    with self.timed("write"):
+                        write(batch)
+                    if keyed is not None:
+                        with self.timed("compare"):
+                            equal += int(keyed.holds(batch).sum())
+                    if i < hold:
+                        batches.append(batch)
+            if keyed is not None:
+                self.shares.append(equal / max(self.rows, 1))
+            if batches:
+                tables.append(as_written(joined(batches)))
+        return tuple(tables)
+
+    def _batches(self, model: Any, table: Table, seed: Any) -> Iterator[Table]:
+        if self.settings.keep:
+            with self.timed("sample"):
+                whole = model.complete(table, keep=self.settings.keep, seed=seed, threads=self.run.threads)
+            yield whole
+            return
+        like = table.take(np.empty(0, dtype=np.int64)) if self.settings.private else table  # its look and no row
+        batches = model.batches(self.rows, seed=seed, like=like, threads=self.run.threads, progress=self.run.progress)
+        while True:
+            with self.timed("sample"):
+                batch = next(batches, None)
+            if batch is None:
+                return
+            yield batch
+
+    def account(self, model: Model, table: Table) -> dict[str, Any]:
+        """Return the run as plain data: what was made, of what, how, and, without a promise, how long it took."""
+        private, copies = self.settings.private, self.settings.copies
+        seconds = {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}
+        return {
+            "format": "chaffinch-synthesis",
+            "version": 1,
+            "rows": self.rows,
+            "columns": [column.name for column in table.schema if column.written],
+            "seed": self.run.seed,
+            "network": model.to_dict(),
+            "notes": [{"column": n.column, "what": n.what, "why": n.sentence} for n in table.notes],
+            "copies": copies,
+            **({} if private else {"rows_equal_to_an_original": self.shares[0] if copies == 1 else self.shares}),
+            "run": {} if private else {"seconds": seconds},
+        }
+
+    def _stream(self, number: int) -> np.random.SeedSequence | None:
+        """An own random stream for the fit and for each synthesis; None without a seed."""
+        if self.run.seed is None:
+            return None
+        return np.random.SeedSequence(seed_sequence(self.run.seed).entropy, spawn_key=(number,))
+
+
+def as_written(table: Table) -> Table:
+    """Return a drawn table with the codes that its values have once they are written and read again.
+
+    Pooled levels have no value of their own where a column holds no words: they are written as missing, and read so.
+    """
+    codes = [table.codes[j] for j in range(len(table.codes))]
+    for j, column in enumerate(table.schema.modelled):
+        codec = column.codec
+        if isinstance(codec, Categories) and codec.other and codec.null and not is_words(parse_type(column.type)):
+            empty = np.asarray(table.data.column(column.name).combine_chunks().is_null())
+            pooled = empty & (codes[j] == len(codec.levels))
+            if pooled.any():
+                codes[j] = np.where(pooled, codec.n_values, codes[j]).astype(codes[j].dtype)
+    return replace(table, codes=Codes.of(codes, table.schema.sizes))
+
+
+def write_batches(table: Table, path: Path) -> None:
+    """Write a table as it would have been written while it was drawn: the same bytes."""
+    with table_writer(path) as write:
+        for start in range(0, max(table.n_rows, 1), BATCH_ROWS):
+            write(table[start : start + BATCH_ROWS])
+
+
+def _writer(path: Path | None) -> AbstractContextManager[Callable[[Table], object]]:
+    return nullcontext(lambda table: None) if path is None else table_writer(path)
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Keep Python from warning of columns that look personal: the observer is told of them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PersonalDataWarning)
+        yield
