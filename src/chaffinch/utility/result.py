@@ -187,7 +187,7 @@ class UtilityResult:
 
     def _repr_html_(self) -> str:
         steps = ladder(self.verdict)
-        return html_table(HEAD, self._rows()) + (ladder_plot("utility-ladder", steps) if steps else "")
+        return f"{html_table(HEAD, self._rows())}{ladder_plot('utility-ladder', steps) if steps else ''}"
 
 
 def _numbers(row: VerdictRow) -> Iterable[str | None]:

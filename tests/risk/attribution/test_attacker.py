@@ -70,7 +70,9 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     page = render(report_of(title="t", risk=plain))
     for words in ("The lowest value", "Nobody 2020", "Share of people who have the lowest value."):
         assert words in page
-    assert "always says the lowest value" in result.to_html()
+    html = result.to_html()
+    assert "always says the lowest value" in html
+    assert (html.count("<table>"), html.count("<svg")) == (1, 1)
     assert "The lowest value" in {row["name"] for row in compare(plain, plain).attacks}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output

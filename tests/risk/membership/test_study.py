@@ -101,7 +101,8 @@ def test_no_record_leaves(table):
     assert '"record"' not in leaving
     plain = json.loads(json.dumps(found.to_dict()))
     assert MembershipResult.from_dict(plain).to_dict() == plain
-    assert found._repr_html_().count("<svg") == 1
+    html = found._repr_html_()
+    assert (html.count("<table>"), html.count("<svg")) == (1, 1)
     told = found.confidential()
     assert told["confidential"] is True
     record = found.world.table.to_pandas().iloc[found.world.targets[0]].to_dict()

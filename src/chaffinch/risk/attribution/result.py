@@ -234,7 +234,7 @@ class RiskResult:
         sets = several(self.attacks)
         worst = sorted((a for a in self.attacks if a.value is not None), key=worse, reverse=True)[:20]
         plot = ladder_plot("risk-ladder", "Each attack between its references", worst, several=sets) if worst else ""
-        return html_table(HEAD, self.rows()[:MOST]) + plot
+        return f"{html_table(HEAD, self.rows()[:MOST])}{plot}"
 
 
 def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:

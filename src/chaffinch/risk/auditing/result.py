@@ -216,7 +216,8 @@ class AuditResult:
         return f"AuditResult({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
 
     def _repr_html_(self) -> str:
-        return html_table(HEAD, self._rows(), caption=" ".join(self.sentences[:2])) + bounds_plot("audit-bounds", self)
+        table = html_table(HEAD, self._rows(), caption=" ".join(self.sentences[:2]))
+        return f"{table}{bounds_plot('audit-bounds', self)}"
 
 
 def bounds_plot(key: str, audit: AuditResult) -> Markup:

@@ -162,7 +162,8 @@ class MembershipResult(_Figures):
         return f"MembershipResult(AUC {self.auc:.4g} [{low:.4g}, {high:.4g}], {self.targets} targets, closest row {self.closest.auc:.4g})"
 
     def _repr_html_(self) -> str:
-        return html_table(*self.rows_of_words("closest row alone", "target told best"), caption=self.sentence) + self._plot()
+        table = html_table(*self.rows_of_words("closest row alone", "target told best"), caption=self.sentence)
+        return f"{table}{self._plot()}"
 
     def _plot(self) -> Markup:
         sides = (("attackers", self.pooled), ("closest row", self.closest), ("worst target", self.worst))

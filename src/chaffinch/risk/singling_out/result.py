@@ -236,7 +236,7 @@ class SinglingOutResult(_Figures):
             "singling-out", "How often somebody is singled out", words, lines, ("attack", "blind attacker"), line=self.baseline, low=0.0,
             high=1.0, label="share of releases; the upright line is a guess; bars: 95 % interval",
         )  # fmt: skip
-        return html_table(HEAD, self.table_rows(), caption=self.sentence) + plot
+        return f"{html_table(HEAD, self.table_rows(), caption=self.sentence)}{plot}"
 
 
 def _plain(value: Any) -> Any:
