@@ -35,7 +35,7 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         )
     )
     special = {
-        "table": {"by": ["A"]}, "histogram": {"of": "AGE", "edges": [0, 30, 99]}, "median": {"of": "AGE"},
+        "table": {"by": ["A"]}, "chi-square": {"by": ["A", "B"]}, "histogram": {"of": "AGE", "edges": [0, 30, 99]}, "median": {"of": "AGE"},
         "quantiles": {"of": "AGE", "at": [0.5]}, "correlation": {"of": ["AGE", "PAY"]},
         "kaplan-meier": {"time": "AGE", "event": "Y", "level": "yes", "times": [20, 40], "at_risk": True},
         "tree": {"label": "Y", "leaves": [{"where": "AGE < 30", "counts": True}, {"where": "AGE >= 30", "counts": True}]},
