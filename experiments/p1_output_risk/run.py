@@ -22,12 +22,10 @@ sys.path.insert(0, str(HERE))
 from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
-from chaffinch import CheckResult, check  # noqa: E402
+from chaffinch import CheckResult, check, evolve  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
-from chaffinch.outputs.evolve import evolve  # noqa: E402
-from chaffinch.outputs.document import recipes_of  # noqa: E402
-from chaffinch.outputs.document import Spec  # noqa: E402
+from chaffinch.outputs.document import Spec, recipes_of  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
 from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
 
@@ -79,9 +77,9 @@ def coefficients() -> None:
     for name, n in TABLES.items():
         spec, printed = spec_of(name, n), read(name)
         evolved = evolve(spec, copies=RUNS[name], seed=1, workers=1)
-        found = {number.name: [] for number in evolved.copies[0].outputs[0].numbers}
+        found = {number.name: [] for number in evolved.copies[0].compared[0].numbers}
         for copy in evolved.copies:
-            for number in copy.outputs[0].numbers:
+            for number in copy.compared[0].numbers:
                 found[number.name].append(number.value)
         for row in printed:
             values = np.array(found[feature(row)])
@@ -99,7 +97,7 @@ def coefficients() -> None:
                 ]
             )
         for number, copy in enumerate(evolved.copies, 1):
-            one = copy.outputs[0]
+            one = copy.compared[0]
             lines.append(
                 [
                     printed[0]["experiment"],
@@ -132,7 +130,8 @@ def figure(copies: Any, name: str) -> None:
     """Draw the mean error of the coefficients against proposals, one line for each run, both on scales of tens."""
     lines = []
     for number, copy in enumerate(copies, 1):
-        points = [(max(p.proposals, 100), p.errors[0].mean) for p in copy.trace if p.errors and p.errors[0].mean > 0]
+        means = [(max(p.proposals, 100), next(iter(p.mean_error.values()), None)) for p in copy.trace]
+        points = [(x, y) for x, y in means if y]
         lines.append(
             Curve(f"run {number}", tuple(Point(float(np.log10(x)), float(np.log10(y))) for x, y in points), marks=False)
         )

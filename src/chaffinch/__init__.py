@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
     from .outputs.check import CheckResult
     from .outputs.document import Outputs, Recipes, Spec, read_outputs, read_recipes, read_spec
-    from .outputs.evolve import Evolved, evolve
+    from .outputs.evolve_result import EvolveResult
     from .outputs.rules import Policy, read_policy
     from .privacy.opening import prepare
     from .risk import RiskResult
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .utility.result import UtilityResult
     from .utility.study import utility
     from .workflows.check import check
+    from .workflows.evolve import evolve
 
 __version__ = "0.1.0"
 
@@ -62,7 +63,8 @@ _HOMES = {
     "utility": ("UtilityResult",),
     "outputs.check": ("CheckResult",),
     "workflows.check": ("check",),
-    "outputs.evolve": ("Evolved", "evolve"),
+    "workflows.evolve": ("evolve",),
+    "outputs.evolve_result": ("EvolveResult",),
     "outputs.document": ("Outputs", "Recipes", "Spec", "read_outputs", "read_recipes", "read_spec"),
     "outputs.rules": ("Policy", "read_policy"),
     "privacy.opening": ("prepare",),
@@ -84,7 +86,7 @@ __all__ = [
     "Counter",
     "Description",
     "Evolution",
-    "Evolved",
+    "EvolveResult",
     "FieldGroups",
     "FileError",
     "Independent",

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from chaffinch import InputError
+from chaffinch import EvolveResult, InputError, evolve
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_spec
-from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
 from chaffinch.outputs.tables import schema_of, table_of_codes
 
@@ -113,6 +112,11 @@ def test_what_cannot_be_reached_is_returned_and_marked():
     assert copy.table.n_rows == 20
     assert sum(output.outside for output in copy.outputs) >= 1
     said = json.loads(json.dumps(evolved.to_dict()))
+    again = EvolveResult.from_dict(said)
+    assert again.to_dict() == said
+    assert not again.reached
+    with pytest.raises(InputError, match="has no datasets"):
+        again.tables  # noqa: B018
     assert said["reached"] is False
     assert {output["name"] for output in said["copies"][0]["outputs"]} == {"t", "m"}
     assert said["copies"][0]["trace"][-1]["outside"] >= 1
@@ -168,6 +172,8 @@ def test_rows_starts_and_settings(spec):
     small = spec_of(COLUMNS, [{"name": "m", "kind": "mean", "of": "age", "value": "15"}])
     with pytest.raises(InputError, match="number of rows is missing"):
         evolve(small)
+    with pytest.raises(InputError, match=r"must be a file of outputs.*Got list"):
+        evolve([small])
     seen = []
     evolved = evolve(small, rows=800, start="margins", seed=1, progress=lambda what, share: seen.append(share))
     assert evolved.rows == evolved.copies[0].table.n_rows == 800
@@ -177,6 +183,7 @@ def test_rows_starts_and_settings(spec):
         ({"copies": 0}, "copies must be"),
         ({"engine": "eaa"}, "Unknown engine 'eaa'"),
         ({"start": "x"}, "Unknown start"),
+        ({"options": {"selection": "roulette"}}, "is for --engine ea"),
     ):
         with pytest.raises(InputError, match=message):
             evolve(spec, **wrong)

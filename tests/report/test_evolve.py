@@ -6,7 +6,18 @@ import re
 
 import pytest
 
-from chaffinch.report.evolve import _decimals, _some, evolve_page, sentence
+from chaffinch.outputs.evolve_result import EvolveResult, ShownNumber, TracePoint
+from chaffinch.report import evolve as pages
+from chaffinch.report.evolve import _decimals, _some
+
+
+def evolve_page(told):
+    """The page on plain data, as they come back from a file."""
+    return pages.evolve_page(EvolveResult.from_dict(told))
+
+
+def sentence(told):
+    return pages.sentence(EvolveResult.from_dict(told))
 
 
 def number(name, published, synthetic, *, half=5e-5, within=True):
@@ -161,12 +172,12 @@ def test_sentences():
 
 
 def test_decimals_come_from_the_width_of_what_was_printed():
-    assert [_decimals(number("x", 1.5, 1.5, half=h)) for h in (0.05, 5e-5, 0.5, 0.0)] == [1, 4, 0, 6]
-    assert _decimals(number("n", 1473.0, 1473.0, half=0.0)) == 0
-    assert _decimals(number("x", None, 1.0)) == 6
+    assert [_decimals(ShownNumber(**number("x", 1.5, 1.5, half=h))) for h in (0.05, 5e-5, 0.5, 0.0)] == [1, 4, 0, 6]
+    assert _decimals(ShownNumber(**number("n", 1473.0, 1473.0, half=0.0))) == 0
+    assert _decimals(ShownNumber(**number("x", None, 1.0))) == 6
 
 
 def test_some_points_keep_both_ends():
-    some = _some([{"proposals": k} for k in range(100)])
+    some = _some([TracePoint(k, None, 0, {}) for k in range(100)])
     assert len(some) == 12
-    assert (some[0]["proposals"], some[-1]["proposals"]) == (0, 99)
+    assert (some[0].proposals, some[-1].proposals) == (0, 99)

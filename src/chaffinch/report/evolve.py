@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .page import page
@@ -30,24 +31,17 @@ LIMITS = (
 )
 
 
-def sentence(told: Mapping[str, Any]) -> str:
-    """Return what was reached, in a sentence or two.
-
-    Examples
-    --------
-    >>> one = {"name": "t", "numbers": 4, "outside": 0}
-    >>> sentence({"reached": True, "copies": [{"outputs": [one], "reached": True, "missed": []}], "about": {"proposals_at_most": 9000}})
-    'The dataset has all 4 published numbers, within the precision they were printed with.'
-    """
-    copies = told["copies"]
-    total = sum(one["numbers"] for one in copies[0]["outputs"])
+def sentence(result: EvolveResult) -> str:
+    """Return what was reached, in a sentence or two."""
+    copies = result.copies
+    total = sum(one.numbers for one in copies[0].outputs)
     several = len(copies) > 1
-    if told["reached"]:
+    if result.reached:
         who = f"All {len(copies)} datasets have" if several else "The dataset has"
         return f"{who} all {total:,} published numbers, within the precision they were printed with."
-    late = [copy for copy in copies if not copy["reached"]]
-    missed = list(dict.fromkeys(name for copy in late for name in copy["missed"]))
-    most = max(sum(one["outside"] for one in copy["outputs"]) for copy in late)
+    late = [copy for copy in copies if not copy.reached]
+    missed = list(dict.fromkeys(name for copy in late for name in copy.missed))
+    most = max(sum(one.outside for one in copy.outputs) for copy in late)
     who = f"{len(late)} of {len(copies)} datasets do" if several else "The dataset does"
     up_to = "up to " if several else ""
     if not missed:
@@ -59,69 +53,61 @@ def sentence(told: Mapping[str, Any]) -> str:
     return f"{who} not have all outputs: {up_to}{most:,} of {total:,} published numbers {verb}, in {names}."
 
 
-def evolve_page(told: Mapping[str, Any], title: str = "A dataset from published numbers") -> str:
-    """Return one HTML file on evolved datasets: what was reached, each regression and table beside what was published, the search.
-
-    Parameters
-    ----------
-    told
-        Plain data as `chaffinch evolve --json` writes them.
-    """
-    about, copies = told["about"], told["copies"]
-    outputs = [tuple(same) for same in zip(*(copy["outputs"] for copy in copies), strict=True)]
-    regressions = [same for same in outputs if same[0]["regression"]]
-    others = [same for same in outputs if not same[0]["regression"]]
-    sections = [Section("finding", "What was reached", _finding(told, outputs))]
+def evolve_page(result: EvolveResult, title: str = "A dataset from published numbers") -> str:
+    """Return one HTML file on evolved datasets: what was reached, each regression and table beside what was published, the search."""
+    about, copies = result.about, result.copies
+    outputs = [tuple(same) for same in zip(*(copy.outputs for copy in copies), strict=True)]
+    regressions = [same for same in outputs if same[0].regression]
+    others = [same for same in outputs if not same[0].regression]
+    sections = [Section("finding", "What was reached", _finding(result, outputs))]
     if regressions:
         blocks = tuple(block for k, same in enumerate(regressions) for block in _coefficients(same, k))
         sections.append(Section("coefficients", "Coefficients, original beside synthetic", blocks))
     if others:
         sections.append(Section("tables", "Tables and summaries", _tables(others)))
-    if figures := _figures(told):
+    if figures := _figures(result):
         sections.append(Section("search", "The search", figures))
     sections.append(Section("limits", "What this does not say", (Listing(LIMITS),)))
     facts = [
-        ("File", shown(about.get("spec"))),
-        ("Records", f"{about['rows']:,}"),
+        ("File", shown(about.spec)),
+        ("Records", f"{about.rows:,}"),
         ("Copies", f"{len(copies)}"),
         ("Engine", _engine(about)),
-        ("Start", "published margins" if about["start"] == "margins" else "uniform over levels"),
-        ("Seed", shown(about.get("seed"))),
+        ("Start", "published margins" if about.start == "margins" else "uniform over levels"),
+        ("Seed", shown(about.seed)),
     ]
-    run = told.get("run") or {}
-    if is_number((run.get("seconds") or {}).get("all")):
-        facts.append(("Seconds", number(run["seconds"]["all"])))
-    if run.get("date"):
-        facts.append(("Date", shown(run["date"])))
-    alarm = "" if told["reached"] else "Not all outputs were reached: the dataset is marked so."
+    facts.append(("Seconds", number(result.seconds)))
+    if result.run.date:
+        facts.append(("Date", shown(result.run.date)))
+    alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
     return page(title, sections, facts=facts, alarm=alarm)
 
 
-def _engine(about: Mapping[str, Any]) -> str:
-    more = [f"{name} {shown(about[name])}" for name in ("selection", "fitness") if about.get(name)]
-    return shown(about["engine"]) + (f" ({', '.join(more)})" if more else "")
+def _engine(about: EvolveAbout) -> str:
+    more = [f"{name} {shown(about.options[name])}" for name in ("selection", "fitness") if name in about.options]
+    return shown(about.engine) + (f" ({', '.join(more)})" if more else "")
 
 
-def _finding(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Block, ...]:
+def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
     head = ("Output", "Kind", "Numbers", "As published", "Largest difference", "Mean difference", "Verdict")
     rows: list[Row] = []
     for same in outputs:
-        worst = max(same, key=lambda one: (one["outside"], one["largest_error"] or 0.0))
+        worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
         rows.append(
             (
-                shown(worst["name"]), shown(worst["kind"]), f"{worst['numbers']:,}", f"{worst['numbers'] - worst['outside']:,}",
-                number(worst["largest_error"]), number(worst["mean_error"]), Cell("not reached" if worst["outside"] else "reached"),
+                shown(worst.name), shown(worst.kind), f"{worst.numbers:,}", f"{worst.numbers - worst.outside:,}",
+                number(worst.largest_error), number(worst.mean_error), Cell("not reached" if worst.outside else "reached"),
             )
         )  # fmt: skip
-    who = "largest over the copies; " if len(told["copies"]) > 1 else ""
+    who = "largest over the copies; " if len(result.copies) > 1 else ""
     blocks: list[Block] = [
-        Paragraph(sentence(told), "lead" if told["reached"] else "alarm"),
+        Paragraph(sentence(result), "lead" if result.reached else "alarm"),
         Table(f"Each output, computed again from the records ({who}differences in its own unit)", head, tuple(rows), numbers=frozenset({2, 3, 4, 5})),
-        Paragraph(_by_whom(told, outputs), "note"),
+        Paragraph(_by_whom(result, outputs), "note"),
     ]  # fmt: skip
-    if not told["reached"]:
-        limit = told["about"]["proposals_at_most"]
-        used = max(copy["proposals"] for copy in told["copies"])
+    if not result.reached:
+        limit = result.about.proposals_at_most
+        used = max(copy.proposals for copy in result.copies)
         more = "More of them (--proposals, --seconds), another" if 2 * used > limit else "Another"
         blocks.append(
             Paragraph(
@@ -129,65 +115,65 @@ def _finding(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, An
                 "does, the outputs may contradict each other, or not be of so many records."
             )
         )
-    if any(copy["moved"] for copy in told["copies"]):
-        moved = percent(fmean(copy["moved"] for copy in told["copies"]))
+    if any(copy.moved for copy in result.copies):
+        moved = percent(fmean(copy.moved for copy in result.copies))
         blocks.append(
             Paragraph(f"After the outputs were reached, moves that keep every output changed {moved} of the records.")
         )
     return tuple(blocks)
 
 
-def _by_whom(told: Mapping[str, Any], outputs: Sequence[Sequence[Mapping[str, Any]]]) -> str:
-    by = told["about"].get("refitted_by")
-    if any(not same[0]["refitted"] for same in outputs):
+def _by_whom(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) -> str:
+    by = result.about.refitted_by
+    if any(not same[0].refitted for same in outputs):
         return (
             "Regressions were not refitted: statsmodels is not installed (pip install 'chaffinch[statsmodels]'). What is said of them is what the "
             "engine worked out, to first order. Everything else was counted anew."
         )
-    fitted = f"Regressions were refitted by {shown(by)}; " if any(same[0]["regression"] for same in outputs) else ""
+    fitted = f"Regressions were refitted by {shown(by)}; " if any(same[0].regression for same in outputs) else ""
     rest = "tables and summaries were counted anew, by other code than the engine's."
     return fitted + (rest if fitted else rest.capitalize())
 
 
-def _decimals(each: Mapping[str, Any]) -> int:
+def _decimals(each: ShownNumber) -> int:
     """The decimals that a number was printed with, from the width of its interval; a few where it is known in full, none for a count."""
-    low, high = each["low"], each["high"]
-    if not is_number(low) or not is_number(high):
+    low, high = each.low, each.high
+    if low is None or high is None:
         return FULL
     if high <= low:
         return 0 if low == int(low) else FULL
     return min(max(round(-math.log10(high - low)), 0), FULL)
 
 
-def _coefficients(same: Sequence[Mapping[str, Any]], place: int) -> tuple[Block, ...]:
+def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]:
     first = same[0]
-    name = shown(first["name"], 120)
-    if not first["refitted"]:
+    name = shown(first.name, 120)
+    if not first.refitted:
         return (
             Paragraph(name, "strong"),
-            Paragraph(f"Not refitted: statsmodels is not installed. By the engine's count {_kept(first)}."),
+            Paragraph(f"Not refitted: statsmodels is not installed. By the engine's count {_agreeing(first)}."),
         )
     several = len(same) > 1
     head: tuple[str, ...] = ("Coefficient", "Original", "Mean of copies" if several else "Synthetic", "Difference")
     head += ("Largest of any copy", "As published") if several else ("As published",)
     rows: list[Row] = []
-    for k, published in enumerate(first["shown"]):
-        found = [one["shown"][k]["synthetic"] for one in same]
-        known = [value for value in found if is_number(value)]
-        original, digits = published["published"], _decimals(published)
-        if len(known) < len(found) or not is_number(original):
-            rows.append((shown(published["name"]), fixed(original, digits), *[NONE] * (len(head) - 3), "no"))
+    for k, published in enumerate(first.shown):
+        values = [one.shown[k].synthetic for one in same]
+        known = [value for value in values if value is not None]
+        original, digits = published.published, _decimals(published)
+        if len(known) < len(values) or original is None:
+            rows.append((shown(published.name), fixed(original, digits), *[NONE] * (len(head) - 3), "no"))
             continue
         mean = fmean(known)
         extra = (fixed(max(abs(value - original) for value in known), digits + 2),) if several else ()
-        kept = "yes" if all(one["shown"][k]["within"] for one in same) else "no"
+        agrees = "yes" if all(one.shown[k].within for one in same) else "no"
         rows.append(
-            (shown(published["name"]), fixed(original, digits), fixed(mean, digits), _difference(mean - original, digits), *extra, kept)
+            (shown(published.name), fixed(original, digits), fixed(mean, digits), _difference(mean - original, digits), *extra, agrees)
         )  # fmt: skip
-    words = f"{name}: {_kept(max(same, key=lambda one: one['outside']))}."
-    if any(each["synthetic"] is None for one in same for each in one["shown"]):
+    words = f"{name}: {_agreeing(max(same, key=lambda one: one.outside))}."
+    if any(each.synthetic is None for one in same for each in one.shown):
         words += " Where nothing stands beside the original, statsmodels found no fit."
-    caption = f"{shown(first['kind'])}: {name}"
+    caption = f"{shown(first.kind)}: {name}"
     return (Paragraph(words), Table(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))))
 
 
@@ -205,23 +191,23 @@ def _difference(value: float, digits: int) -> str:
     return text if any(c in "123456789" for c in text) else f"under {10.0 ** -(digits + 1):.{digits + 1}f}"
 
 
-def _kept(one: Mapping[str, Any]) -> str:
-    if not one["outside"]:
-        return f"all {one['numbers']:,} numbers are as published"
-    verb = "is" if one["outside"] == 1 else "are"
-    return f"{one['outside']:,} of {one['numbers']:,} numbers {verb} not as published"
+def _agreeing(one: OutputReport) -> str:
+    if not one.outside:
+        return f"all {one.numbers:,} numbers are as published"
+    verb = "is" if one.outside == 1 else "are"
+    return f"{one.outside:,} of {one.numbers:,} numbers {verb} not as published"
 
 
-def _tables(others: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Block, ...]:
+def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
     words: list[str] = []
     rows: list[Row] = []
     for same in others:
-        worst = max(same, key=lambda one: (one["outside"], one["largest_error"] or 0.0))
-        words.append(f"{shown(worst['name'])} ({shown(worst['kind'])}): {_kept(worst)}.")
-        for k, each in enumerate(n for n in worst["shown"] if not n["within"]):
+        worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
+        words.append(f"{shown(worst.name)} ({shown(worst.kind)}): {_agreeing(worst)}.")
+        for k, each in enumerate(n for n in worst.shown if not n.within):
             if k >= MOST_POINTS:
                 break
-            rows.append((shown(worst["name"]), shown(each["name"]), _interval(each), number(each["synthetic"])))
+            rows.append((shown(worst.name), shown(each.name), _interval(each), number(each.synthetic)))
     blocks: list[Block] = [Listing(tuple(words))]
     if rows:
         head = ("Output", "Number", "Original", "Synthetic")
@@ -231,35 +217,31 @@ def _tables(others: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _interval(each: Mapping[str, Any]) -> str:
-    if is_number(each["published"]):
-        return number(each["published"])
-    return f"{number(each['low'])} to {number(each['high'])}"
+def _interval(each: ShownNumber) -> str:
+    if is_number(each.published):
+        return number(each.published)
+    return f"{number(each.low)} to {number(each.high)}"
 
 
-def _figures(told: Mapping[str, Any]) -> tuple[Block, ...]:
-    copies = [copy for copy in told["copies"] if copy["trace"]]
+def _figures(result: EvolveResult) -> tuple[Block, ...]:
+    copies = [copy for copy in result.copies if copy.trace]
     if not copies:
         return ()
-    steps = GENERATIONS if told["about"]["engine"] == "ea" else "proposed changes"
-    return (*_errors(copies[0], steps, len(told["copies"]) > 1), _outside(copies, steps))
+    steps = GENERATIONS if result.about.engine == "ea" else "proposed changes"
+    return (*_errors(copies[0], steps, len(result.copies) > 1), _outside(copies, steps))
 
 
-def _errors(copy: Mapping[str, Any], steps: str, several: bool) -> tuple[Block, ...]:
-    """The mean error of each output on the way, as in P1's figures 1 and 2."""
-    trace = copy["trace"]
-    names = list(trace[-1]["mean_error"])
-    moving = [name for name in names if any((point["mean_error"].get(name) or 0.0) > 0 for point in trace)]
-    fits = {one["name"] for one in copy["outputs"] if one["regression"]}
+def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
+    """The mean error of each output on the way, as in Elliot, Little and Allmendinger's figures 1 and 2."""
+    trace = copy.trace
+    names = list(trace[-1].mean_error)
+    moving = [name for name in names if any((point.mean_error.get(name) or 0.0) > 0 for point in trace)]
+    fits = {one.name for one in copy.outputs if one.regression}
     drawn = sorted(moving, key=lambda name: name not in fits)[:MOST_LINES]
     if not drawn:
         return ()
     lines = {
-        name: [
-            (point["proposals"], point["mean_error"][name])
-            for point in trace
-            if is_number(point["mean_error"].get(name))
-        ]
+        name: [(point.proposals, error) for point in trace if (error := point.mean_error.get(name)) is not None]
         for name in drawn
     }
     above = [error for spots in lines.values() for _, error in spots if error > 0]
@@ -281,7 +263,7 @@ def _errors(copy: Mapping[str, Any], steps: str, several: bool) -> tuple[Block, 
     )  # fmt: skip
     table = Table(
         f"Mean absolute error by {steps}{which}", (steps.capitalize(), *map(shown, drawn)),
-        tuple((f"{p['proposals']:,}", *(number(p["mean_error"].get(name)) for name in drawn)) for p in _some(trace)),
+        tuple((f"{p.proposals:,}", *(number(p.mean_error.get(name)) for name in drawn)) for p in _some(trace)),
         numbers=frozenset(range(len(drawn) + 1)),
     )  # fmt: skip
     note = "Each output in its own unit; coefficients to first order, as the engine works them out without refitting."
@@ -292,26 +274,26 @@ def _errors(copy: Mapping[str, Any], steps: str, several: bool) -> tuple[Block, 
     return (Figure("errors-figure", f"Mean error by {steps}, {axes}{which}", (picture,), table, note=note),)
 
 
-def _outside(copies: Sequence[Mapping[str, Any]], steps: str) -> Figure:
+def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     drawn = copies[:MOST_LINES]
-    most = max(max(point["outside"] for point in copy["trace"]) for copy in drawn)
-    across, at = _across([point for copy in drawn for point in copy["trace"]], steps)
+    most = max(max(point.outside for point in copy.trace) for copy in drawn)
+    across, at = _across([point for copy in drawn for point in copy.trace], steps)
     (_, _), (bottom, top) = frame()
     up = Axis(0.0, max(most, 1), bottom, top)
     up.ticks = [tick for tick in up.ticks if tick == int(tick)]
     names = [f"Copy {k}" for k in range(1, len(drawn) + 1)] if len(copies) > 1 else ["Numbers that are off"]
     shapes = [
-        Curve(name, tuple(Point(p["proposals"], p["outside"]) for p in copy["trace"]), marks=False)
+        Curve(name, tuple(Point(p.proposals, p.outside) for p in copy.trace), marks=False)
         for name, copy in zip(names, drawn, strict=True)
     ]
-    ends = [copy["trace"][-1]["outside"] for copy in drawn]
+    ends = [copy.trace[-1].outside for copy in drawn]
     desc = f"{len(drawn)} lines, from {most:,} down to {max(ends):,}."
     picture = curves(
         "outside", f"Numbers not yet as published, by {steps}", desc, shapes, across=across, up=up, labels=(steps, "numbers that are off"), at=at,
     )  # fmt: skip
     table = Table(
         f"Numbers that are off, by {steps}", ("Copy", steps.capitalize(), "Off"),
-        tuple((f"{k}", f"{p['proposals']:,}", f"{p['outside']:,}") for k, copy in enumerate(drawn, 1) for p in _some(copy["trace"])),
+        tuple((f"{k}", f"{p.proposals:,}", f"{p.outside:,}") for k, copy in enumerate(drawn, 1) for p in _some(copy.trace)),
         numbers=frozenset({1, 2}),
     )  # fmt: skip
     note = "As the engine counts them: a quantile is two numbers, records below it and up to it."
@@ -320,9 +302,9 @@ def _outside(copies: Sequence[Mapping[str, Any]], steps: str) -> Figure:
     return Figure("outside-figure", f"Published numbers that are still off, by {steps}", (picture,), table, note=note)
 
 
-def _across(trace: Sequence[Mapping[str, Any]], steps: str) -> tuple[Axis, Any]:
-    """An axis of steps: of generations as P1 draws it, of proposed changes logarithmic, what is before the first at its left end."""
-    counts = [point["proposals"] for point in trace if point["proposals"] > 0] or [1]
+def _across(trace: Sequence[TracePoint], steps: str) -> tuple[Axis, Any]:
+    """An axis of steps: of generations as the paper draws it, of proposed changes logarithmic, what is before the first at its left end."""
+    counts = [point.proposals for point in trace if point.proposals > 0] or [1]
     low, high = min(counts), max(counts)
     (left, right), _ = frame()
     if steps == GENERATIONS:
@@ -339,7 +321,7 @@ def _over(value: float) -> float:
     return float(10.0 ** math.ceil(math.log10(value)))
 
 
-def _some(trace: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _some(trace: Sequence[TracePoint]) -> list[TracePoint]:
     """A dozen points of a trace, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
         return list(trace)

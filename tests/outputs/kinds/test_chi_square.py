@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
+from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Spec, recipes_of
-from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds.chi_square import ChiSquare
 from chaffinch.outputs.refit import compared

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chaffinch import evolve
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.document import Spec
-from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.solve.budget import proposals_in, seconds_each
 from chaffinch.outputs.solve.incremental import solve
 

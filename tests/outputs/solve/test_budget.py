@@ -10,10 +10,9 @@ import time
 import numpy as np
 import pytest
 
-from chaffinch import InputError, check
+from chaffinch import InputError, check, evolve
 from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
-from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.readers.statsmodels import spec_of
 from chaffinch.outputs.solve import combine, ea, incremental, kernels, maxent, process

@@ -13,7 +13,7 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
 from ..document import Spec
-from ..evolve import EngineName, StartName, evolve
+from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..fields import Fields
 from ..limits import needs_tolerance
 
@@ -93,21 +93,13 @@ class Evolver:
         """Return so many datasets that reproduce the outputs of a specification."""
         # Some outputs of a set may have no number that is known in full.
         tolerance = self.tolerance if needs_tolerance(spec.problem()) else None
-        evolved = evolve(
-            spec,
-            copies=copies,
-            engine=self.engine,
-            start=self.start,
-            proposals=self.proposals,
-            tolerance=tolerance,
-            seed=seed,
-            workers=self.workers,
-            spread=self.spread,
-            progress=progress,
-        )
+        settings = EvolveSettings(
+            copies=copies, engine=self.engine, start=self.start, proposals=self.proposals, tolerance=tolerance, spread=self.spread
+        )  # fmt: skip
+        evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, progress=progress)
         fits = []
         for number, output in enumerate(spec.outputs):
-            seen = [copy.outputs[number] for copy in evolved.copies]
+            seen = [copy.compared[number] for copy in evolved.copies]
             fits.append(
                 OutputFit(
                     output.name,
@@ -118,7 +110,7 @@ class Evolver:
                     float(np.max([one.worst for one in seen])),
                 )
             )
-        errors = tuple(_error(copy.outputs) for copy in evolved.copies)
+        errors = tuple(_error(copy.compared) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
         return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors)
 
