@@ -7,145 +7,120 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._base.errors import (
-        BudgetError,
-        ChaffinchError,
-        ClosedError,
-        FileError,
-        InputError,
-        MissingExtraError,
-        PersonalDataWarning,
-        PrivacyError,
-        SchemaError,
-        TooLargeError,
-        UnknownNameError,
-    )
-    from .counts import Counter, Description, Marginal, MemoryCounter, StreamCounter, describe
-    from .outputs.check import CheckResult
-    from .outputs.document import Outputs, Recipes, Spec, read_outputs, read_recipes, read_spec
-    from .outputs.evolve_result import EvolveResult
-    from .outputs.rules import Policy, read_policy
+    from . import errors, trees
+    from .counts import Counter, MemoryCounter, StreamCounter, describe
     from .privacy.opening import prepare
-    from .risk import RiskResult
     from .risk.attribution.study import risk
-    from .risk.auditing import AuditResult, audit
-    from .risk.membership import MembershipResult, ShadowSettings, membership
-    from .risk.singling_out import SinglingOutResult, singling_out
+    from .risk.auditing import audit
+    from .risk.membership import membership
+    from .risk.singling_out import singling_out
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
-    from .table import Column, Note, Scan, Schema, Table, read, read_schema, scan, write_schema
-    from .utility.result import UtilityResult
+    from .table import Column, Schema, Table, read, read_schema, scan, write_schema
     from .utility.study import utility
     from .workflows.check import check
     from .workflows.evolve import evolve
+    from .workflows.plan import plan
+    from .workflows.release import release
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "_base.errors": (
-        "BudgetError",
-        "ChaffinchError",
-        "ClosedError",
-        "FileError",
-        "InputError",
-        "MissingExtraError",
-        "PersonalDataWarning",
-        "PrivacyError",
-        "SchemaError",
-        "TooLargeError",
-        "UnknownNameError",
-    ),
-    "counts": ("Counter", "Description", "Marginal", "MemoryCounter", "StreamCounter", "describe"),
-    "risk": ("RiskResult",),
-    "risk.auditing": ("AuditResult", "audit"),
-    "risk.membership": ("MembershipResult", "ShadowSettings", "membership"),
-    "risk.singling_out": ("SinglingOutResult", "singling_out"),
-    "utility": ("UtilityResult",),
-    "outputs.check": ("CheckResult",),
-    "workflows.check": ("check",),
-    "workflows.evolve": ("evolve",),
-    "outputs.evolve_result": ("EvolveResult",),
-    "outputs.document": ("Outputs", "Recipes", "Spec", "read_outputs", "read_recipes", "read_spec"),
-    "outputs.rules": ("Policy", "read_policy"),
-    "privacy.opening": ("prepare",),
-    "synth": ("BayesNet", "Evolution", "FieldGroups", "Independent", "Network", "PrivBayes"),
-    "table": ("Column", "Note", "Scan", "Schema", "Table", "read", "read_schema", "scan", "write_schema"),
+    "BayesNet": "synth",
+    "Column": "table",
+    "Counter": "counts",
+    "Evolution": "synth",
+    "FieldGroups": "synth",
+    "Independent": "synth",
+    "MemoryCounter": "counts",
+    "Network": "synth",
+    "PrivBayes": "synth",
+    "Schema": "table",
+    "StreamCounter": "counts",
+    "Table": "table",
+    "audit": "risk.auditing",
+    "check": "workflows.check",
+    "describe": "counts",
+    "evolve": "workflows.evolve",
+    "load": "synth:load_model",
+    "membership": "risk.membership",
+    "plan": "workflows.plan",
+    "prepare": "privacy.opening",
+    "read": "table",
+    "read_schema": "table",
+    "release": "workflows.release",
+    "scan": "table",
+    "singling_out": "risk.singling_out",
+    "write_schema": "table",
 }
+"""The module of each name, and after a colon what it is called there."""
 
-_CALLABLE = ("risk", "utility")
-"""Packages that are functions too."""
+_PACKAGES = ("errors", "risk", "trees", "utility")
+"""Modules by their own names; `utility` and `risk` are functions too."""
+
+_DEEP = {
+    **dict.fromkeys(
+        ("BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "MissingExtraError", "PersonalDataWarning",
+         "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError"),
+        "errors",
+    ),
+    **dict.fromkeys(("Description", "Marginal"), "counts"),
+    **dict.fromkeys(("Note", "Scan"), "table"),
+    "RiskResult": "risk",
+    "AuditResult": "risk.auditing",
+    **dict.fromkeys(("MembershipResult", "ShadowSettings"), "risk.membership"),
+    "SinglingOutResult": "risk.singling_out",
+    "UtilityResult": "utility",
+    "CheckResult": "outputs.check",
+    "EvolveResult": "outputs.evolve_result",
+    **dict.fromkeys(("Outputs", "Recipes", "Spec", "read_outputs", "read_recipes", "read_spec"), "outputs.document"),
+    **dict.fromkeys(("Policy", "read_policy"), "outputs.rules"),
+}  # fmt: skip
+"""Names that live in their modules and are still found here; they are no part of the public names."""
 
 __all__ = [
-    "AuditResult",
     "BayesNet",
-    "BudgetError",
-    "ChaffinchError",
-    "CheckResult",
-    "ClosedError",
     "Column",
     "Counter",
-    "Description",
     "Evolution",
-    "EvolveResult",
     "FieldGroups",
-    "FileError",
     "Independent",
-    "InputError",
-    "Marginal",
-    "MembershipResult",
     "MemoryCounter",
-    "MissingExtraError",
     "Network",
-    "Note",
-    "Outputs",
-    "PersonalDataWarning",
-    "Policy",
     "PrivBayes",
-    "PrivacyError",
-    "Recipes",
-    "RiskResult",
-    "Scan",
     "Schema",
-    "SchemaError",
-    "ShadowSettings",
-    "SinglingOutResult",
-    "Spec",
     "StreamCounter",
     "Table",
-    "TooLargeError",
-    "UnknownNameError",
-    "UtilityResult",
     "__version__",
     "audit",
     "check",
     "describe",
+    "errors",
     "evolve",
     "load",
     "membership",
+    "plan",
     "prepare",
     "read",
-    "read_outputs",
-    "read_policy",
-    "read_recipes",
     "read_schema",
-    "read_spec",
+    "release",
     "risk",
     "scan",
     "singling_out",
+    "trees",
     "utility",
     "write_schema",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "load":
-        return import_module(".synth", __name__).load_model
-    if name in _CALLABLE:
+    if name in _PACKAGES:
         return import_module(f".{name}", __name__)
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{home}", __name__), name)
-    raise AttributeError(f"module 'chaffinch' has no attribute '{name}'")
+    home = _HOMES.get(name) or _DEEP.get(name)
+    if home is None:
+        raise AttributeError(f"module 'chaffinch' has no attribute '{name}'")
+    module, _, original = home.partition(":")
+    return getattr(import_module(f".{module}", __name__), original or name)
 
 
 def __dir__() -> list[str]:

@@ -2,37 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, number, write_json
+from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..privacy.advice import Advice, Expectation
-    from ..privacy.ledger import Plan
-    from ..synth import Settings
-    from ..table import Schema
+    from ..workflows.plan import PlanResult
 
 __all__ = ["plan"]
-
-HEAD = (
-    "method",
-    "neighbours",
-    "column: noise",
-    "count",
-    "error",
-    "pair: noise",
-    "count",
-    "useful pairs",
-    "at once",
-    "largest table",
-    "enough for",
-)
 
 
 def plan(
@@ -62,76 +44,36 @@ def plan(
 
     The data are not opened, so this may be asked as often as you like.
     """
-    from ..privacy.advice import advise
+    from ..workflows.plan import plan as plan_budget
     from .settings import choose
 
     if json is not None:
         check_outputs(input or Path("."), json)
-    declared = _declared(schema, rows, person_id)
-    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person}
-    if neighbours is not None:
-        promise["neighbours"] = neighbours
+    promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person, "neighbours": neighbours}
     chosen = choose(method=method, person_id=person_id, groups=groups, **promise).settings
-    split = chosen.plan(declared)
-    advice = advise(declared, declared.rows or 0, [s.expectation(declared) for s in _compared(chosen, promise)])
+    result = plan_budget(schema, chosen, rows=rows, person=person_id, neighbours=neighbours)
     if json is not None:
-        write_json(json, {"format": "chaffinch-advice", "version": 1, **advice.to_dict(), "plan": split.to_dict()})
-    _show(console(), advice, split)
+        write_json(json, result.to_dict())
+    _show(console(), result)
 
 
-def _declared(path: Path | None, rows: int | None, person: str | None) -> Schema:
-    """Return the schema with codecs made from its declaration alone, and with a number of rows."""
-    from .._base.errors import InputError, PrivacyError
-    from ..privacy.discover import wanted_columns
-    from ..privacy.domain import declared_schema, undeclared
-    from ..privacy.prepare import with_person
-    from ..table import read_schema
-
-    if path is None:
-        raise undeclared()
-    schema = with_person(read_schema(path), person)
-    if rows is not None and rows < 0:
-        raise InputError(f"--rows must be at least 0. Got {rows}.")
-    if rows is None and schema.rows is None:
-        raise InputError(
-            "A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema."
-        )
-    if wanted := wanted_columns(schema):
-        names = ", ".join(column.name for column in wanted)
-        raise PrivacyError(
-            "A plan needs a declared domain: how many tables there are and how noisy depends on it. To be discovered: "
-            f"{names}. Declare them, or see with --dry-run what discovering them costs."
-        )
-    return declared_schema(replace(schema, rows=schema.rows if rows is None else rows))
-
-
-def _compared(chosen: Settings, promise: dict[str, Any]) -> list[Settings]:
-    """Return the chosen settings, then those of the other methods with the same promise; pure and zCDP where there is a delta."""
-    from ..synth import BayesNet, PrivBayes
-
-    others: list[Settings] = [BayesNet(**promise), BayesNet(**{**promise, "delta": None}), PrivBayes(**promise)]
-    by_title = {chosen.title: chosen}
-    for settings in others:
-        by_title.setdefault(settings.title, settings)
-    return list(by_title.values())
-
-
-def _show(screen: Console, advice: Advice, split: Plan) -> None:
+def _show(screen: Console, result: PlanResult) -> None:
     """Print the advice, then how the chosen method would split the budget."""
     from rich.table import Table
     from rich.text import Text
 
     from ..privacy.budget import HEAD as SPLIT
+    from ..workflows.plan import HEAD
 
-    chosen = advice.chosen
+    advice, chosen, split = result.advice, result.advice.chosen, result.split
     screen.print(
         f"{advice.rows:,} rows, {advice.columns:,} columns, {chosen.pairs:,} pairs of columns. The data were not opened; "
         "nothing has been spent.",
         markup=False,
     )
     table = Table(*HEAD, box=None, pad_edge=False)
-    for told in advice.methods:
-        table.add_row(*(Text(cell) for cell in _row(told)))
+    for row in result.rows():
+        table.add_row(*map(Text, row))
     screen.print(table)
     screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
     for sentence in advice.remedies:
@@ -143,21 +85,5 @@ def _show(screen: Console, advice: Advice, split: Plan) -> None:
     )
     table = Table(*SPLIT, box=None, pad_edge=False)
     for row in split.rows_table():
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*map(Text, row))
     screen.print(table)
-
-
-def _row(told: Expectation) -> tuple[str, ...]:
-    return (
-        told.method,
-        told.relation,
-        number(told.column_noise),
-        number(told.column_count),
-        number(told.column_error),
-        number(told.pair_noise),
-        number(told.pair_count),
-        f"{told.useful_pairs:,} of {told.pairs:,}",
-        f"{told.at_once:,}",
-        f"{told.largest_table:,} cells" + ("" if told.parents is None else f", {told.parents} parents"),
-        told.verdict.value,
-    )

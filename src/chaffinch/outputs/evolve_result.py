@@ -11,7 +11,7 @@ from .._base.errors import InputError
 from .._base.plain import finite, from_plain, to_plain
 from .._base.runs import RunFacts
 from .columns import Codes
-from .kinds.regressions import RegressionSpec
+from .kinds import KINDS
 from .refit import Compared
 from .refit import Number as Compare
 
@@ -82,7 +82,7 @@ class OutputReport:
         size, outside = one.size, one.outside
         if not one.refitted:
             size, outside = sum(error.size for error in errors), sum(error.outside for error in errors)
-        regression = one.kind in RegressionSpec.KINDS
+        regression = KINDS[one.kind].regression
         some = one.numbers if regression else sorted(one.numbers, key=lambda each: -each.error)[:FEW]
         return cls(
             one.name, one.kind, regression, size, outside, one.refitted, finite(one.worst), finite(one.worst_in_precision),

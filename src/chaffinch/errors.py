@@ -1,0 +1,31 @@
+"""The errors that Chaffinch raises on purpose, and the one warning: `chaffinch.errors.InputError` and its family."""
+
+from ._base.errors import (
+    BudgetError,
+    ChaffinchError,
+    ClosedError,
+    FileError,
+    InputError,
+    LedgerError,
+    MissingExtraError,
+    PersonalDataWarning,
+    PrivacyError,
+    SchemaError,
+    TooLargeError,
+    UnknownNameError,
+)
+
+__all__ = [
+    "BudgetError",
+    "ChaffinchError",
+    "ClosedError",
+    "FileError",
+    "InputError",
+    "LedgerError",
+    "MissingExtraError",
+    "PersonalDataWarning",
+    "PrivacyError",
+    "SchemaError",
+    "TooLargeError",
+    "UnknownNameError",
+]

@@ -1,0 +1,134 @@
+"""What to expect of a privacy budget before it is spent, from the schema alone: `chaffinch.plan`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .._base.errors import InputError, PrivacyError
+from .._base.html import html_table
+from .._base.text import text_table
+from ..privacy.advice import Advice, Expectation, advise
+from ..privacy.budget import HEAD as SPLIT
+from ..privacy.discover import wanted_columns
+from ..privacy.domain import declared_schema, undeclared
+from ..privacy.ledger import Plan
+from ..privacy.prepare import with_person
+from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
+from ..table import Schema
+from ..table.read import as_schema
+
+__all__ = ["PlanResult", "plan"]
+
+HEAD = (
+    "method", "neighbours", "column: noise", "count", "error", "pair: noise", "count", "useful pairs", "at once", "largest table",
+    "enough for",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class PlanResult:
+    """What to expect of each method, the chosen one first, and how that would split its budget. Nothing has been spent."""
+
+    advice: Advice
+    split: Plan
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return a row of words for each method, as `HEAD` names them."""
+        return [_row(method) for method in self.advice.methods]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the result as plain data: `chaffinch-advice`, version 1."""
+        return {"format": "chaffinch-advice", "version": 1, **self.advice.to_dict(), "plan": self.split.to_dict()}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What the chosen method's budget is enough for, and what would help."""
+        chosen = self.advice.chosen
+        return (f"{chosen.method}: {chosen.verdict.words}", *self.advice.remedies)
+
+    def show(self) -> None:
+        """Print the advice, then how the chosen method would split the budget."""
+        print(text_table(HEAD, self.rows()))
+        print("\n".join(self.sentences))
+        print(text_table(SPLIT, self.split.rows_table()))
+
+    def __repr__(self) -> str:
+        return f"PlanResult({self.advice.chosen.method}, epsilon {self.split.budget.epsilon:g}: {self.advice.chosen.verdict.value})"
+
+    def _repr_html_(self) -> str:
+        return html_table(HEAD, self.rows(), caption=" ".join(self.sentences)) + html_table(SPLIT, self.split.rows_table())
+
+
+def plan(
+    schema: Schema | str | os.PathLike[str] | None,
+    method: Settings | str,
+    *,
+    rows: int | None = None,
+    person: str | None = None,
+    neighbours: str | None = None,
+) -> PlanResult:
+    """Return what to expect of a privacy budget: from the schema, the number of rows and the method's settings alone.
+
+    The data are not opened, so this may be asked as often as one likes.
+
+    Parameters
+    ----------
+    schema
+        Public, with a declared domain for every column; or the path of its file.
+    method
+        A synthesiser with an epsilon, as `BayesNet(epsilon=1.0)`, or in a line, as "privbayes:epsilon=1".
+    rows
+        The number of rows, roughly; that of the schema unless given.
+    person
+        The column that says whose row it is, where people have several.
+    neighbours
+        The relation under which other methods are put beside it; each under its own default unless given.
+    """
+    chosen = synthesiser_of(method) if isinstance(method, str) else method
+    if not isinstance(chosen, Settings) or not chosen.private:
+        raise InputError("A plan is for a privacy budget: give a method with an epsilon, as BayesNet(epsilon=1.0).")
+    declared = _declared(as_schema(schema), rows, person)
+    split = chosen.plan(declared)
+    return PlanResult(advise(declared, declared.rows or 0, [s.expectation(declared) for s in _compared(chosen, neighbours)]), split)
+
+
+def _declared(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
+    """Return the schema with codecs made from its declaration alone, and with a number of rows."""
+    if schema is None:
+        raise undeclared()
+    schema = with_person(schema, person)
+    if rows is not None and rows < 0:
+        raise InputError(f"--rows must be at least 0. Got {rows}.")
+    if rows is None and schema.rows is None:
+        raise InputError("A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema.")
+    if wanted := wanted_columns(schema):
+        names = ", ".join(column.name for column in wanted)
+        raise PrivacyError(
+            "A plan needs a declared domain: how many tables there are and how noisy depends on it. To be discovered: "
+            f"{names}. Declare them, or see with --dry-run what discovering them costs."
+        )
+    return declared_schema(replace(schema, rows=schema.rows if rows is None else rows))
+
+
+def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
+    """Return the chosen settings, then those of the other methods with the same promise; pure and zCDP where there is a delta."""
+    promise: dict[str, Any] = {name: getattr(chosen, name) for name in ("epsilon", "delta", "rows_per_person")}
+    if neighbours is not None:
+        promise["neighbours"] = neighbours
+    others: list[Settings] = [BayesNet(**promise), BayesNet(**{**promise, "delta": None}), PrivBayes(**promise)]
+    by_title = {chosen.title: chosen}
+    for settings in others:
+        by_title.setdefault(settings.title, settings)
+    return list(by_title.values())
+
+
+def _row(expected: Expectation) -> tuple[str, ...]:
+    parents = "" if expected.parents is None else f", {expected.parents} parents"
+    values = (expected.column_noise, expected.column_count, expected.column_error, expected.pair_noise, expected.pair_count)
+    return (
+        expected.method, expected.relation, *("" if value is None else f"{value:.3g}" for value in values),
+        f"{expected.useful_pairs:,} of {expected.pairs:,}", f"{expected.at_once:,}",
+        f"{expected.largest_table:,} cells{parents}", expected.verdict.value,
+    )  # fmt: skip

@@ -1,0 +1,206 @@
+"""A release in plain Python: the same files as the command's, each table read and encoded once, and clear errors for bad use."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+
+import pandas as pd
+import pytest
+
+import chaffinch as cf
+from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.table.encode import encode_column
+from chaffinch.table.sources import open_source
+from chaffinch.workflows import release as workflow
+
+LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
+CHEAP = {"measures": ["tvd"], "attackers": ["gcap"]}
+
+
+@pytest.fixture(scope="module")
+def halves(data, tmp_path_factory):
+    """Two files of people of one population."""
+    folder = tmp_path_factory.mktemp("halves")
+    frame = pd.read_csv(data / "cmc.csv").sample(frac=1.0, random_state=1)
+    for name, part in (("in.csv", frame[:700]), ("out.csv", frame[700:])):
+        part.to_csv(folder / name, index=False)
+    return folder / "in.csv", folder / "out.csv"
+
+
+@pytest.fixture(scope="module")
+def result(halves):
+    return cf.release(
+        halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], max_excess=0.9, seed=3, **CHEAP
+    )
+
+
+def without_run(plain):
+    if isinstance(plain, dict):
+        return {key: without_run(value) for key, value in plain.items() if key != "run"}
+    return [without_run(value) for value in plain] if isinstance(plain, list) else plain
+
+
+def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tmp_path):
+    done = run_here(
+        "release", halves[0], "-o", tmp_path / "command", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
+        "--holdout", halves[1], "--max-excess", 0.9, "--measures", "tvd", "--attackers", "gcap", "--seed", 3, "--quiet",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    paths = result.save(tmp_path / "library")
+    assert [path.name for path in paths] == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
+    one, other = tmp_path / "command", tmp_path / "library"
+    for name in ("model.chaffinch", "synthetic.csv"):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+    reports = [json.loads((folder / "report.json").read_text()) for folder in (one, other)]
+    assert without_run(reports[0]) == without_run(reports[1]) == without_run(json.loads(json.dumps(result.to_dict())))
+    if os.name == "posix":
+        assert stat.S_IMODE((other / "report.html").stat().st_mode) == 0o600
+
+
+def test_a_save_that_fails_leaves_nothing(result, tmp_path, monkeypatch):
+    monkeypatch.setattr(workflow, "render", lambda *_, **__: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        result.save(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Count what is opened, and which columns are encoded from values."""
+    opened, encoded = [], []
+
+    def opening(source, **options):
+        opened.append(source.name)
+        return open_source(source, **options)
+
+    def encoding(column, *values):
+        encoded.append(column.name)
+        return encode_column(column, *values)
+
+    for name in [name for name in sys.modules if name.startswith("chaffinch.")]:
+        for word, real, other in (("open_source", open_source, opening), ("encode_column", encode_column, encoding)):
+            if getattr(sys.modules[name], word, None) is real:
+                monkeypatch.setattr(sys.modules[name], word, other)
+    assert sys.modules["chaffinch.table.alike"].encode_column is encoding
+    return opened, encoded
+
+
+@pytest.mark.parametrize("door", ["python", "command"])
+def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path, door):
+    opened, encoded = counted
+    if door == "python":
+        cf.release(
+            halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], seed=3, copies=2, **CHEAP
+        )
+    else:
+        done = run_here(
+            "release", halves[0], "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
+            "--holdout", halves[1], "--measures", "tvd", "--attackers", "gcap", "--copies", 2, "--seed", 3, "--quiet",
+        )  # fmt: skip
+        assert done.code == 0, done.err
+    assert sorted(opened) == ["in.csv", "out.csv"]
+    columns = list(pd.read_csv(halves[0], nrows=1).columns)
+    assert sorted(encoded) == sorted([*columns, *columns])  # the original and the holdout; what was drawn has its codes
+
+
+def test_the_drawn_table_has_the_figures_of_its_file(result, halves, tmp_path):
+    result.save(tmp_path)
+    again = cf.utility(halves[0], tmp_path / "synthetic.csv", halves[1], label=LABEL, measures=["tvd"], seed=3)
+    assert again["tvd.2"].value == result.utility["tvd.2"].value
+    assert again["tvd.3"].interval == result.utility["tvd.3"].interval
+
+
+def test_pooled_numbers_count_as_their_file_says(tmp_path):
+    """A pooled level of a column of numbers is written as missing; so it is measured, also where the table was never read."""
+    table = pd.DataFrame({"a": pd.array([1, 2, None] * 60 + [7, 8], dtype="Int64"), "b": ["x", "y"] * 91})
+    columns = (cf.Column("a", "categorical", nullable=True), cf.Column("b", "categorical"))
+    options = {"measures": ["jensen_shannon", "tvd"], "seed": 1}
+    result = cf.release(table, schema=cf.Schema(columns), rows=4000, **options)
+    result.save(tmp_path)
+    again = cf.utility(cf.read(table, cf.Schema(columns)), tmp_path / "synthetic.csv", **options)
+    assert again["jensen_shannon"].value == result.utility["jensen_shannon"].value
+
+
+def test_a_frame_comes_back_as_a_frame(halves):
+    frame = pd.read_csv(halves[0])[:300]
+    result = cf.release(frame, label=LABEL, copies=2, rows=50, seed=1, measures=["tvd"])
+    assert list(result.synthetic.to_native().columns) == list(frame.columns)
+    assert isinstance(result.synthetic.to_native(), pd.DataFrame)
+    assert [len(table) for table in result.tables] == [50, 50]
+    assert result.names == ("synthetic-1.csv", "synthetic-2.csv")
+    assert result.risk is None
+
+
+def test_the_decision_says_what_there_is_and_no_score(result, capsys):
+    decision = result.decision
+    assert {row.id for row in decision.good_for} == {"tvd_1", "tvd_2", "tvd_3"}
+    assert any("wife_age" in sentence for sentence in decision.gives_away)
+    assert "without epsilon" in decision.promise
+    assert decision.allowed is True
+    assert any("Membership" in sentence for sentence in decision.not_tested)
+    result.show()
+    assert "What it gives away" in capsys.readouterr().out
+    assert "What was not tested" in result._repr_html_()
+
+
+def test_a_library_prints_nothing(halves, capsys):
+    cf.release(halves[0], measures=["tvd"], rows=20, seed=1)
+    assert capsys.readouterr() == ("", "")
+
+
+SMALL = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "error", "words"),
+    [
+        ([1, 2, 3], {}, InputError, "Cannot read a list"),
+        ("nowhere.csv", {}, cf.errors.FileError, "No such file: 'nowhere.csv'"),
+        (SMALL, {"label": "c"}, UnknownNameError, "'c'. .*a, b"),
+        (SMALL, {"keys": ["c"], "sensitive": ["a"]}, UnknownNameError, "'c'"),
+        (SMALL, {"keys": "a", "sensitive": ["b"]}, InputError, "keys must be a list of names"),
+        (SMALL, {"holdout": SMALL[["a"]]}, UnknownNameError, "column of the holdout 'b'"),
+        (SMALL, {"holdout": {"a": 1}}, InputError, "Cannot read a dict"),
+        (SMALL, {"method": 3}, InputError, "method must be a synthesiser"),
+        (SMALL, {"method": "bayes"}, UnknownNameError, "Unknown method 'bayes'"),
+        (SMALL, {"rows": -1}, InputError, "rows must be at least 0"),
+        (SMALL, {"copies": 0}, InputError, "copies must be at least 1"),
+        (SMALL, {"max_excess": 0.1}, InputError, "max_excess needs an attack"),
+        (SMALL, {"measures": ["mean"]}, UnknownNameError, "'mean'"),
+        (SMALL, {"ledger": "l.json"}, InputError, "give the method an epsilon"),
+        (SMALL, {"method": cf.BayesNet(epsilon=1.0)}, cf.errors.PrivacyError, "schema"),
+    ],
+)
+def test_bad_use_is_named(data, options, error, words):
+    with pytest.raises(error, match=words):
+        cf.release(data, **{"measures": ["tvd"], **options})
+
+
+def test_a_model_is_no_data():
+    with pytest.raises(InputError, match="This is a model, and data are needed"):
+        cf.release(cf.Independent().fit(SMALL))
+
+
+def test_a_promise_from_a_frame_a_prepared_table_and_a_file(data, tmp_path):
+    method = cf.BayesNet(epsilon=2.0, delta=1e-6)
+    schema = data / "cmc_declared.toml"
+    frame = pd.read_csv(data / "cmc.csv")
+    options = {"method": method, "measures": ["tvd"], "seed": 5}
+    tables = [
+        cf.release(data / "cmc.csv", schema=schema, **options),
+        cf.release(cf.prepare(data / "cmc.csv", schema), **options),
+    ]
+    assert cf.release(frame, schema=schema, **options).decision.promise.startswith("TEST ONLY")
+    assert tables[0].synthetic.data.equals(tables[1].synthetic.data)
+    assert not tables[0].to_dict()["run"].get("seconds")
+
+
+def test_a_ledger_that_says_no(data, tmp_path, run_here):
+    ledger = tmp_path / "l.json"
+    assert run_here("ledger", ledger, "--new", "--epsilon", 1, "--delta", "1e-5").code == 0
+    method = cf.BayesNet(epsilon=2.0, delta=1e-6)
+    with pytest.raises(cf.errors.LedgerError):
+        cf.release(data / "cmc.csv", schema=data / "cmc_declared.toml", method=method, ledger=ledger, measures=["tvd"])
