@@ -27,7 +27,8 @@ sys.path.insert(0, str(HERE.parent))
 
 from training import printed, save  # noqa: E402
 
-from chaffinch.trees import audit_trees, prune, read_model  # noqa: E402
+from chaffinch import trees  # noqa: E402
+from chaffinch.trees import prune, read_model  # noqa: E402
 
 sys.path.insert(0, str(HERE.parents[1] / "benchmarks"))
 
@@ -90,12 +91,12 @@ def one(name: str, frame: pd.DataFrame, label: NDArray[Any], draws: int, seed: i
     model = search.fit(x, y).best_estimator_
 
     start = perf_counter()
-    audit = audit_trees(read_model(model))
+    audit = trees.audit(read_model(model))
     pruned = prune(model)
     seconds = perf_counter() - start
     columns = list(x.to_numpy().T)
-    tried = audit_trees(read_model(model), columns=columns, labels=[y])
-    again = audit_trees(read_model(pruned.model, features=list(x)), columns=columns, labels=[y])
+    tried = trees.audit(read_model(model), columns=columns, labels=[y])
+    again = trees.audit(read_model(pruned.model, features=list(x)), columns=columns, labels=[y])
     assert audit.predicates is not None
     assert tried.checked is not None
     assert tried.tries

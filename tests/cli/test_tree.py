@@ -78,7 +78,7 @@ def test_an_audit_says_how_much_and_keeps_the_rest_inside(run, folder, frame, tm
         LABEL,
         "--json",
         told,
-        "--inside",
+        "--confidential",
         inside,
     )
     assert done.code == 1, done.err

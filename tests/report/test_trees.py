@@ -12,11 +12,12 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.report.page import _checked_picture
 from chaffinch.report.tree_figure import MARKED, MOST_LEAVES, tree_picture
 from chaffinch.report.trees import tree_page
-from chaffinch.trees import audit_trees, prune, read_model
+from chaffinch.trees import prune, read_model
 
 
 def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "income", "hours", "score")):
@@ -29,7 +30,7 @@ def made(n: int = 600, *, seed: int = 0, names: tuple[str, ...] = ("age", "incom
 def studied(model, x, y, *, data: bool = True):
     model.fit(x, y)
     given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
-    return audit_trees(read_model(model), **given), prune(model)
+    return trees.audit(read_model(model), **given), prune(model)
 
 
 def words_of(html: str) -> str:
@@ -84,7 +85,7 @@ def test_small_counts_are_words():
 def test_the_picture_has_every_edge_and_marks_what_isolates():
     x, y = made(300)
     model = DecisionTreeClassifier(max_depth=5, random_state=1).fit(x, y)
-    audit = audit_trees(read_model(model))
+    audit = trees.audit(read_model(model))
     # The second opinion: counts of classes from scikit-learn's own paths over the data.
     passes = model.decision_path(x).toarray().astype(bool)
     alone = {
@@ -136,7 +137,7 @@ def test_a_chain_as_deep_as_its_records_is_drawn():
     n = 300
     x = pd.DataFrame({"a": 2.0 ** (np.arange(n) / 10)})
     model = DecisionTreeClassifier(random_state=0).fit(x, np.arange(n) % 2)
-    audit = audit_trees(read_model(model))
+    audit = trees.audit(read_model(model))
     assert "<svg" in tree_page(audit, None, "A chain")
 
 
@@ -177,7 +178,7 @@ def test_counts_that_are_not_known_are_said_to_be():
     x, y = made(200)
     model = DecisionTreeClassifier(max_depth=4, random_state=0)
     model.fit(x, y, sample_weight=np.random.default_rng(0).random(200) + 0.1)
-    audit = audit_trees(read_model(model))
+    audit = trees.audit(read_model(model))
     assert audit.predicates is None
     read = words_of(tree_page(audit, None, "x"))
     assert "is not known" in read
@@ -189,7 +190,7 @@ def test_what_trying_found_is_not_hidden_by_counts():
     x, _ = made(40)
     audit, pruned = studied(DecisionTreeRegressor(min_samples_leaf=2, random_state=0), x, x["income"].to_numpy())
     assert any(t.tries for t in audit.tries)
-    html = tree_page(audit, pruned, "x", score="R²")
+    html = tree_page(audit, pruned, "x")
     assert "This model isolates people" in html
     assert "Pruning by numbers of records does not rule that out" in words_of(html).replace("\n", " ")
 

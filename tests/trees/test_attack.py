@@ -7,9 +7,10 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from chaffinch import trees
 from chaffinch._base.errors import InputError
-from chaffinch.trees import audit_trees, prune, read_model
-from chaffinch.trees.attack import open_to_value, safe_values
+from chaffinch.trees import prune, read_model
+from chaffinch.trees.attack import attack_trees, open_to_value, safe_values
 
 
 def data(seed, n=250, missing=0.0):
@@ -29,7 +30,7 @@ def test_every_predicate_isolates_and_none_is_missed(settings, at_least):
     for seed in range(6):
         x, y = data(seed, missing=0.2 * (seed % 2))
         model = DecisionTreeClassifier(random_state=seed, **settings).fit(x, y)
-        audit = audit_trees(read_model(model), at_least=at_least)
+        audit = trees.audit(read_model(model), at_least=at_least)
         hits = [int(p.holds(x.T, [y]).sum()) for p in audit.predicates]
         assert all(0 < n < at_least for n in hits)
         path = model.decision_path(x).toarray()
@@ -40,7 +41,7 @@ def test_every_predicate_isolates_and_none_is_missed(settings, at_least):
         for p in audit.predicates:
             mine |= p.holds(x.T, [y])
         assert audit.n_exposed == mine.sum()
-        with_data = audit_trees(read_model(model), at_least=at_least, columns=x.T, labels=[y])
+        with_data = trees.audit(read_model(model), at_least=at_least, columns=x.T, labels=[y])
         assert with_data.n_exposed == mine.sum()
         assert with_data.share == mine.mean()
         assert with_data.checked == (len(hits), len(hits))
@@ -49,11 +50,11 @@ def test_every_predicate_isolates_and_none_is_missed(settings, at_least):
 def test_several_outputs_and_a_tree_of_one_node():
     x, y = data(1)
     both = np.column_stack([y, (x[:, 0] > 1.2).astype(int)])
-    audit = audit_trees(read_model(DecisionTreeClassifier(random_state=0).fit(x, both)), label=["a", "b"])
+    audit = trees.audit(read_model(DecisionTreeClassifier(random_state=0).fit(x, both)), label=["a", "b"])
     assert {p.label.column for p in audit.predicates} == {"a", "b"}
     assert all(p.holds(x.T, list(both.T)).sum() == 1 for p in audit.predicates)
     alone = DecisionTreeClassifier().fit(np.zeros((5, 1)), [0, 0, 0, 0, 1])
-    found = audit_trees(read_model(alone))
+    found = trees.audit(read_model(alone))
     assert [p.words() for p in found.predicates] == ["label = 1"]
 
 
@@ -64,20 +65,20 @@ def test_tries_as_counted_by_hand():
     plain = read_model(DecisionTreeClassifier(random_state=0).fit(x, y))
     tree = plain.trees[0]
     assert sorted(tree.depth[tree.leaves].tolist()) == [1, 2, 2]
-    tried = audit_trees(plain, columns=x.T, labels=[y]).tries[0]
+    tried = trees.audit(plain, columns=x.T, labels=[y]).tries[0]
     # Tried: (second leaf, 0), (second leaf, 1), (third leaf, 0): the third isolates.
     assert tried.tries == 3
     assert tried.score == pytest.approx(1 / 3)
     assert tried.predicate.holds(x.T, [y]).tolist() == [False] * 5 + [True]
-    assert audit_trees(plain, columns=x.T, labels=[y], at_least=3).tries[0].tries == 2
-    assert audit_trees(plain, columns=x.T, labels=[y], most_tries=2).tries[0].tries is None
+    assert trees.audit(plain, columns=x.T, labels=[y], at_least=3).tries[0].tries == 2
+    assert attack_trees(plain, columns=x.T, labels=[y], most_tries=2).tries[0].tries is None
 
 
 def test_tries_find_what_counts_find():
     for seed in range(10):
         x, y = data(seed)
         model = DecisionTreeClassifier(random_state=seed, min_samples_leaf=1 + 6 * (seed % 3)).fit(x, y)
-        audit = audit_trees(read_model(model), columns=x.T, labels=[y])
+        audit = trees.audit(read_model(model), columns=x.T, labels=[y])
         assert bool(audit.predicates) == (audit.tries[0].tries is not None)
 
 
@@ -85,7 +86,7 @@ def test_regression_leaves_of_one_isolate_by_their_path():
     for seed in range(5):
         x, _ = data(seed)
         y = np.random.default_rng(seed).normal(size=len(x))
-        audit = audit_trees(read_model(DecisionTreeRegressor(random_state=0).fit(x, y)), columns=x.T, labels=[y])
+        audit = trees.audit(read_model(DecisionTreeRegressor(random_state=0).fit(x, y)), columns=x.T, labels=[y])
         assert audit.predicates
         assert all(p.label is None and p.holds(x.T, [y]).sum() == 1 for p in audit.predicates)
 
@@ -109,8 +110,8 @@ def test_an_outlier_is_alone_above_the_mean_of_a_leaf_of_any_size():
     y = np.zeros(1000)
     y[7] = 10.0
     plain = read_model(DecisionTreeRegressor().fit(x, y))
-    assert not audit_trees(plain).exposed  # sizes cannot tell
-    audit = audit_trees(plain, columns=x.T, labels=[y])
+    assert not trees.audit(plain).exposed  # sizes cannot tell
+    audit = trees.audit(plain, columns=x.T, labels=[y])
     assert audit.value_leaves == 1
     assert audit.exposed
     assert audit.tries[0].tries == 1
@@ -119,7 +120,7 @@ def test_an_outlier_is_alone_above_the_mean_of_a_leaf_of_any_size():
 def test_bootstraps_expose_records_and_may_be_wrong_about_those_outside():
     x, y = data(2)
     model = RandomForestClassifier(10, random_state=0).fit(x, y)
-    audit = audit_trees(read_model(model), columns=x.T, labels=[y])
+    audit = trees.audit(read_model(model), columns=x.T, labels=[y])
     claimed, right = audit.checked
     assert 0 < right <= claimed
     drawn = model.estimators_samples_
@@ -129,7 +130,7 @@ def test_bootstraps_expose_records_and_may_be_wrong_about_those_outside():
 
 def test_boosted_trees_isolate_by_paths():
     x, y = data(3)
-    audit = audit_trees(read_model(GradientBoostingClassifier(n_estimators=4).fit(x, y)), columns=x.T, labels=[y])
+    audit = trees.audit(read_model(GradientBoostingClassifier(n_estimators=4).fit(x, y)), columns=x.T, labels=[y])
     assert all(0 < p.holds(x.T, [y]).sum() < 2 for p in audit.predicates)
     assert audit.value_leaves is None
     for tried in audit.tries:
@@ -140,52 +141,52 @@ def test_both_ends():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 2, size=(4000, 2)).astype(float)  # four cells of about a thousand: nobody is alone
     y = rng.integers(0, 2, size=4000)
-    audit = audit_trees(read_model(DecisionTreeClassifier().fit(x, y)), columns=x.T, labels=[y], at_least=10)
+    audit = trees.audit(read_model(DecisionTreeClassifier().fit(x, y)), columns=x.T, labels=[y], at_least=10)
     assert not audit.exposed
     assert audit.share == 0
     unique = np.arange(100.0)[:, None]
-    audit = audit_trees(read_model(DecisionTreeClassifier().fit(unique, np.arange(100) % 2)))
+    audit = trees.audit(read_model(DecisionTreeClassifier().fit(unique, np.arange(100) % 2)))
     assert audit.share == 1
 
 
 def test_nothing_confidential_leaves():
     x = np.array([[123.25], [7.5], [7.5], [991.125]])
-    audit = audit_trees(read_model(DecisionTreeClassifier().fit(x, ["secret", "b", "b", "b"])))
+    audit = trees.audit(read_model(DecisionTreeClassifier().fit(x, ["secret", "b", "b", "b"])))
     told = json.dumps(audit.to_dict())
     assert "secret" not in told
     assert not any(str(cut) in told for cut in audit.model.trees[0].threshold if np.isfinite(cut))
     assert audit.to_dict()["exposed_records"] == "<10"
-    assert audit.inside()["confidential"] is True
-    assert json.loads(json.dumps(audit.inside()))["predicates"][0]["sql"]
+    assert audit.confidential()["confidential"] is True
+    assert json.loads(json.dumps(audit.confidential()))["predicates"][0]["sql"]
 
 
 def test_without_counts_there_is_still_the_attack_by_trying():
     x, y = data(4)
     weighted = DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=np.random.default_rng(0).random(len(y)))
-    audit = audit_trees(read_model(weighted))
+    audit = trees.audit(read_model(weighted))
     assert audit.predicates is None
-    assert "weights" in audit.why_not
+    assert "weights" in audit.reason
     assert not audit.exposed
-    assert audit_trees(read_model(weighted), columns=x.T, labels=[y]).exposed
+    assert trees.audit(read_model(weighted), columns=x.T, labels=[y]).exposed
     hidden = read_model(prune(DecisionTreeClassifier().fit(x, y)).model)
-    assert "taken out" in audit_trees(hidden).why_not
+    assert "taken out" in trees.audit(hidden).reason
 
 
 def test_data_that_do_not_fit_are_refused():
     x, y = data(5)
     plain = read_model(DecisionTreeClassifier().fit(x, y))
     with pytest.raises(InputError, match="4 columns, but the data have 3"):
-        audit_trees(plain, columns=x.T[:3], labels=[y])
+        trees.audit(plain, columns=x.T[:3], labels=[y])
     with pytest.raises(InputError, match="one length"):
-        audit_trees(plain, columns=x.T, labels=[y[:-1]])
+        trees.audit(plain, columns=x.T, labels=[y[:-1]])
     with pytest.raises(InputError, match="No label of the data is a class"):
-        audit_trees(plain, columns=x.T, labels=[y.astype(str)])
+        trees.audit(plain, columns=x.T, labels=[y.astype(str)])
     with pytest.raises(InputError, match="give both"):
-        audit_trees(plain, columns=x.T)
+        trees.audit(plain, columns=x.T)
     with pytest.raises(InputError, match="no records"):
-        audit_trees(plain, columns=x.T[:, :0], labels=[y[:0]])
+        trees.audit(plain, columns=x.T[:, :0], labels=[y[:0]])
     with pytest.raises(InputError, match="2 or more"):
-        audit_trees(plain, at_least=1)
+        trees.audit(plain, at_least=1)
     numbers = read_model(DecisionTreeRegressor().fit(x, y))
     with pytest.raises(InputError, match="does not hold numbers"):
-        audit_trees(numbers, columns=x.T, labels=[y.astype(str)])
+        trees.audit(numbers, columns=x.T, labels=[y.astype(str)])

@@ -62,7 +62,7 @@ def test_weights_of_records_are_refused_and_the_reason_is_given():
         for weights in (np.random.default_rng(seed).random(len(y)), np.random.default_rng(seed).integers(1, 4, len(y))):
             tree = read_model(DecisionTreeClassifier(random_state=0).fit(x, y, sample_weight=weights)).trees[0]
             assert tree.counts is None
-            assert "weights of their own" in tree.why_not
+            assert "weights of their own" in tree.reason
 
 
 def test_one_weight_for_all_is_no_obstacle():
@@ -76,16 +76,16 @@ def test_a_tree_of_one_node_with_balanced_classes_is_not_taken_for_equal_counts(
     model = DecisionTreeClassifier(class_weight="balanced").fit(np.zeros((10, 1)), [0] * 9 + [1])
     tree = read_model(model).trees[0]
     assert tree.counts is None
-    assert "too small" in tree.why_not
+    assert "too small" in tree.reason
     named = DecisionTreeClassifier(class_weight={0: 1, 1: 3}).fit(np.zeros((10, 1)), [0] * 9 + [1])
     assert read_model(named).trees[0].counts.tolist() == [[[9, 1]]]
 
 
 def test_equations_with_several_solutions_are_not_solved():
     shares = np.array([[[1 / 3, 2 / 3]]])
-    counts, why_not = recovered_counts(shares, np.array([18.0]), np.array([10]))
+    counts, reason = recovered_counts(shares, np.array([18.0]), np.array([10]))
     assert counts is None
-    assert "too small" in why_not
+    assert "too small" in reason
 
 
 def test_a_million_records_leave_no_room_for_wrong_counts():
@@ -113,7 +113,7 @@ def test_weighted_draws_are_refused(settings):
     x, y = data(5)
     for tree in read_model(RandomForestClassifier(3, random_state=0, **settings).fit(x, y)).trees:
         assert tree.counts is None
-        assert "draws" in tree.why_not
+        assert "draws" in tree.reason
 
 
 def test_whole_weights_of_records_in_a_forest_are_not_taken_for_draws():
@@ -136,4 +136,4 @@ def test_monotone_constraints_bend_shares():
     model = DecisionTreeClassifier(monotonic_cst=[1, 0, 0, 0], random_state=0).fit(x, y)
     tree = read_model(model).trees[0]
     assert tree.counts is None
-    assert "monotone" in tree.why_not
+    assert "monotone" in tree.reason

@@ -16,8 +16,9 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text, plot_tree
 
+from chaffinch import trees
 from chaffinch._base.errors import InputError
-from chaffinch.trees import audit_trees, prune, read_model
+from chaffinch.trees import prune, read_model
 from chaffinch.trees.recount import recounted
 
 
@@ -63,9 +64,9 @@ def test_no_node_and_no_difference_of_two_isolates(seed, at_least, leaves, missi
     for given_data in ({}, {"columns": x.T, "labels": [y]}):
         done = prune(model, at_least=at_least, **given_data)
         assert_safe_differences(done.model, x, y, at_least)
-        again = audit_trees(read_model(done.model), at_least=at_least, columns=x.T, labels=[y])
+        again = trees.audit(read_model(done.model), at_least=at_least, columns=x.T, labels=[y])
         assert not again.exposed
-        assert not audit_trees(recounted(read_model(done.model), x.T, [y]), at_least=at_least).exposed
+        assert not trees.audit(recounted(read_model(done.model), x.T, [y]), at_least=at_least).exposed
 
 
 def test_no_split_is_taken_back_without_need():
@@ -147,7 +148,7 @@ def test_forests_with_data_isolate_nobody_by_one_path(model):
     for part in done.model.estimators_:
         codes = np.searchsorted(done.model.classes_, y)
         assert_safe_differences(part, x, codes, 4)
-    assert not audit_trees(read_model(done.model), at_least=4, columns=x.T, labels=[y]).exposed
+    assert not trees.audit(read_model(done.model), at_least=4, columns=x.T, labels=[y]).exposed
     shares = np.mean([t.value[t.apply(x.T), 0] for t in done.after.trees], axis=0)
     np.testing.assert_allclose(done.model.predict_proba(x), shares)
 
@@ -176,7 +177,7 @@ def test_a_class_too_rare_for_any_tree_is_taken_out():
     assert np.bincount(done.model.apply(x)).max() >= 2
     sizes = np.bincount(done.model.apply(x))
     assert sizes[sizes > 0].min() >= 2  # no leaf holds the rare record alone
-    assert not audit_trees(read_model(done.model), columns=x.T, labels=[names]).exposed
+    assert not trees.audit(read_model(done.model), columns=x.T, labels=[names]).exposed
     lone = DecisionTreeClassifier().fit(np.arange(2.0)[:, None], [0, 1])
     with pytest.raises(InputError, match="every class has fewer than 2"):
         prune(lone)
@@ -199,7 +200,7 @@ def test_several_outputs():
     done = prune(DecisionTreeClassifier(random_state=0).fit(x, both), at_least=3)
     assert [c.tolist() for c in done.model.classes_] == [[0, 1, 2, 3], [0, 1]]
     assert [p.shape for p in done.model.predict_proba(x)] == [(300, 4), (300, 2)]
-    assert not audit_trees(read_model(done.model), at_least=3, columns=x.T, labels=list(both.T)).exposed
+    assert not trees.audit(read_model(done.model), at_least=3, columns=x.T, labels=list(both.T)).exposed
     assert done.model.predict(x).shape == (300, 2)
 
 
@@ -219,10 +220,10 @@ def test_regression(at_least):
             here = by_data.model.apply(x) == leaf
             for side in (y > says, y <= says):
                 assert not 0 < (here & side).sum() < at_least
-        assert not audit_trees(read_model(by_data.model), at_least=at_least, columns=x.T, labels=[y]).exposed
+        assert not trees.audit(read_model(by_data.model), at_least=at_least, columns=x.T, labels=[y]).exposed
     forest = RandomForestRegressor(3, random_state=0).fit(x, y)
     done = prune(forest, columns=x.T, labels=[y])
-    assert not audit_trees(read_model(done.model), columns=x.T, labels=[y]).exposed
+    assert not trees.audit(read_model(done.model), columns=x.T, labels=[y]).exposed
 
 
 def test_constant_labels_are_no_reason_to_merge_where_data_show_them():

@@ -68,6 +68,12 @@ def _formats() -> Iterable[str]:
     return (form.title for form in FORMATS if form.title)
 
 
+def _tree_formats() -> Iterable[str]:
+    from ..trees import TREE_FORMATS
+
+    return (form.title for form in TREE_FORMATS if form.title)
+
+
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "attackers": _attackers,
     "conventions": _conventions,
@@ -78,6 +84,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "methods": _methods,
     "private_methods": _private_methods,
     "formats": _formats,
+    "tree_formats": _tree_formats,
 }
 """What each placeholder lists."""
 

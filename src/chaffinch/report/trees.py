@@ -11,8 +11,8 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from .._base.errors import InputError
-from .._base.masking import SHOWN_FROM
-from ..trees import Ensemble, Pruned, TreeAudit, audit_trees
+from ..trees import Ensemble, PruneResult, TreeAudit
+from ..trees.attack import attack_trees
 from .page import page
 from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
 from .tree_figure import tree_picture
@@ -20,7 +20,6 @@ from .words import NONE, fixed, number, percent, shown, signed
 
 __all__ = ["tree_page"]
 
-FEW = f"fewer than {SHOWN_FROM}"
 KEY = (
     "A square on a thick orange way: a node that isolates. A ring: a leaf. A dot: a split. A triangle: a part not drawn, filled where a node in it "
     "isolates. The upper way from a split holds the smaller values. Names stand beside the first splits; on a screen the others show theirs when pointed at."
@@ -28,23 +27,21 @@ KEY = (
 
 
 def tree_page(
-    audit: TreeAudit, pruned: Pruned | None, title: str, *, scores: tuple[float, float] | None = None, score: str = "Accuracy"
-) -> str:  # fmt: skip
+    audit: TreeAudit, pruned: PruneResult | None, title: str, *, scores: tuple[float, float] | None = None
+) -> str:
     """Return one HTML file on a tree or a forest: what isolates whom, the tree drawn, what pruning took and what it cost.
 
-    The page holds no constant of a predicate and no count of records under 10. It shows where a model is vulnerable: it should not be
+    The page holds no constant of a predicate and no count of records under the threshold of the audit. It shows where a model is vulnerable: it should not be
     published beside a model that was not pruned.
 
     Parameters
     ----------
     audit
-        What an attacker finds, as `audit_trees` returns it.
+        What an attacker finds, as `trees.audit` returns it.
     pruned
-        The same model pruned, as `prune` returns it; None to show the model alone.
+        The same model pruned, as `trees.prune` returns it; None to show the model alone.
     scores
-        What the model was worth before and after, on records that neither was fitted to.
-    score
-        What those numbers are called, as "Accuracy" or "R²".
+        What the model was worth before and after (accuracy or R²), on records that neither was fitted to; those of the results unless given.
 
     Raises
     ------
@@ -53,6 +50,9 @@ def tree_page(
     """
     if pruned is not None:
         _check(audit.model, pruned)
+        if scores is None and audit.score is not None and pruned.after_score is not None:
+            scores = audit.score, pruned.after_score
+    score = "Accuracy" if audit.model.kind == "classification" else "R²"
     after = None if pruned is None else _audited_again(audit, pruned)
     drawn = _worst(audit)
     sections = [
@@ -77,7 +77,7 @@ def tree_page(
     return page(title, sections, facts=facts, alarm=alarm)
 
 
-def _check(model: Ensemble, pruned: Pruned) -> None:
+def _check(model: Ensemble, pruned: PruneResult) -> None:
     before = pruned.before
     sizes = [[tree.n_nodes for tree in each.trees] for each in (model, before)]
     if sizes[0] != sizes[1] or model.features != before.features:
@@ -86,18 +86,18 @@ def _check(model: Ensemble, pruned: Pruned) -> None:
         )
 
 
-def _audited_again(audit: TreeAudit, pruned: Pruned) -> TreeAudit:
+def _audited_again(audit: TreeAudit, pruned: PruneResult) -> TreeAudit:
     """The attack on what is left, with the counts that only the keeper of the data still has."""
-    return audit_trees(pruned.after, at_least=audit.at_least)
+    return attack_trees(pruned.after, at_least=audit.at_least, threshold=audit.threshold)
 
 
 def _isolating(audit: TreeAudit) -> list[set[int]]:
     """The nodes of each tree that isolate: by counts, or where these are not known by trying."""
     out: list[set[int]] = [set() for _ in audit.model.trees]
-    found = audit.predicates
-    if found is None:
-        found = tuple(t.predicate for t in audit.tries or () if t.predicate is not None)
-    for predicate in found:
+    predicates = audit.predicates
+    if predicates is None:
+        predicates = tuple(t.predicate for t in audit.tries or () if t.predicate is not None)
+    for predicate in predicates:
         out[predicate.tree].add(predicate.node)
     return out
 
@@ -107,22 +107,23 @@ def _worst(audit: TreeAudit) -> int:
     return int(np.argmax([len(nodes) for nodes in _isolating(audit)]))
 
 
-def _few(count: int | None) -> str:
+def _few(count: int | None, threshold: int) -> str:
     """A count of what stands for records: small ones as words."""
     if count is None:
         return "not known"
-    return f"{count:,}" if count == 0 or count >= SHOWN_FROM else FEW
+    return f"{count:,}" if count == 0 or count >= threshold else f"fewer than {threshold}"
 
 
 def _share(audit: TreeAudit) -> str:
     """The share of records that stand where they isolate; in words where it would tell a small count."""
     if audit.share is None or audit.n_exposed is None:
         return "not known"
-    return f"{FEW} records" if 0 < audit.n_exposed < SHOWN_FROM else percent(audit.share)
+    few = 0 < audit.n_exposed < audit.threshold
+    return f"fewer than {audit.threshold} records" if few else percent(audit.share)
 
 
 def _finding(
-    audit: TreeAudit, after: TreeAudit | None, pruned: Pruned | None, scores: tuple[float, float] | None, score: str
+    audit: TreeAudit, after: TreeAudit | None, pruned: PruneResult | None, scores: tuple[float, float] | None, score: str
 ) -> tuple[Block, ...]:
     blocks: list[Block] = [Paragraph(_lead(audit), "lead")]
     if after is not None:
@@ -134,7 +135,7 @@ def _finding(
         ("Nodes", *(f"{sum(t.n_nodes for t in a.model.trees):,}" for a in columns)),
         ("Leaves", *(f"{sum(len(t.leaves) for t in a.model.trees):,}" for a in columns)),
         ("Depth of the deepest leaf", *(f"{max(int(t.depth.max()) for t in a.model.trees):,}" for a in columns)),
-        ("Nodes that isolate", *(_few(_total(a)) for a in columns)),
+        ("Nodes that isolate", *(_few(_total(a), a.threshold) for a in columns)),
         ("Trees with such a node", *(NONE if a.vulnerable_trees is None else f"{a.vulnerable_trees:,}" for a in columns)),
         ("Records in leaves that isolate them", *(_share(a) for a in columns)),
     ]  # fmt: skip
@@ -166,7 +167,7 @@ def _lead(audit: TreeAudit) -> str:
     who = "one record" if audit.at_least == 2 else f"fewer than {audit.at_least} records"
     if audit.predicates is None:
         tried = "Trying leaves on the data found a condition that isolates one record. " if audit.exposed else ""
-        return f"{tried}How many records stand behind each node is not known. {shown(audit.why_not, 300)}"
+        return f"{tried}How many records stand behind each node is not known. {shown(audit.reason, 300)}"
     if not audit.exposed:
         tried = " But trying leaves on the data, with what they predict, found a condition that is true of one record."
         return f"No node of this model isolates {who} by its count.{tried if _found_by_trying(audit) else ''}"
@@ -179,7 +180,7 @@ def _lead(audit: TreeAudit) -> str:
 
 def _lead_after(after: TreeAudit) -> str:
     if after.predicates is None:
-        return f"Whether the pruned model isolates someone is not known. {shown(after.why_not, 300)}"
+        return f"Whether the pruned model isolates someone is not known. {shown(after.reason, 300)}"
     if after.exposed:
         return "The pruned model still has nodes that isolate."
     # Draws of a bootstrap are not records: two of them may be one record drawn twice.
@@ -228,7 +229,7 @@ def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Col
         cells = [
             cell
             for (nodes, leaves, vulnerable), sure in zip(told, known, strict=True)
-            for cell in (f"{nodes[depth]:,}", f"{leaves[depth]:,}", _few(vulnerable[depth]) if sure else NONE)
+            for cell in (f"{nodes[depth]:,}", f"{leaves[depth]:,}", _few(vulnerable[depth], audit.threshold) if sure else NONE)
         ]
         rows.append((f"{depth}", *cells))
     head: Sequence[str] = ("Nodes", "Leaves", "Isolate")
@@ -259,7 +260,7 @@ def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
     return tuple(blocks)
 
 
-def _limits(audit: TreeAudit, pruned: Pruned | None) -> tuple[str, ...]:
+def _limits(audit: TreeAudit, pruned: PruneResult | None) -> tuple[str, ...]:
     out = [
         "A condition that is true of one training record need not be true of one person of the population.",
         "Cuts lie between two actual values of a column: they tell something of both, whoever stands behind a leaf.",

@@ -1,28 +1,39 @@
-"""What a published decision tree gives away about single people, and trees that give away nobody."""
+"""What a published decision tree gives away about single people (`audit`), and trees that give away nobody (`prune`)."""
 
-from .attack import TreeAudit, audit_trees
+from .formats import TREE_FORMATS, OpenedModel, TreeFormat, open_model, write_model
 from .formats.dumps import read_lightgbm, read_xgboost
 from .formats.from_sklearn import read_model
 from .intersections import Intersections, intersections
 from .midpoints import Midpoints, midpoints
-from .prune import Pruned, prune, prune_plain
 from .recount import recounted
+from .result import PruneResult, TreeAudit
+from .summary import AuditSummary, PruneSummary
 from .tree import Ensemble, Tree
 
+# isort: split
+# After the modules of these names: the functions are what the package is for.
+from .study import audit, prune
+
 __all__ = [
+    "TREE_FORMATS",
+    "AuditSummary",
     "Ensemble",
     "Intersections",
     "Midpoints",
-    "Pruned",
+    "OpenedModel",
+    "PruneResult",
+    "PruneSummary",
     "Tree",
     "TreeAudit",
-    "audit_trees",
+    "TreeFormat",
+    "audit",
     "intersections",
     "midpoints",
+    "open_model",
     "prune",
-    "prune_plain",
     "read_lightgbm",
     "read_model",
     "read_xgboost",
     "recounted",
+    "write_model",
 ]

@@ -1,147 +1,27 @@
 """The attack: which nodes isolate someone, and how many tries it takes without their numbers.
 
-P3 (Sedlmeyr), section 3.2, with counts where its code has shares, and the way to a node found from the tree alone.
+Sedlmeyr, section 3.2, with counts where its code has shares, and the way to a node found from the tree alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.masking import SHOWN_FROM, about
-from .predicates import Comparison, Label, Predicate, predicate_of
+from .._base.masking import THRESHOLD
+from .predicates import Comparison, Label, Predicate, label_name, label_of, predicate_of
 from .recount import checked_data, label_codes, recounted
+from .result import TreeAudit, Tries
 from .tree import Ensemble, Tree
 
-__all__ = ["TreeAudit", "Tries", "audit_trees", "exposed_cells", "open_to_value", "safe_values", "tries"]
+__all__ = ["attack_trees", "exposed_cells", "open_to_value", "safe_values", "tries"]
 
 
-@dataclass(frozen=True)
-class Tries:
-    """How many predicates were tried until one isolated a record; `tries` is None if none did."""
-
-    tree: int
-    tries: int | None
-    tried: int
-    predicate: Predicate | None = field(repr=False)
-
-    @property
-    def score(self) -> float:
-        """One over the number of tries; 0 if none isolates anyone."""
-        return 0.0 if self.tries is None else 1.0 / self.tries
-
-
-@dataclass(frozen=True, eq=False)
-class TreeAudit:
-    """What an attacker finds. Predicates hold constants of the data: they go to `--inside`, everything else may leave.
-
-    Parameters
-    ----------
-    model
-        The model.
-    at_least
-        The number of records below which a class (or a node, for regression) isolates.
-    predicates
-        A predicate for each node that does; None where counts are not known.
-    n_exposed, share
-        How many distinct records stand in classes (or leaves) of fewer than `at_least`, and their share. With data over all trees and
-        outputs together; without, of the one tree and output with the largest share, which the whole model exposes at least.
-    vulnerable_trees
-        How many trees have such a node.
-    tries
-        The attack without counts, where data were given.
-    checked
-        How many predicates were tried on data, and how many isolated fewer than `at_least` records there.
-    why_not
-        Why counts are not known.
-    open_leaves
-        Regression: leaves of at least `at_least` but fewer than twice as many records whose labels differ; see `open_to_value`.
-        None where the leaves do not say means, or the model does not tell whether labels differ.
-    value_leaves
-        Regression with data: leaves in which the label above, or not above, what the leaf says isolates fewer than `at_least` records.
-    """
-
-    model: Ensemble
-    at_least: int
-    predicates: tuple[Predicate, ...] | None
-    n_exposed: int | None
-    share: float | None
-    vulnerable_trees: int | None
-    tries: tuple[Tries, ...] | None = None
-    checked: tuple[int, int] | None = None
-    why_not: str = ""
-    open_leaves: int | None = None
-    value_leaves: int | None = None
-
-    @property
-    def exposed(self) -> bool:
-        """Whether anything isolates someone: by counts, by a leaf value that must, or by a try that did on the data.
-
-        False without counts and without data means "nothing was found", not "nothing is there": look at `predicates is None`.
-        """
-        by_trying = any(t.tries is not None for t in self.tries or ())
-        return bool(self.predicates) or bool(self.open_leaves) or bool(self.value_leaves) or by_trying
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what may leave: counts of nodes and trees, depths and shares; no constant and no record."""
-        depths = [int(self.model.trees[p.tree].depth[p.node]) for p in self.predicates or ()]
-        found = [t for t in self.tries or () if t.tries is not None]
-        return {
-            "model": self.model.model,
-            "kind": self.model.kind,
-            "trees": len(self.model.trees),
-            "nodes": sum(t.n_nodes for t in self.model.trees),
-            "leaves": sum(len(t.leaves) for t in self.model.trees),
-            "columns": len(self.model.features),
-            "at_least": self.at_least,
-            "note": self.model.note,
-            "counts_known": self.predicates is not None,
-            "why_not": self.why_not,
-            "vulnerable_nodes": None if self.predicates is None else _few(len(self.predicates)),
-            "vulnerable_trees": self.vulnerable_trees,
-            "depths": {"least": min(depths), "most": max(depths)} if depths else None,
-            "exposed_records": None if self.n_exposed is None else about(self.n_exposed),
-            "exposed_share": self._told_share(),
-            "open_leaves": _few(self.open_leaves),
-            "value_leaves": _few(self.value_leaves),
-            "tries": None
-            if self.tries is None
-            else {
-                "score": float(np.mean([t.score for t in self.tries])),
-                "mean_tries": float(np.mean([t.tries for t in found])) if found else None,
-                "trees_with_a_valid_predicate": len(found),
-            },
-            "checked": None
-            if self.checked is None
-            else {"predicates": _few(self.checked[0]), "as_claimed": self.checked[0] == self.checked[1]},
-            "exposed": self.exposed,
-        }
-
-    def _told_share(self) -> float | None:
-        """The share of the number of records as it is told, or the number could be worked out from it."""
-        if not self.n_exposed or self.share is None:
-            return self.share
-        told = about(self.n_exposed)
-        return None if isinstance(told, str) else round(self.share * told / self.n_exposed, 4)
-
-    def inside(self) -> dict[str, Any]:
-        """Return the predicates with their constants, those found by counts and those found by trying: confidential."""
-        tried = [t.predicate for t in self.tries or () if t.predicate is not None]
-        every = dict.fromkeys([*(self.predicates or ()), *tried])
-        return {"confidential": True, "predicates": [p.to_dict() for p in every]}
-
-
-def _few(count: int | None) -> int | str | None:
-    """A number of nodes, each of which stands for a record or a few."""
-    return f"<{SHOWN_FROM}" if count is not None and 0 < count < SHOWN_FROM else count
-
-
-def audit_trees(
+def attack_trees(
     model: Ensemble,
     *,
     at_least: int = 2,
@@ -149,6 +29,7 @@ def audit_trees(
     columns: Sequence[NDArray[Any]] | None = None,
     labels: Sequence[NDArray[Any]] | None = None,
     most_tries: int = 100_000,
+    threshold: int = THRESHOLD,
 ) -> TreeAudit:
     """Return what a model gives away about single records.
 
@@ -173,16 +54,18 @@ def audit_trees(
         if model.kind == "regression" and not model.boosted:
             sides = sum(int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees)
     if not model.counts_known:
-        why_not = (
-            next((t.why_not for t in model.trees if t.why_not), "")
+        reason = (
+            next((t.reason for t in model.trees if t.reason), "")
             or "The model does not say how many records its nodes hold."
         )
-        return TreeAudit(model, at_least, None, None, None, None, tried, None, why_not, value_leaves=sides)
+        return TreeAudit(
+            model, at_least, None, None, None, None, tried, None, reason, value_leaves=sides, threshold=threshold
+        )
     found: list[Predicate] = []
     vulnerable, held = 0, 0
     for number, tree in enumerate(model.trees):
         cells = exposed_cells(tree, model.kind, at_least)
-        found += [predicate_of(model, number, node, _label_of(model, output, k, names)) for node, output, k in cells]
+        found += [predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells]
         vulnerable += bool(cells)
         if real is not None and cells:
             there = real.trees[number].counts if model.kind == "classification" else real.trees[number].samples
@@ -209,6 +92,7 @@ def audit_trees(
         None if real is None else (len(found), held),
         open_leaves=sum(known) if known else None,
         value_leaves=sides,
+        threshold=threshold,
     )
 
 
@@ -285,14 +169,6 @@ def _exposure(tree: Tree, kind: str, at_least: int) -> tuple[int, int]:
     return int(held[held < at_least].sum()), int(tree.samples[0])
 
 
-def _name_of(names: Sequence[str], output: int) -> str:
-    return names[output] if output < len(names) else f"{names[0]}{output}"
-
-
-def _label_of(model: Ensemble, output: int, k: int, names: Sequence[str]) -> Label | None:
-    return None if output < 0 else Label(_name_of(names, output), output, "=", model.classes[output][k])
-
-
 def tries(
     model: Ensemble,
     number: int,
@@ -303,7 +179,7 @@ def tries(
     at_least: int = 2,
     most: int = 100_000,
 ) -> Tries:
-    """Return how many predicates have to be tried on a tree, without its counts, until one isolates a record (P3, section 3.2).
+    """Return how many predicates have to be tried on a tree, without its counts, until one isolates a record (Sedlmeyr, section 3.2).
 
     Leaves deepest first (of equal depth in their order); for each leaf every class of every output, or for numbers "above what the leaf
     says" and "not above". Leaves of boosted trees say neither: there the path alone is tried, then with each class.
@@ -326,9 +202,9 @@ def tries(
 
 def _guesses(model: Ensemble, tree: Tree, leaf: int, names: Sequence[str]) -> list[Label | None]:
     if model.boosted:
-        return [None, *(Label(_name_of(names, 0), 0, "=", k) for k in model.targets)]
+        return [None, *(Label(label_name(names, 0), 0, "=", k) for k in model.targets)]
     if model.kind == "classification":
-        return [Label(_name_of(names, o), o, "=", k) for o, classes in enumerate(model.classes) for k in classes]
+        return [Label(label_name(names, o), o, "=", k) for o, classes in enumerate(model.classes) for k in classes]
     outputs = range(tree.value.shape[1])
     signs: tuple[Comparison, Comparison] = (">", "<=")
-    return [Label(_name_of(names, o), o, sign, float(tree.value[leaf, o, 0])) for o in outputs for sign in signs]
+    return [Label(label_name(names, o), o, sign, float(tree.value[leaf, o, 0])) for o in outputs for sign in signs]

@@ -59,9 +59,9 @@ def recovered_counts(
     out = []
     for k in range(value.shape[1]):
         of_class = None if weights_of is None else np.asarray(weights_of, dtype=np.float64)
-        counts, why_not = _of_output(weights[:, k, :], samples, class_weights, of_class)
+        counts, reason = _of_output(weights[:, k, :], samples, class_weights, of_class)
         if counts is None:
-            return None, why_not
+            return None, reason
         out.append(counts)
     return np.stack(out, axis=1), ""
 

@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .attack import _label_of
-from .predicates import Label, Predicate, predicate_of
+from .._base.masking import THRESHOLD
+from .._base.plain import to_plain
+from .predicates import Label, Predicate, label_of, predicate_of
 from .recount import checked_data, label_codes
+from .summary import IntersectionSummary
 from .tree import Ensemble
 
 __all__ = ["Intersections", "intersections"]
@@ -21,7 +23,7 @@ __all__ = ["Intersections", "intersections"]
 
 @dataclass(frozen=True, eq=False)
 class Intersections:
-    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: for inside eyes only.
+    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: they are confidential.
 
     Parameters
     ----------
@@ -44,15 +46,18 @@ class Intersections:
     n_exposed: int
     share: float
     examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)
+    threshold: int = THRESHOLD
+
+    @property
+    def summary(self) -> IntersectionSummary:
+        """What may leave: no constant and no record."""
+        small = 0 < self.n_exposed < self.threshold
+        share = f"under {self.threshold} records" if small else self.share
+        return IntersectionSummary(self.tried, self.pairs, self.isolating_pairs, share)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what may leave: no constant and no record."""
-        return {
-            "pairs_tried": self.tried,
-            "pairs": self.pairs,
-            "isolating_pairs": self.isolating_pairs,
-            "exposed_share": self.share if self.n_exposed == 0 or self.n_exposed >= 10 else "under 10 records",
-        }
+        """Return what may leave as plain data."""
+        return dict(to_plain(self.summary))
 
 
 def intersections(
@@ -64,6 +69,7 @@ def intersections(
     label: str | Sequence[str] = "label",
     most_pairs: int = 200,
     most_examples: int = 20,
+    threshold: int = THRESHOLD,
     seed: int = 0,
 ) -> Intersections:
     """Return what conjunctions of a leaf path of one tree and one of another isolate although neither does alone.
@@ -99,11 +105,11 @@ def intersections(
             said: Label | None = None
             if classes:
                 code = int(codes[used[row]])
-                said = _label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
+                said = label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
             pair = [predicate_of(model, t, int(cell[t][row]) // k, said) for t in (i, j)]
             examples.append((pair[0], pair[1]))
     n = int(exposed.sum())
-    return Intersections(len(chosen), n_pairs, isolating, found, n, n / max(len(codes), 1), tuple(examples))
+    return Intersections(len(chosen), n_pairs, isolating, found, n, n / max(len(codes), 1), tuple(examples), threshold)
 
 
 def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:

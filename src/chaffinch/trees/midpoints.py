@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from .._base.plain import to_plain
+from .summary import MidpointSummary
 from .tree import Ensemble, compared
 
 __all__ = ["Midpoints", "midpoints"]
@@ -42,15 +44,15 @@ class Midpoints:
         """The share of splits midway between two neighbouring values of the column: 0 good, 1 all."""
         return self.neighbours / self.splits if self.splits else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return what may leave: shares of splits, no threshold."""
+    @property
+    def summary(self) -> MidpointSummary:
+        """What may leave: shares of splits, no threshold."""
         total = max(self.splits, 1)
-        return {
-            "splits": self.splits,
-            "midway_share": self.midway / total,
-            "neighbours_share": self.share,
-            "lone_share": self.lone / total,
-        }
+        return MidpointSummary(self.splits, self.midway / total, self.share, self.lone / total)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what may leave as plain data."""
+        return dict(to_plain(self.summary))
 
 
 def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:

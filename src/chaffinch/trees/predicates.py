@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .tree import Ensemble, Tree, compared
 
-__all__ = ["Comparison", "Condition", "Label", "Predicate", "predicate_of"]
+__all__ = ["Comparison", "Condition", "Label", "Predicate", "label_name", "label_of", "predicate_of"]
 
 Comparison = Literal["=", "<=", ">"]
 
@@ -90,7 +90,7 @@ class Label:
 
 @dataclass(frozen=True)
 class Predicate:
-    """A conjunction of ranges, and perhaps of a label. Its constants come from the training data: for inside eyes only."""
+    """A conjunction of ranges, and perhaps of a label. Its constants come from the training data: they are confidential."""
 
     tree: int
     node: int
@@ -171,7 +171,7 @@ class Predicate:
         return " & ".join(parts) or "pl.lit(True)"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for `--inside`: constants and all."""
+        """Return plain data, constants and all: confidential."""
         label = None if self.label is None else [self.label.column, self.label.comparison, _plain(self.label.value)]
         return {
             "tree": self.tree,
@@ -226,3 +226,13 @@ def _double(value: float) -> str:
     """A number with an exponent: SQL reads one without as a decimal, whose digits and rounding are up to the database."""
     text = repr(float(value))
     return text if "e" in text or "n" in text else f"{text}e0"
+
+
+def label_name(names: Sequence[str], output: int) -> str:
+    """Return the name of an output: those given, and numbers beyond them."""
+    return names[output] if output < len(names) else f"{names[0]}{output}"
+
+
+def label_of(model: Ensemble, output: int, k: int, names: Sequence[str]) -> Label | None:
+    """Return the label of class `k` of an output; None for the output -1, which stands for none."""
+    return None if output < 0 else Label(label_name(names, output), output, "=", model.classes[output][k])

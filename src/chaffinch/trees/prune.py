@@ -17,7 +17,7 @@ the model is used. With a bootstrap and without data only records drawn for a tr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,60 +25,23 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .attack import safe_values
-from .formats.from_sklearn import read_model
-from .rebuild import rebuilt
 from .recount import checked_data, recounted
+from .result import PruneResult
 from .tree import Ensemble, Kind, Tree
 
-__all__ = ["Pruned", "prune", "prune_plain", "pruned_tree", "safe_nodes"]
+__all__ = ["TAKEN_OUT", "prune_trees", "pruned_tree", "safe_nodes", "without_counts"]
+
+TAKEN_OUT = "The numbers of records were taken out of the model."
 
 
-@dataclass(frozen=True, eq=False)
-class Pruned:
-    """A model that isolates nobody, and what that took.
-
-    `model` is the released one; `before` and `after` are plain trees, and `after` still has the counts of its leaves: it stays inside.
-    """
-
-    model: Any
-    before: Ensemble
-    after: Ensemble
-    at_least: int
-    hidden_classes: int
-
-    @property
-    def leaves(self) -> tuple[int, int]:
-        """The number of leaves before and after."""
-        return sum(len(t.leaves) for t in self.before), sum(len(t.leaves) for t in self.after)
-
-
-def prune(
-    model: Any,
-    *,
-    at_least: int = 2,
-    features: Sequence[str] | None = None,
-    columns: Sequence[NDArray[Any]] | None = None,
-    labels: Sequence[NDArray[Any]] | None = None,
-) -> Pruned:
-    """Return a copy of a fitted tree or forest in which no predicate isolates fewer than `at_least` records of a class.
-
-    Values of surviving leaves stay. Inner nodes, numbers of records, impurities and what was cut are gone from the copy; scikit-learn works on
-    it as on any other. With the training data (one array for each feature, one for each label) records are counted there, which also serves
-    models whose counts cannot be known.
-    """
-    before = read_model(model, features=features)
-    done = prune_plain(before, at_least=at_least, columns=columns, labels=labels)
-    return replace(done, model=rebuilt(model, done.after))
-
-
-def prune_plain(
+def prune_trees(
     model: Ensemble,
     *,
     at_least: int = 2,
     columns: Sequence[NDArray[Any]] | None = None,
     labels: Sequence[NDArray[Any]] | None = None,
-) -> Pruned:
-    """Return plain trees, pruned as `prune` does it; the released model is an Ensemble without counts."""
+) -> PruneResult:
+    """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts."""
     if at_least < 2:
         raise InputError(f"at_least must be 2 or more. Got {at_least}.")
     if model.boosted:
@@ -94,23 +57,21 @@ def prune_plain(
         if model.kind == "regression":
             values = [safe_values(tree, *data, at_least) for tree in model.trees]
     if not counted.counts_known:
-        why = next(
-            (t.why_not for t in model.trees if t.why_not), "The model does not say how many records its nodes hold."
+        reason = next(
+            (t.reason for t in model.trees if t.reason), "The model does not say how many records its nodes hold."
         )
-        raise InputError(f"This model cannot be pruned without its training data: {why[0].lower()}{why[1:]}")
+        raise InputError(f"This model cannot be pruned without its training data: {reason[0].lower()}{reason[1:]}")
     hidden = _too_rare(counted, at_least)
     trees = []
     for i, tree in enumerate(counted.trees):
-        seen = _without(tree, hidden)
-        kept = pruned_tree(seen, model.kind, at_least, safe_values=None if values is None else values[i])
-        trees.append(kept)
+        checks = None if values is None else values[i]
+        trees.append(pruned_tree(_without(tree, hidden), model.kind, at_least, safe_values=checks))
     classes = tuple(
         tuple(name for name, rare in zip(names, few, strict=False) if not rare)
         for names, few in zip(model.classes, hidden, strict=True)
     )
     after = replace(model, classes=classes, trees=tuple(trees))
-    released = replace(after, trees=tuple(_untold(tree) for tree in trees))
-    return Pruned(released, model, after, at_least, int(sum(few.sum() for few in hidden)))
+    return PruneResult(without_counts(after), model, after, at_least, int(sum(few.sum() for few in hidden)))
 
 
 def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
@@ -139,15 +100,15 @@ def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[n
         raise InputError(
             f"Nothing of this model can be released: even its root isolates fewer than {at_least} records. Lower at_least."
         )
-    kept: list[int] = []
+    order: list[int] = []
     stack = [0]
     ends = np.array([a < 0 or not (can[a] and can[b]) for a, b in zip(tree.left, tree.right, strict=True)])
     while stack:
         node = stack.pop()
-        kept.append(node)
+        order.append(node)
         if not ends[node]:
             stack += [int(tree.right[node]), int(tree.left[node])]
-    at = np.array(kept)
+    at = np.array(order)
     leaf = ends[at]
     place = np.full(tree.n_nodes + 1, -1)
     place[at] = np.arange(len(at))
@@ -206,12 +167,9 @@ def _without(tree: Tree, hidden: Sequence[NDArray[np.bool_]]) -> Tree:
     return replace(tree, value=value, counts=counts, fewest=fewest)
 
 
-def _untold(tree: Tree) -> Tree:
-    return replace(
-        tree,
-        counts=None,
-        samples=None,
-        fewest=None,
-        varies=None,
-        why_not="The numbers of records were taken out of the model.",
+def without_counts(model: Ensemble) -> Ensemble:
+    """Return the model without its numbers of records."""
+    trees = (
+        replace(tree, counts=None, samples=None, fewest=None, varies=None, reason=TAKEN_OUT) for tree in model.trees
     )
+    return replace(model, trees=tuple(trees))

@@ -1,8 +1,7 @@
-"""Records for a model: the columns it splits on as numbers, its labels, and how well it does on them."""
+"""ModelRecords for a model: the columns it splits on as numbers, its labels, and how well it does on them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,14 +16,14 @@ from ..table.text import TextGuess
 from .formats.onnx_trees import SCORES
 from .tree import Ensemble
 
-__all__ = ["Records", "n_outputs", "predicted", "read_records", "worth"]
+__all__ = ["ModelRecords", "n_outputs", "predicted", "read_records", "worth"]
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
-    """One array for each column of a model, and one for each of its outputs. Rows: they stay inside."""
+class ModelRecords:
+    """One array for each column of a model, and one for each of its outputs. Rows: they are confidential."""
 
     columns: list[NDArray[np.float64]] = field(repr=False)
     labels: list[NDArray[Any]] = field(repr=False)
@@ -42,16 +41,14 @@ def n_outputs(model: Ensemble) -> int:
     return len(model.classes) or (1 if model.boosted else int(model.trees[0].value.shape[1]))
 
 
-def read_records(
-    path: str | os.PathLike[str], model: Ensemble, labels: Sequence[str], *, decimal: str | None = None
-) -> Records:
-    """Return the records of a table file that a model can be tried on.
+def read_records(data: Any, model: Ensemble, labels: Sequence[str], *, decimal: str | None = None) -> ModelRecords:
+    """Return the records of a table, in a file or in memory, that a model can be tried on.
 
     Columns must have the names that the model knows; a model without names (x0, x1, ...) takes the columns beside the labels in their
     order. Numbers and true or false are taken as they are; words must have been encoded as they were for the fit. `decimal` is the
     decimal sign of a text file, found from the columns of the model unless given.
     """
-    source = open_source(path, decimal=decimal)
+    source = open_source(data, decimal=decimal)
     names = list(source.schema.names)
     for label in labels:
         if label not in names:
@@ -66,19 +63,19 @@ def read_records(
         unnamed = wanted == [f"x{i}" for i in range(len(wanted))]
         if not unnamed or len(absent) < len(wanted) or len(others) != len(wanted):
             raise InputError(
-                f"'{path}' lacks {len(absent)} of the {len(wanted)} columns of the model: {listed(absent)}. Encode and name its columns "
+                f"'{source.name}' lacks {len(absent)} of the {len(wanted)} columns of the model: {listed(absent)}. Encode and name its columns "
                 "as they were for the fit."
             )
         wanted, by_place = others, True
     table = source.table()
     if table.num_rows == 0:
-        raise InputError(f"'{path}' has no rows.")
+        raise InputError(f"'{source.name}' has no rows.")
     if source.text:
         table = _with_points(table, [*wanted, *labels], source)
     columns = [_numbers(table.column(name), name) for name in wanted]
     every = model.classes or ((model.targets,) if model.boosted else ((),) * len(labels))
     outcome = [_labels(table.column(name), name, classes) for name, classes in zip(labels, every, strict=True)]
-    return Records(columns, outcome, tuple(labels), by_place)
+    return ModelRecords(columns, outcome, tuple(labels), by_place)
 
 
 def _with_points(table: Any, names: Sequence[str], source: Source) -> Any:
@@ -172,10 +169,10 @@ def predicted(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[
     ]
 
 
-def worth(model: Ensemble, records: Records) -> float | None:
+def worth(model: Ensemble, records: ModelRecords) -> float | None:
     """Return the accuracy of a classification (0 to 1), or R² of a regression (at most 1); the mean over outputs.
 
-    Records without a label do not count. None where `predicted` is, or where no label is left to compare with.
+    ModelRecords without a label do not count. None where `predicted` is, or where no label is left to compare with.
     """
     said = predicted(model, records.columns)
     if said is None:

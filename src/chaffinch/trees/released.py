@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .attack import TreeAudit, audit_trees
+from .attack import attack_trees
 from .formats.files import open_model
-from .prune import Pruned
-from .records import Records
+from .records import ModelRecords
+from .result import PruneResult, TreeAudit
+from .summary import CertificateSummary
 from .tree import Ensemble, Tree
 
-__all__ = ["Certificate", "certify", "untold"]
-
-TAKEN_OUT = "The numbers of records were taken out of the model."
+__all__ = ["Certificate", "certify"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,47 +64,35 @@ class Certificate:
             return "An outlier may stand alone above what a leaf says. With --data and --label that is looked at."
         return ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data that may leave."""
-        return {
-            "holds": self.holds,
-            "at_least": self.audit.at_least,
-            "as_pruned": self.as_pruned,
-            "silent": self.silent,
-            "found_by_counts": bool(self.audit.predicates) or bool(self.audit.open_leaves),
-            "found_by_trying": self.tried,
-            "limits": self.limits,
-        }
-
-
-def untold(model: Ensemble) -> Ensemble:
-    """Return the model without its numbers of records."""
-    trees = (
-        replace(tree, counts=None, samples=None, fewest=None, varies=None, why_not=TAKEN_OUT) for tree in model.trees
-    )
-    return replace(model, trees=tuple(trees))
+    @property
+    def summary(self) -> CertificateSummary:
+        """What may leave."""
+        by_counts = bool(self.audit.predicates) or bool(self.audit.open_leaves)
+        return CertificateSummary(
+            self.holds, self.audit.at_least, self.as_pruned, self.silent, by_counts, self.tried, self.limits
+        )
 
 
 def certify(
     path: str | os.PathLike[str],
-    pruned: Pruned,
+    pruned: PruneResult,
     *,
     label: str | Sequence[str] = "label",
-    records: Records | None = None,
+    records: ModelRecords | None = None,
 ) -> Certificate:
     """Return what an attack on the file of a pruned model finds; the file is read as anybody would."""
     opened = open_model(path)
-    found, meant = opened.ensemble, pruned.after
+    ensemble, meant = opened.ensemble, pruned.after
     as_pruned = (
-        found.features == meant.features
-        and found.classes == meant.classes
-        and len(found.trees) == len(meant.trees)
-        and all(_same(one, other) for one, other in zip(found.trees, meant.trees, strict=True))
+        ensemble.features == meant.features
+        and ensemble.classes == meant.classes
+        and len(ensemble.trees) == len(meant.trees)
+        and all(_same(one, other) for one, other in zip(ensemble.trees, meant.trees, strict=True))
     )
-    known = replace(found, trees=tuple(map(_counted, found.trees, meant.trees))) if as_pruned else found
+    known = replace(ensemble, trees=tuple(map(_counted, ensemble.trees, meant.trees))) if as_pruned else ensemble
     columns, labels = (None, None) if records is None else (records.columns, records.labels)
-    audit = audit_trees(known, at_least=pruned.at_least, label=label, columns=columns, labels=labels)
-    return Certificate(as_pruned, _silent(found, opened.model), audit)
+    audit = attack_trees(known, at_least=pruned.at_least, label=label, columns=columns, labels=labels)
+    return Certificate(as_pruned, _silent(ensemble, opened.model), audit)
 
 
 def _same(one: Tree, other: Tree) -> bool:
@@ -128,13 +115,13 @@ def _counted(tree: Tree, held: Tree) -> Tree:
         counts=None if held.counts is None else tree.summed(held.counts),
         samples=None if held.samples is None else tree.summed(held.samples),
         varies=held.varies,
-        why_not="",
+        reason="",
     )
 
 
-def _silent(found: Ensemble, model: Any) -> bool:
+def _silent(ensemble: Ensemble, model: Any) -> bool:
     """Whether a file tells nothing but splits and leaves."""
-    if any(tree.counts is not None or tree.samples is not None for tree in found.trees):
+    if any(tree.counts is not None or tree.samples is not None for tree in ensemble.trees):
         return False
     if model is None:
         return True

@@ -36,7 +36,7 @@ class Tree:
         bootstrap, draws of records.
     samples
         Training records in each node, whatever their class; None where they cannot be known.
-    why_not
+    reason
         Why counts are not known.
     fewest
         With a bootstrap, a lower bound of the distinct records behind `counts`: draws of one record cannot be told from draws of several.
@@ -54,7 +54,7 @@ class Tree:
     value: NDArray[np.float64]
     counts: NDArray[np.int64] | None = None
     samples: NDArray[np.int64] | None = None
-    why_not: str = ""
+    reason: str = ""
     fewest: NDArray[np.int64] | None = None
     varies: NDArray[np.bool_] | None = None
     single: bool = True

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chaffinch import trees
 from chaffinch._base.errors import InputError
-from chaffinch.trees import audit_trees
 from chaffinch.trees.formats.dumps import read_lightgbm, read_xgboost
 from chaffinch.trees.recount import recounted
 
@@ -42,7 +42,7 @@ def test_predictions_and_counts_are_theirs(name, model, answer):
     np.testing.assert_allclose(total - total[0], np.array(HELD[answer]) - HELD[answer][0], atol=1e-5)
     for told, counted in zip(model.trees, recounted(model, X.T, [Y]).trees, strict=True):
         np.testing.assert_array_equal(told.samples, counted.samples)
-    audit = audit_trees(model, columns=X.T, labels=[Y])
+    audit = trees.audit(model, columns=X.T, labels=[Y])
     assert audit.predicates
     assert all(p.holds(X.T, [Y]).sum() == 1 for p in audit.predicates)
 
@@ -58,15 +58,15 @@ def test_xgboost_goes_left_below_the_cut_not_at_it():
 
 def test_covers_are_counts_for_squared_error_alone():
     assert not read_xgboost(HELD["xgboost_dump"]).counts_known
-    assert "squared error" in audit_trees(read_xgboost(HELD["xgboost_dump"])).why_not
+    assert "squared error" in trees.audit(read_xgboost(HELD["xgboost_dump"])).reason
     logistic = copy.deepcopy(HELD["xgboost_saved"])
     logistic["learner"]["objective"]["name"] = "binary:logistic"
     assert not read_xgboost(logistic).counts_known
     weighted = copy.deepcopy(HELD["xgboost_saved"])
     weighted["learner"]["gradient_booster"]["model"]["trees"][0]["sum_hessian"][0] = 19.5
-    assert "weights" in audit_trees(read_xgboost(weighted)).why_not
+    assert "weights" in trees.audit(read_xgboost(weighted)).reason
     bare = [json.loads(json.dumps(tree).replace('"cover"', '"other"')) for tree in HELD["xgboost_dump"]]
-    assert "statistics" in audit_trees(read_xgboost(bare, objective=SQUARED)).why_not
+    assert "statistics" in trees.audit(read_xgboost(bare, objective=SQUARED)).reason
 
 
 def test_names():

@@ -50,7 +50,7 @@ def same(one, other):
         assert getattr(one, name) == getattr(other, name)
     assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
     for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "why_not"):  # fmt: skip
+        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "reason"):  # fmt: skip
             np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
@@ -235,7 +235,7 @@ def test_the_stump_itself_is_read():
         {"trees": [None]},
         {"model": 3},
         {"note": ["x"]},
-        {"why_not": 1},
+        {"reason": 1},
         {"single": 1},
         {"varies": [1, 0, 0]},
         {"varies": [True]},

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
 from ..tree import Ensemble, Tree
+from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, as_dump
 
 __all__ = ["read_lightgbm", "read_xgboost"]
 
@@ -93,7 +94,7 @@ def _boosted(
     out = []
     for nodes in trees:
         left, right, feature, threshold, missing, value, held = (np.array(part) for part in zip(*nodes, strict=True))
-        samples, why_not = _whole(held.astype(np.float64)) if known else (None, _NO_COUNT)
+        samples, reason = _whole(held.astype(np.float64)) if known else (None, _NO_COUNT)
         leaf = left < 0
         out.append(
             Tree(
@@ -105,7 +106,7 @@ def _boosted(
                 np.where(leaf, value, 0.0).reshape(-1, 1, 1),
                 None,
                 samples,
-                why_not,
+                reason,
                 single=single,
             )
         )
@@ -264,3 +265,31 @@ def _alone(trees: list[list[Node]]) -> list[list[Node]]:
 
 def _entries(text: str) -> dict[str, str]:
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
+
+
+def _is_xgboost(file: ModelFile) -> bool:
+    first = file.json[0] if isinstance(file.json, list) and file.json else file.json
+    return isinstance(first, dict) and ("learner" in first or "nodeid" in first)
+
+
+def _is_lightgbm(file: ModelFile) -> bool:
+    is_text = file.data.lstrip()[:5] in (b"tree\n", b"tree\r")
+    return is_text or (isinstance(file.json, dict) and "tree_info" in file.json)
+
+
+LIGHTGBM = TREE_FORMATS.register(
+    TreeFormat(
+        "lightgbm",
+        "a dump of LightGBM",
+        recognise=_is_lightgbm,
+        read=lambda file: OpenedModel("lightgbm", as_dump(read_lightgbm, file.json or file.text, file.name)),
+    )
+)
+XGBOOST = TREE_FORMATS.register(
+    TreeFormat(
+        "xgboost",
+        "a dump of XGBoost",
+        recognise=_is_xgboost,
+        read=lambda file: OpenedModel("xgboost", as_dump(read_xgboost, file.json, file.name)),
+    )
+)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, listed
 from ..counts import fewest_records, known_weights, recovered_counts
 from ..tree import Ensemble, Kind, Tree
+from .format import TREE_FORMATS, TreeFormat
 
 __all__ = ["PRUNABLE", "read_model"]
 
@@ -112,9 +113,9 @@ def _tree(model: Any, found: Any, kind: Kind, *, bootstrap: bool = False, plain_
     inner = left >= 0
     monotone = getattr(model, "monotonic_cst", None) is not None
     known: NDArray[np.int64] | None = samples if samples.max(initial=0) > 0 else None
-    counts, fewest, why_not = None, None, "" if known is not None else _CLEARED
+    counts, fewest, reason = None, None, "" if known is not None else _CLEARED
     if known is not None and kind == "classification":
-        counts, why_not = (None, _MONOTONE) if monotone else _counts(model, found, value, bootstrap, plain_draws)
+        counts, reason = (None, _MONOTONE) if monotone else _counts(model, found, value, bootstrap, plain_draws)
         if counts is not None and bootstrap:
             fewest = fewest_records(counts, samples, left, right)
     missing = getattr(found, "missing_go_to_left", None)
@@ -127,7 +128,7 @@ def _tree(model: Any, found: Any, kind: Kind, *, bootstrap: bool = False, plain_
         value,
         counts,
         known,
-        why_not,
+        reason,
         fewest,
         None if known is None or monotone or bootstrap else _varies(model, found, value, kind),
     )
@@ -180,3 +181,19 @@ def _histogram_tree(nodes: Any) -> Tree:
         nodes["count"].astype(np.int64),
         single=False,
     )
+
+
+def _rebuild(model: Any, ensemble: Ensemble) -> Any:
+    from ..rebuild import rebuilt
+
+    return rebuilt(model, ensemble)
+
+
+SKLEARN = TREE_FORMATS.register(
+    TreeFormat(
+        "sklearn",
+        accepts=lambda model: type(model).__module__.startswith("sklearn."),
+        trees=lambda model, features: read_model(model, features=features),
+        rebuild=_rebuild,
+    )
+)

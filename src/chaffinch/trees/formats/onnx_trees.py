@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, FileError, InputError, MissingExtraError
 from ..tree import Ensemble, Tree
+from .format import TREE_FORMATS, OpenedModel, TreeFormat
 
 __all__ = ["onnx_ensemble"]
 
@@ -78,7 +79,7 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
 
 
 def _with_value(tree: Tree, value: NDArray[np.float64]) -> Tree:
-    return Tree(tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, value, None, None, tree.why_not)
+    return Tree(tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, value, None, None, tree.reason)
 
 
 def _trees(onnx: Any, held: dict[str, Any], leaf: str, width: int) -> list[Tree]:
@@ -208,3 +209,13 @@ def _reals(onnx: Any, held: dict[str, Any], name: str) -> NDArray[np.float64]:
     if out.ndim != 1 or np.isnan(out).any():
         raise InputError("Where numbers are needed there is something else.")
     return out
+
+
+ONNX = TREE_FORMATS.register(
+    TreeFormat(
+        "onnx",
+        "ONNX",
+        recognise=lambda file: file.data[:1] == b"\x08",  # the version of ONNX, its first entry
+        read=lambda file: OpenedModel("onnx", onnx_ensemble(file.data, name=file.name)),
+    )
+)

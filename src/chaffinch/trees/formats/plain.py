@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, FileError, InputError
 from ..tree import Ensemble, Kind, Tree
+from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat
+from .strict_json import strict_json
 
-__all__ = ["FORMAT", "VERSION", "plain_ensemble", "plain_text", "strict_json"]
+__all__ = ["FORMAT", "VERSION", "plain_ensemble", "plain_text"]
 
 FORMAT = "chaffinch-tree"
 VERSION = 1
@@ -31,7 +33,7 @@ VERSION = 1
 _TOP = {"format", "version", "model", "kind", "features", "classes", "trees"}
 _TOP_MAY = {"note": "", "boosted": False, "targets": []}
 _TREE = {"left", "right", "feature", "threshold", "missing_left", "value"}
-_TREE_MAY = {"counts": None, "samples": None, "why_not": "", "fewest": None, "varies": None, "single": True}
+_TREE_MAY = {"counts": None, "samples": None, "reason": "", "fewest": None, "varies": None, "single": True}
 _MOST_TEXT = 10_000
 _MOST_WHOLE = 1 << 53  # sums of two stay whole numbers
 
@@ -82,27 +84,8 @@ def plain_ensemble(text: str | bytes | dict[str, Any] | list[Any], *, name: str 
     try:
         return _built(_TOP_MAY | data)
     except (ChaffinchError, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        why = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
-        raise FileError(f"'{name}' is damaged. {why}") from None
-
-
-def strict_json(text: str | bytes, *, name: str) -> Any:
-    """Return what a JSON text says; raise for NaN, keys that come twice, numbers beyond all bounds and nesting without end."""
-    try:
-        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubles)
-    except (ValueError, RecursionError, MemoryError):  # a UnicodeDecodeError is a ValueError too
-        raise FileError(f"'{name}' is not sound JSON: it is damaged, truncated or not what it claims to be.") from None
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError("NaN and infinity are not JSON")
-
-
-def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    out = dict(pairs)
-    if len(out) != len(pairs):
-        raise ValueError("a key comes twice")
-    return out
+        reason = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
+        raise FileError(f"'{name}' is damaged. {reason}") from None
 
 
 def _scalar(label: Any) -> Any:
@@ -124,7 +107,7 @@ def _described(tree: Tree) -> dict[str, Any]:
         "value": tree.value.tolist(),
         "counts": None if tree.counts is None else tree.counts.tolist(),
         "samples": None if tree.samples is None else tree.samples.tolist(),
-        "why_not": tree.why_not,
+        "reason": tree.reason,
         "fewest": None if tree.fewest is None else tree.fewest.tolist(),
         "varies": None if tree.varies is None else tree.varies.tolist(),
         "single": tree.single,
@@ -181,8 +164,8 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
     n = len(value)
     if {a.shape for a in (left, right, feature)} != {(n,)} or min(a.min() for a in (left, right, feature)) < -1:
         raise InputError("Children and features must be whole numbers from -1 on, one for each node.")
-    if not isinstance(data["threshold"], list) or not _is_text(data["why_not"]) or not isinstance(data["single"], bool):
-        raise InputError('"threshold" must be a list, "why_not" a text, and "single" true or false.')
+    if not isinstance(data["threshold"], list) or not _is_text(data["reason"]) or not isinstance(data["single"], bool):
+        raise InputError('"threshold" must be a list, "reason" a text, and "single" true or false.')
     counts, samples, fewest = (
         None if data[name] is None else _whole(data[name]) for name in ("counts", "samples", "fewest")
     )
@@ -195,7 +178,7 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         value,
         counts,
         samples,
-        data["why_not"],
+        data["reason"],
         fewest,
         None if data["varies"] is None else _truths(data["varies"], n),
         data["single"],
@@ -247,3 +230,19 @@ def _check_sums(tree: Tree, held: NDArray[np.int64]) -> None:
     told = inner[held[inner].reshape(len(inner), -1).any(axis=1)] if len(inner) else inner
     if (held < 0).any() or not np.array_equal(held[told], held[tree.left[told]] + held[tree.right[told]]):
         raise InputError("The children of a split must hold as many records as the split itself.")
+
+
+def _is_plain(file: ModelFile) -> bool:
+    return isinstance(file.json, dict) and file.json.get("format") == FORMAT
+
+
+PLAIN = TREE_FORMATS.register(
+    TreeFormat(
+        "json",
+        f"JSON of the form {FORMAT}",
+        ".json",
+        _is_plain,
+        lambda file: OpenedModel("json", plain_ensemble(file.json, name=file.name)),
+        lambda ensemble, model: plain_text(ensemble).encode("utf-8"),
+    )
+)

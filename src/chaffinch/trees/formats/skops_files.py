@@ -19,8 +19,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, FileError, MissingExtraError, listed
-from .plain import strict_json
+from ..._base.errors import ChaffinchError, FileError, InputError, MissingExtraError, listed
+from ..tree import Ensemble
+from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat
+from .from_sklearn import read_model
+from .strict_json import strict_json
 
 __all__ = ["ALLOWED", "MODELS", "dumped", "loaded"]
 
@@ -254,3 +257,31 @@ def _skops_io() -> Any:
     except ImportError:
         raise MissingExtraError("Reading and writing skops files", "skops") from None
     return skops.io
+
+
+def _read(file: ModelFile) -> OpenedModel:
+    model = loaded(file.data, name=file.name)
+    try:
+        return OpenedModel("skops", read_model(model), model)
+    except InputError as error:
+        raise FileError(f"'{file.name}' is no model that can be audited. {error}") from None
+    except Exception:  # attributes of a hostile file may be anything
+        raise FileError(f"'{file.name}' is damaged: the parts of its model do not fit together.") from None
+
+
+def _write(ensemble: Ensemble, model: Any) -> bytes:
+    if model is None:
+        raise InputError("Only a model of scikit-learn can be written as skops. Name a file that ends in .json.")
+    return dumped(model)
+
+
+SKOPS = TREE_FORMATS.register(
+    TreeFormat(
+        "skops",
+        "skops files of scikit-learn",
+        ".skops",
+        lambda file: file.data[:4] in (b"PK\x03\x04", b"PK\x05\x06"),
+        _read,
+        _write,
+    )
+)

@@ -1,0 +1,134 @@
+"""The attack on a model and its pruning, for a model as it comes: a path, an object of a library, or plain trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from ..table import Table
+from .attack import attack_trees
+from .formats import TREE_FORMATS, OpenedModel, as_opened
+from .intersections import intersections
+from .midpoints import midpoints
+from .prune import prune_trees
+from .records import ModelRecords, read_records, worth
+from .result import PruneResult, TreeAudit
+
+__all__ = ["audit", "prune"]
+
+Arrays = Sequence[NDArray[Any]]
+
+
+def audit(
+    model: Any,
+    data: Any = None,
+    *,
+    label: str | Sequence[str] | None = None,
+    at_least: int = 2,
+    features: Sequence[str] | None = None,
+    columns: Arrays | None = None,
+    labels: Arrays | None = None,
+    decimal: str | None = None,
+    threshold: int = THRESHOLD,
+) -> TreeAudit:
+    """Return what a published model gives away about single records.
+
+    Parameters
+    ----------
+    model
+        A fitted model of scikit-learn, the path of a file in one of `TREE_FORMATS`, or plain trees (`Ensemble`).
+    data
+        The training data as numbers the model was fitted on: anything that `chaffinch.read` takes. Then predicates are tried on
+        them, and pairs of trees and cuts between two values are looked at too.
+    label
+        The column of the data that the model predicts, or several.
+    at_least
+        Records of a class below which a node isolates.
+    features
+        Names of the columns where the model has none.
+    columns, labels
+        Data as arrays instead: one for each feature, one for each label.
+    decimal
+        The decimal sign of a text file.
+    threshold
+        Counts of nodes and records below it leave as a word.
+    """
+    opened = as_opened(model, features=features)
+    names = _names(label)
+    records = as_records(data, opened, label, decimal=decimal)
+    if records is not None:
+        columns, labels = records.columns, records.labels
+    ensemble = opened.ensemble
+    result = attack_trees(ensemble, at_least=at_least, label=names, columns=columns, labels=labels, threshold=threshold)
+    if records is None:
+        return result
+    pairs = None
+    if len(ensemble.trees) > 1:
+        pairs = intersections(
+            ensemble, records.columns, records.labels, at_least=at_least, label=names, threshold=threshold
+        )
+    return replace(
+        result, score=worth(ensemble, records), midpoints=midpoints(ensemble, records.columns), intersections=pairs
+    )
+
+
+def prune(
+    model: Any,
+    data: Any = None,
+    *,
+    label: str | Sequence[str] | None = None,
+    at_least: int = 2,
+    features: Sequence[str] | None = None,
+    columns: Arrays | None = None,
+    labels: Arrays | None = None,
+    decimal: str | None = None,
+    threshold: int = THRESHOLD,
+) -> PruneResult:
+    """Return a copy of a tree or forest in which no predicate isolates fewer than `at_least` records of a class.
+
+    Values of surviving leaves stay. Inner nodes, numbers of records, impurities and what was cut are gone from the copy; scikit-learn works on
+    it as on any other. With the training data records are counted there, which also serves models whose counts cannot be known. Parameters
+    are those of `audit`.
+    """
+    opened = as_opened(model, features=features)
+    records = as_records(data, opened, label, decimal=decimal)
+    if records is not None:
+        columns, labels = records.columns, records.labels
+    ensemble = opened.ensemble
+    result = prune_trees(ensemble, at_least=at_least, columns=columns, labels=labels)
+    before = attack_trees(
+        ensemble, at_least=at_least, label=_names(label), columns=columns, labels=labels, threshold=threshold
+    )
+    if records is not None:
+        before = replace(before, score=worth(ensemble, records))
+        result = replace(result, after_score=worth(result.after, records))
+    return replace(result, audit=before, model=_rebuilt(opened, result))
+
+
+def as_records(
+    data: Any, opened: OpenedModel, label: str | Sequence[str] | None, *, decimal: str | None = None
+) -> ModelRecords | None:
+    """Return data as records for a model; None where none are given."""
+    if data is None or isinstance(data, ModelRecords):
+        return data
+    if label is None:
+        raise InputError("data needs label: the column of the data that the model predicts.")
+    source = data.to_arrow() if isinstance(data, Table) else data
+    return read_records(source, opened.ensemble, _names(label), decimal=decimal)
+
+
+def _rebuilt(opened: OpenedModel, result: PruneResult) -> Any:
+    """The released model: of the library that it came from, or plain trees."""
+    for form in TREE_FORMATS:
+        if opened.model is not None and form.accepts and form.rebuild and form.accepts(opened.model):
+            return form.rebuild(opened.model, result.after)
+    return result.model
+
+
+def _names(label: str | Sequence[str] | None) -> list[str]:
+    return ["label"] if label is None else [label] if isinstance(label, str) else list(label)
