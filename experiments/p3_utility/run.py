@@ -31,7 +31,7 @@ from chaffinch.stats.features import Encoder  # noqa: E402
 from chaffinch.stats.learners import fit  # noqa: E402
 from chaffinch.stats.scoring import auc  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
-from chaffinch.table.alike import alike  # noqa: E402
+from chaffinch.table.align import align  # noqa: E402
 from chaffinch.table.schema import Schema  # noqa: E402
 from chaffinch.utility import jensen_shannon  # noqa: E402
 
@@ -111,7 +111,7 @@ def subset(frame: pd.DataFrame, schema: Schema, dataset: str, seed: int) -> list
                 continue
             for epsilon in EPSILONS:
                 synthetic = made(epsilon).fit(table, seed=seed).sample(ROWS, seed=1000 + seed)
-                same = alike(original, synthetic)[1]
+                same = align(original, synthetic)[1]
                 distance = float(jensen_shannon(original, same).value or 0.0)
                 found = measured(dataset, original, same, outside, seed)
                 rows.append((name, domain, epsilon, seed, {"distance": distance, **found}))

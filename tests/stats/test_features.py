@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 import chaffinch
 from chaffinch import InputError, UnknownNameError
 from chaffinch.stats.features import Encoder, numbers_of, standardised
-from chaffinch.table.alike import alike
+from chaffinch.table.align import align
 
 
 def mixed(n: int = 60) -> pa.Table:
@@ -55,7 +55,7 @@ def test_onehot_has_an_indicator_for_each_level_and_scales_numbers_alone() -> No
 
 
 def test_levels_that_one_table_lost_keep_their_features() -> None:
-    first, second = alike(
+    first, second = align(
         chaffinch.read(pa.table({"a": ["x", "y", "z"] * 20, "b": ["p", "q"] * 30})),
         pa.table({"a": ["z", "new"] * 10, "b": ["p", "p"] * 10}),
     )
@@ -67,7 +67,7 @@ def test_levels_that_one_table_lost_keep_their_features() -> None:
 def test_missing_numbers_are_nan_with_an_indicator_also_where_another_table_lacks_them() -> None:
     full = pa.table({"n": np.arange(60) * 1.5, "c": ["a", None, "b"] * 20})
     holes = pa.table({"n": [None if i % 5 == 0 else i * 1.5 for i in range(60)], "c": ["a", "b", "a"] * 20})
-    first, second = alike(chaffinch.read(full), holes)
+    first, second = align(chaffinch.read(full), holes)
     encoder = Encoder.of([first, second])
     assert encoder.owners == ("n", "n", "c")
     assert not encoder.matrix(first)[:, 1].any()

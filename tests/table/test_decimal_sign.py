@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.table.alike import alike
+from chaffinch.table.align import align
 from chaffinch.table.decimal_sign import SignCount, file_sign, is_doubtful
 
 
@@ -198,12 +198,12 @@ def test_other_tables_are_read_whatever_sign_they_have(tmp_path):
     points = write(tmp_path / "p.csv", {"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()}, delimiter=",")
     frame = pd.DataFrame({"pay": pay(), "n": np.arange(300) % 40, "sex": sexes()})
     for original in (chaffinch.read(commas), chaffinch.read(points), chaffinch.read(frame)):
-        tables = alike(original, commas, points, frame, names=("a", "b", "c"))
+        tables = align(original, commas, points, frame, names=("a", "b", "c"))
         for table in tables[1:]:
             assert np.array_equal(table.code("pay"), tables[0].code("pay"))
     thousands = write(tmp_path / "t.csv", {"pay": ["1.234", "12"] * 150, "n": [1, 2] * 150, "sex": sexes()})
     with pytest.raises(chaffinch.SchemaError, match="Column 'pay'"):
-        alike(chaffinch.read(commas), thousands)
+        align(chaffinch.read(commas), thousands)
 
 
 def test_the_option_is_ignored_where_types_are_stored():

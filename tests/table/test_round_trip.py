@@ -448,7 +448,7 @@ def test_whole_minutes_stay_whole_minutes_in_every_type_of_times(tmp_path, how):
 
 def test_another_file_may_spell_times_with_seconds(tmp_path):
     """The original has 14:30, a program that made the synthetic file wrote 14:30:00: the same times."""
-    from chaffinch.table.alike import alike
+    from chaffinch.table.align import align
 
     path = tmp_path / "in.csv"
     path.write_text("clock,exact,seen,left,w\n" + "\n".join(spelled_times()) + "\n")
@@ -457,6 +457,6 @@ def test_another_file_may_spell_times_with_seconds(tmp_path):
     frame["seen"] += ":00"
     frame.to_csv(tmp_path / "other.csv", index=False)
     original = chaffinch.read(path)
-    one, two = alike(original, tmp_path / "other.csv")
+    one, two = align(original, tmp_path / "other.csv")
     assert np.array_equal(one.code("clock"), two.code("clock"))
     assert np.array_equal(one.code("seen"), two.code("seen"))

@@ -9,7 +9,7 @@ import pytest
 
 import chaffinch
 from chaffinch import InputError, UnknownNameError
-from chaffinch.table.alike import alike
+from chaffinch.table.align import align
 from chaffinch.utility.labels import LearningLabel, shown_levels
 from chaffinch.utility.learning import learning
 
@@ -53,7 +53,7 @@ def test_small_counts_and_rare_levels_do_not_leave(monkeypatch: pytest.MonkeyPat
     assert [list(map(list, matrix.counts)) for matrix in found.confusion] == [m["counts"] for m in told["confusion"]]
     assert "odd" not in repr(found.confusion[0])
     assert repr(found).startswith("Learning(loss in learning = ")
-    label = LearningLabel.of(alike(table, table)[0], "stage")
+    label = LearningLabel.of(align(table, table)[0], "stage")
     assert shown_levels(label, table, [0, 1, 2, 3]) == ("early", "late", "none", "(rare level)")
 
 

@@ -84,7 +84,7 @@ def counted(monkeypatch):
         for word, real, other in (("open_source", open_source, opening), ("encode_column", encode_column, encoding)):
             if getattr(sys.modules[name], word, None) is real:
                 monkeypatch.setattr(sys.modules[name], word, other)
-    assert sys.modules["chaffinch.table.alike"].encode_column is encoding
+    assert sys.modules["chaffinch.table.align"].encode_column is encoding
     return opened, encoded
 
 

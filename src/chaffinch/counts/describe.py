@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._base.html import html_table
-from .._base.masking import SHOWN_FROM, about
+from .._base.masking import THRESHOLD, masked_count
 from ..table.codec import Categories
 from ..table.encode import level_labels
 from ..table.schema import Column
@@ -47,11 +47,12 @@ class ColumnDescription:
 
 @dataclass(frozen=True)
 class Description:
-    """The columns of a table. Holds no value that fewer than ten records share, and no small count."""
+    """The columns of a table. Holds no value that fewer records than `threshold` share, and no small count."""
 
     n_rows: int
     columns: tuple[ColumnDescription, ...]
     notes: tuple[str, ...] = ()
+    threshold: int = THRESHOLD
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, with the version of its form."""
@@ -84,28 +85,28 @@ class Description:
         return table + (html_table(["notes"], [[note] for note in self.notes]) if self.notes else "")
 
 
-def describe(counter: Counter, *, notes: tuple[str, ...] = ()) -> Description:
+def describe(counter: Counter, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD) -> Description:
     """Return what a counter's table holds, from its one-way marginals alone.
 
     Levels of numeric columns are bins and atoms; their names come from means of ten records or more. Missing
-    counts and counts of levels are rounded to tens, those below ten hidden.
+    counts and counts of levels are rounded to multiples of the threshold, those below it hidden.
     """
     names = counter.schema.names
     marginals = dict(zip(names, counter.marginals([(name,) for name in names]), strict=True))
-    columns = tuple(_column(column, marginals.get(column.name)) for column in counter.schema)
-    return Description(counter.n_rows, columns, notes)
+    columns = tuple(_column(column, marginals.get(column.name), threshold) for column in counter.schema)
+    return Description(counter.n_rows, columns, notes, threshold)
 
 
-def _column(column: Column, marginal: Marginal | None) -> ColumnDescription:
+def _column(column: Column, marginal: Marginal | None, threshold: int) -> ColumnDescription:
     kind, codec = column.kind, column.codec
     if marginal is None or codec is None:
         return ColumnDescription(column.name, kind, column.role, column.type, None, "", (), column.reason)
     counts = marginal.dense()
     values = counts[: codec.n_values]
-    shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= SHOWN_FROM]
+    shown = [int(code) for code in (-values).argsort(kind="stable") if values[code] >= threshold]
     if not isinstance(codec, Categories):
         shown = [code for code in shown if code in set(codec.atom_codes.tolist())]
     level_names = level_labels(column)
-    common = tuple((level_names[code], about(values[code])) for code in shown[:MOST_COMMON])
-    missing = about(counts[codec.n_values :].sum())
+    common = tuple((level_names[code], masked_count(values[code], threshold)) for code in shown[:MOST_COMMON])
+    missing = masked_count(counts[codec.n_values :].sum(), threshold)
     return ColumnDescription(column.name, kind, column.role, column.type, codec.size, missing, common, column.reason)

@@ -49,7 +49,7 @@ class Encoder:
     def of(
         cls, tables: Sequence[Table], columns: Sequence[str] | None = None, *, encoding: Encoding = "codes"
     ) -> Encoder:
-        """Return the encoder of tables that share a schema (see `alike`), for all modelled columns unless some are named.
+        """Return the encoder of tables that share a schema (see `align`), for all modelled columns unless some are named.
 
         Examples
         --------
@@ -67,7 +67,7 @@ class Encoder:
             if name not in schema.names:
                 raise unknown_name("column", name, schema.names)
         if any(table.schema.sizes != schema.sizes or table.schema.names != schema.names for table in tables):
-            raise InputError("Tables that become features together need one schema. Bring them together with alike().")
+            raise InputError("Tables that become features together need one schema. Bring them together with align().")
         features = tuple(schema[name] for name in chosen)
         gaps = {
             c.name for c in features if c.kind in NUMBERS and any(np.isnan(numbers_of(t, c.name)).any() for t in tables)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.seeds import generator
 from ..counts.marginal import Marginal
 from ..counts.memory import MemoryCounter
-from ..table.alike import alike
+from ..table.align import align
 from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.schema import Column, Schema
@@ -75,7 +75,7 @@ class TablePair:
 
 def pair_up(original: Table, synthetic: Any) -> TablePair:
     """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame."""
-    first, second = alike(original, synthetic)
+    first, second = align(original, synthetic)
     return TablePair(first, second)
 
 

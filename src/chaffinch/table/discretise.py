@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .._base.masking import SHOWN_FROM
+from .._base.masking import THRESHOLD
 from .codec import Intervals
 from .grid import Numbers
 from .schema import Column
@@ -87,12 +87,12 @@ def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> N
     if column.binning != "quantile":
         return values[:0]
     if len(values) <= column.bins:
-        return values[counts >= SHOWN_FROM]
+        return values[counts >= THRESHOLD]
     order = np.argsort(-counts, kind="stable")
     left, taken = float(counts.sum()), 0
     while taken < column.bins // 2:
         heaviest = counts[order[taken]]
-        if heaviest < SHOWN_FROM or heaviest * (column.bins - taken) < left:
+        if heaviest < THRESHOLD or heaviest * (column.bins - taken) < left:
             break
         left -= heaviest
         taken += 1
@@ -111,14 +111,14 @@ def _starts(column: Column, values: Numbers, counts: Counts, n_atoms: int, *, wh
         edges = np.linspace(low, high, column.bins + 1)[:-1]
         return _round(edges, column, whole=whole)
     n = float(counts.sum())
-    wanted = min(column.bins - n_atoms, int(n // SHOWN_FROM))
+    wanted = min(column.bins - n_atoms, int(n // THRESHOLD))
     if wanted < 1:
         # Fewer than ten records lie off the atoms: no bin of their own, they go to the nearest atom.
         alone = n_atoms == 0 and column.bounds is None and n > 0
         one = _round(np.array([float(low)]), column, whole=whole)
         return one if alone or column.bounds is not None else np.empty(0)
     ranks = n * np.arange(1, wanted) / wanted
-    half = SHOWN_FROM / 2  # each cut is the mean of the ten records around its rank
+    half = THRESHOLD / 2  # each cut is the mean of the ten records around its rank
     cuts = _means(values, counts, np.maximum(ranks - half, 0.0), np.minimum(ranks + half, n))
     return _round(np.array([low, *cuts]), column, whole=whole)
 
@@ -149,7 +149,7 @@ def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
     """Return the means of the ten lowest and of the ten highest records."""
     n = float(counts.sum())
-    few = min(float(SHOWN_FROM), n)
+    few = min(float(THRESHOLD), n)
     low, high = _means(values, counts, [0.0, n - few], [few, n])
     return float(low), float(high)
 
@@ -162,7 +162,7 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
     held = np.bincount(index, weights=counts, minlength=len(starts))
     keep, gathered = [0], 0.0
     for b in range(len(starts)):
-        if gathered >= SHOWN_FROM and held[b:].sum() >= SHOWN_FROM:
+        if gathered >= THRESHOLD and held[b:].sum() >= THRESHOLD:
             keep.append(b)
             gathered = 0.0
         gathered += held[b]
@@ -202,12 +202,12 @@ def _groups(n: float, *, first: bool, last: bool) -> NDArray[np.float64]:
 
     Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends.
     """
-    few = int(min(MOST_KNOTS, n // SHOWN_FROM))
+    few = int(min(MOST_KNOTS, n // THRESHOLD))
     if not few:
         return np.empty(0)
     cuts = [n * i / few for i in range(few + 1)]
     size = n / few
-    while size >= 2 * SHOWN_FROM:
+    while size >= 2 * THRESHOLD:
         size /= 2
         cuts += [size] * first + [n - size] * last
     return np.unique(cuts)

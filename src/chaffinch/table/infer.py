@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from .._base.masking import SHOWN_FROM
+from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .profile import FULL_PRECISION, Profile
 from .schema import Column
@@ -137,7 +137,7 @@ class _Inference:
     def _odd_one_out(self) -> str:
         """Return a hint where a single negative number stands among many that are not: often a missing code."""
         values, counts = self.profile.numbers.result()
-        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= SHOWN_FROM:
+        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= THRESHOLD:
             return f"; {values[0]:g} alone is negative: if it means missing, write missing = [{values[0]:g}]"
         return ""
 
@@ -182,7 +182,7 @@ class _Inference:
         second = 1000 if pa.types.is_date64(self.kind) else _STEPS[self.kind.unit]
         values, counts = self.profile.numbers.result()
         for step in (86_400 * second, 3_600 * second, 60 * second, second, second // 1000, second // 10**6):
-            if step >= 1 and counts[values % step != 0].sum() < min(SHOWN_FROM, self.profile.n_present / 2):
+            if step >= 1 and counts[values % step != 0].sum() < min(THRESHOLD, self.profile.n_present / 2):
                 return step
         return 1
 
@@ -190,7 +190,7 @@ class _Inference:
 def decimals_of(profile: Profile) -> int | None:
     """Return the decimals that all but fewer than ten records need; None for full precision."""
     for d in range(FULL_PRECISION):
-        if profile.decimals[d + 1 :].sum() < min(SHOWN_FROM, profile.n_present / 2):
+        if profile.decimals[d + 1 :].sum() < min(THRESHOLD, profile.n_present / 2):
             return d
     return None
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .grid import Numbers, to_numbers
 from .types import is_nested, is_numeric, is_words, value_type
@@ -173,7 +174,7 @@ class Profile:
     def _add_decimals(self, numbers: NDArray[np.float64], distinct: NDArray[np.float64]) -> None:
         """Count records by the decimals they need; full precision, once common, is not looked into further."""
         self.n_fraction += int((np.rint(numbers) != numbers).sum())
-        if self.decimals[FULL_PRECISION] >= 10:
+        if self.decimals[FULL_PRECISION] >= THRESHOLD:
             return
         single = self.kind == pa.float32() or self.kind == pa.float16()
         dtype = np.float32 if single else np.float64
@@ -182,7 +183,7 @@ class Profile:
             fits = np.round(left, d).astype(dtype) == left.astype(dtype)
             if d == FULL_PRECISION - 1:
                 self.decimals[FULL_PRECISION] += int((~fits).sum())
-                if self.decimals[FULL_PRECISION] >= 10:
+                if self.decimals[FULL_PRECISION] >= THRESHOLD:
                     return
                 left = left[fits]
             else:

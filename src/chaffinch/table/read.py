@@ -11,9 +11,9 @@ import pyarrow as pa
 from .._base.progress import Progress, silent
 from .codes import Codes
 from .encode import encode_column
+from .fit_schema import fit_schema, spelling_of, typed
 from .personal import warn_of
 from .schema import Schema
-from .settle import settle, spelling_of, typed
 from .sources import Source, open_source
 from .table import Origin, Table
 
@@ -63,9 +63,9 @@ def read(
     array([0, 0, 1], dtype=uint8)
     """
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
-    settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
-    warn_of(settled.notes)
-    return _encoded(opened, settled.schema, settled.notes)
+    fitted = fit_schema(opened, as_schema(schema), rare=rare, progress=progress)
+    warn_of(fitted.notes)
+    return _encoded(opened, fitted.schema, fitted.notes)
 
 
 def as_schema(schema: Schema | str | os.PathLike[str] | None) -> Schema | None:

@@ -15,10 +15,10 @@ from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
 from .fit import Note
+from .fit_schema import fit_schema, spelling_of, typed
 from .personal import warn_of
 from .read import as_schema
 from .schema import Schema
-from .settle import settle, spelling_of, typed
 from .sources import Source, open_source
 from .table import weights_of
 
@@ -77,6 +77,6 @@ def scan(
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
     opened = open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    settled = settle(opened, as_schema(schema), rare=rare, progress=progress)
-    warn_of(settled.notes)
-    return Scan(opened, settled.schema, settled.n_rows, settled.notes)
+    fitted = fit_schema(opened, as_schema(schema), rare=rare, progress=progress)
+    warn_of(fitted.notes)
+    return Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError, listed
-from .._base.masking import SHOWN_FROM
+from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .decimal_sign import (
     COMMA,
@@ -214,7 +214,7 @@ class TextGuess:
         return Spelling(pa.string(), "", missing)
 
     def _mixed(self) -> SchemaError:
-        common = sorted(word for word, n in self.odd.items() if n >= SHOWN_FROM)
+        common = sorted(word for word, n in self.odd.items() if n >= THRESHOLD)
         shown = f" Common words in it: {listed(common, most=5)}." if common else ""
         example = ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
         return SchemaError(

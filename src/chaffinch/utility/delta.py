@@ -21,7 +21,7 @@ from ..stats.learners import LearnerFit, Models, chosen_models, fit, work
 from ..stats.result import Direction, Result
 from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
-from ..table.alike import alike
+from ..table.align import align
 from ..table.table import Table
 from .labels import LearningLabel, check_repeats, label_column
 from .metric import METRICS, Metric, UtilityRun
@@ -162,7 +162,7 @@ def delta(
     asked = DeltaSettings(**options)
     for name in asked.labels or ():
         label_column(original, name)
-    tables = alike(original, synthetic)
+    tables = align(original, synthetic)
     estimators, left_out = chosen_models(asked.models, task="classification")
     chosen = _labels(tables[0], asked.labels)
     skipped = {label.name: why for label in chosen if (why := _reason(label, tables, asked.threshold))}

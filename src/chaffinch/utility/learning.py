@@ -16,7 +16,7 @@ from .._base.seeds import Seed, seed_sequence
 from ..stats.intervals import mean_interval
 from ..stats.learners import chosen_models, is_svm
 from ..stats.result import Direction, Result
-from ..table.alike import alike
+from ..table.align import align
 from ..table.table import Table
 from .labels import FEWEST, LearningLabel, label_column, shown_levels
 from .metric import METRICS, Metric, References, UtilityRun
@@ -141,7 +141,7 @@ def learning(
     """
     settings = LearningSettings(**options)
     name = label_column(original, settings.label).name
-    whole = alike(original, synthetic, *([] if holdout is None else [holdout]))
+    whole = align(original, synthetic, *([] if holdout is None else [holdout]))
     target = LearningLabel.of(whole[0], name, settings.task)
     estimators, left_out = chosen_models(settings.models, task=target.task)
     trials = LearningTrials(

@@ -18,7 +18,7 @@ from ..stats.features import Encoding
 from ..stats.learners import Models
 from ..stats.splits import child
 from ..synth.independent import Independent
-from ..table.alike import alike
+from ..table.align import align
 from ..table.read import read
 from ..table.table import Table
 from .metric import METRICS, UtilityRun, asked_metrics
@@ -105,7 +105,7 @@ def measure_utility(
     settings = replace(settings, label=_label(source, settings.label))
     root = seed_sequence(seed)
 
-    first, second, *rest = alike(source, synthetic, *([] if holdout is None else [holdout]))
+    first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
 
     independent = Independent().fit(first).sample(second.n_rows, seed=child(root, _MARGINALS))
     drawn = np.sort(generator(child(root, _RESAMPLE)).integers(0, first.n_rows, second.n_rows))

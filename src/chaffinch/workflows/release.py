@@ -22,7 +22,7 @@ from ..risk.attribution.result import CrossFit
 from ..stats.learners import chosen_models
 from ..synth import SYNTHESISERS, MethodOptions, Model, Settings
 from ..table import Schema, Table
-from ..table.alike import alike
+from ..table.align import align
 from ..table.formula import formula_of
 from ..table.personal import warn_of
 from ..table.sources import Source, open_source
@@ -346,7 +346,7 @@ def _one_grid(table: Table, tables: Sequence[Table], holdout: _Holdout) -> tuple
     Each is encoded once; whoever brings them together again finds that they are.
     """
     many = [f"synthetic {i}" for i in range(1, len(tables) + 1)] if len(tables) > 1 else ["synthetic"]
-    first, *others = alike(table, *tables, *holdout.tables, names=[*many, "holdout"])
+    first, *others = align(table, *tables, *holdout.tables, names=[*many, "holdout"])
     columns = tuple(first.schema[column.name] if column.modelled else column for column in table.schema)
     return replace(table, schema=replace(table.schema, columns=columns), codes=first.codes), *others
 

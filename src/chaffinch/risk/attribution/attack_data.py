@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
 from ...stats.features import numbers_of
-from ...table.alike import alike
+from ...table.align import align
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
 
@@ -102,7 +102,7 @@ class AttackData:
         names = _names(len(synthetics), holdout is not None)
         extra = [] if holdout is None else [holdout]
         shown = [name.replace("-", " ") for name in names[1:]]
-        tables = alike(original, *synthetics, *extra, names=shown)
+        tables = align(original, *synthetics, *extra, names=shown)
         codes: list[dict[str, Ints]] = [{} for _ in tables]
         grids = {}
         for name in dict.fromkeys(columns):

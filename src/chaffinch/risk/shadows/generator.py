@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ...synth.generator import TableGenerator
-from ...table.alike import alike
+from ...table.align import align
 from ...table.schema import Schema
 from ...table.table import Table
 
@@ -90,7 +90,7 @@ class Generator(TableGenerator):
         names = self.base.schema.names
         if isinstance(made, Table) and self._same_grid(made.schema):
             return np.stack([made.code(name).astype(self._dtype) for name in names], axis=1)
-        grid, same = alike(self._grid, made, names=("generated",))
+        grid, same = align(self._grid, made, names=("generated",))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
         for j, name in enumerate(names):
             # From the shared grid, which has room for what only the other table has, back to the population's codes.

@@ -24,13 +24,13 @@ from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words, step_of
 from .types import parse_type, type_name, value_type
 
-__all__ = ["Settled", "settle", "spelling_of", "typed"]
+__all__ = ["FittedSchema", "fit_schema", "spelling_of", "typed"]
 
 Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 
 
 @dataclass(frozen=True)
-class Settled:
+class FittedSchema:
     """A fitted schema, how many rows it was fitted on, and what should be said of its columns."""
 
     schema: Schema
@@ -38,14 +38,14 @@ class Settled:
     notes: tuple[Note, ...]
 
 
-def settle(
+def fit_schema(
     source: Source,
     schema: Schema | None = None,
     *,
     rare: Literal["pool", "keep"] = "pool",
     rare_below: int = 3,
     progress: Progress = silent,
-) -> Settled:
+) -> FittedSchema:
     """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them."""
     names = source.schema.names
     if len(names) < 2:
@@ -79,7 +79,7 @@ def settle(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
     public, rows = (schema.public, schema.rows) if schema is not None else (False, None)
-    return Settled(Schema(tuple(columns), rare_below, public=public, rows=rows), n_rows, tuple(notes))
+    return FittedSchema(Schema(tuple(columns), rare_below, public=public, rows=rows), n_rows, tuple(notes))
 
 
 def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:
@@ -123,12 +123,12 @@ def _enough_rows(source: Source, n_rows: int) -> None:
         raise InputError(f"'{source.name}' has {'one row' if n_rows else 'no rows'}. A table needs two or more.")
 
 
-def _as_fitted(source: Source, schema: Schema) -> Settled:
+def _as_fitted(source: Source, schema: Schema) -> FittedSchema:
     """Return a fitted schema as it is, in the order of the source: its bins and levels are not fitted again."""
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     _enough_rows(source, n_rows)
     columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
-    return Settled(replace(schema, columns=columns, sealed=False), n_rows, ())
+    return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, ())
 
 
 def _spelled(source: Source, name: str) -> bool:

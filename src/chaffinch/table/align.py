@@ -22,15 +22,15 @@ from .codes import Codes, narrowest
 from .decimal_sign import is_decimal_type, is_doubtful
 from .encode import encode_column
 from .fit import Note
+from .fit_schema import spelling_of, typed
 from .grid import to_numbers
 from .schema import Column, Schema
-from .settle import spelling_of, typed
 from .sources import Source, open_source
 from .table import Table
 from .text import NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 
-__all__ = ["alike"]
+__all__ = ["align"]
 
 Values = tuple[pa.Array, NDArray[np.int16] | None]
 
@@ -41,22 +41,22 @@ class _Other:
 
     name: str
     columns: Sequence[str]
-    held: Table | None
+    table: Table | None
     source: Source | None
     whole: pa.Table
 
     def values(self, column: Column) -> Values:
         """Return the values of a column, null where missing, and which of the grid's missing codes stood there."""
-        if self.held is not None:
-            found = self.whole.column(column.name).combine_chunks(), _tokens_of(self.held, column)
+        if self.table is not None:
+            values, tokens = self.whole.column(column.name).combine_chunks(), _tokens_of(self.table, column)
         elif self.source is not None and self.source.text:
             return _read_words(self.whole.column(column.name), column)
         else:
-            found = typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
-        return _as_numbers_of(column, found[0], self.name), found[1]
+            values, tokens = typed(self.whole, {column.name: spelling_of(column)}, text=False)[column.name]
+        return _as_numbers_of(column, values, self.name), tokens
 
 
-def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")) -> tuple[Table, ...]:
+def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "holdout")) -> tuple[Table, ...]:
     """Return the tables with one schema between them: the original's, with a cell for what only the others have.
 
     Columns without codes (identifiers, free text) are left out. Others are tables, paths or frames; `names` is what
@@ -71,7 +71,7 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     --------
     >>> from chaffinch.table import read
     >>> first = read(pa.table({"a": ["x", "y", "z"] * 10, "b": [1, 2] * 15}))
-    >>> _, second = alike(first, pa.table({"b": [2, 1, 1], "a": ["x", "new", "x"]}))
+    >>> _, second = align(first, pa.table({"b": [2, 1, 1], "a": ["x", "new", "x"]}))
     >>> second.schema["a"].codec.names(), second.code("a").tolist()
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
@@ -80,32 +80,31 @@ def alike(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     for other in opened:
         _same_columns(original, other)
     columns = original.schema.modelled
-    if all(_same_codes(other.held, columns) for other in opened):
-        held = [other.held for other in opened if other.held is not None]
-        return tuple(_of_columns(table, columns) for table in (original, *held))
+    if all(_same_codes(other.table, columns) for other in opened):
+        same = [other.table for other in opened if other.table is not None]
+        return tuple(_of_columns(table, columns) for table in (original, *same))
     shared: list[Column] = []
     codes: list[list[NDArray[Any]]] = [[] for _ in range(len(opened) + 1)]
     notes: list[list[Note]] = [[] for _ in opened]
     data: list[list[pa.Array]] = [[] for _ in opened]
     for column in columns:
         values = [other.values(column) for other in opened]
-        roomy = _with_room(column, [found for found, _ in values])
-        coded = [_coded(other, column, roomy, found) for other, found in zip(opened, values, strict=True)]
+        roomy = _with_room(column, [array for array, _ in values])
+        coded = [_coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)]
         coded.insert(0, _own_codes(original, column, roomy))
         for i, other in enumerate(opened):
-            notes[i] += _said(column, roomy, coded[i + 1], other.name)
+            notes[i] += _notes(column, roomy, coded[i + 1], other.name)
             data[i].append(values[i][0])
         final = _without_spare_room(column, roomy, coded)
         shared.append(final)
-        for held_codes, found in zip(codes, coded, strict=True):
-            held_codes.append(_moved(found, _codec(roomy), _codec(final)))
+        for table_codes, one in zip(codes, coded, strict=True):
+            table_codes.append(_moved(one, _codec(roomy), _codec(final)))
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
     tables = [original.data.select(names_), *(pa.Table.from_arrays(arrays, names=names_) for arrays in data)]
-    said = [original.notes, *map(tuple, notes)]
     return tuple(
-        Table(schema, table, Codes.of(found, schema.sizes), note, original.origin)
-        for table, found, note in zip(tables, codes, said, strict=True)
+        Table(schema, table, Codes.of(table_codes, schema.sizes), note, original.origin)
+        for table, table_codes, note in zip(tables, codes, [original.notes, *map(tuple, notes)], strict=True)
     )
 
 
@@ -164,7 +163,7 @@ def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:
     written_as_null = codec.other and not is_words(parse_type(column.type))
     if isinstance(codec, Categories):
         return replace(column, codec=replace(codec, other=True, null=codec.null or not written_as_null))
-    whole = codec.whole and not any(_has_fractions(found) for found in values)
+    whole = codec.whole and not any(_has_fractions(array) for array in values)
     wide = replace(codec, null=True, bounds=None, whole=whole)
     return replace(column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None)
 
@@ -176,14 +175,14 @@ def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
         return values
     if values.null_count == len(values):
         return pa.nulls(len(values), kind)
-    found = value_type(values.type)
-    if is_numeric(found) and pa.types.is_temporal(found) == pa.types.is_temporal(kind):
+    stored = value_type(values.type)
+    if is_numeric(stored) and pa.types.is_temporal(stored) == pa.types.is_temporal(kind):
         if not pa.types.is_temporal(kind):
             return values
         with contextlib.suppress(pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return values.cast(kind, safe=False)
     raise InputError(
-        f"Column '{column.name}' of the {name} table holds {type_name(found)}, that of the original {type_name(kind)}. "
+        f"Column '{column.name}' of the {name} table holds {type_name(stored)}, that of the original {type_name(kind)}. "
         "Compare columns of one kind."
     )
 
@@ -192,15 +191,15 @@ def _has_fractions(values: pa.Array) -> bool:
     if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
         return False
     numbers, present = to_numbers(values)
-    held = numbers[present & np.isfinite(numbers)]
-    return bool((np.rint(held) != held).any())
+    finite = numbers[present & np.isfinite(numbers)]
+    return bool((np.rint(finite) != finite).any())
 
 
-def _said(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list[Note]:
+def _notes(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list[Note]:
     """Return what to say of a column of another table that the original's codes have no room for."""
     codec, wide = _codec(column), _codec(roomy)
     used = np.bincount(codes, minlength=wide.size) > 0
-    said = []
+    sentences = []
     if isinstance(wide, Categories) and isinstance(codec, Categories) and used[len(wide.levels)]:
         if not used[: len(wide.levels)].any() and len(codec.levels):
             raise InputError(
@@ -208,12 +207,12 @@ def _said(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list
                 "columns mean the same and are spelled the same."
             )
         if not codec.other:
-            said.append(f"the {name} table has levels that the original lacks; they share one cell, (other)")
+            sentences.append(f"the {name} table has levels that the original lacks; they share one cell, (other)")
     if isinstance(wide, Intervals) and isinstance(codec, Intervals) and wide.whole != codec.whole:
-        said.append(f"the {name} table may hold fractions, the original whole numbers")
+        sentences.append(f"the {name} table may hold fractions, the original whole numbers")
     if wide.null and not codec.null and used[wide.n_values]:
-        said.append(f"the {name} table has missing values, the original none")
-    return [Note(column.name, "widened", sentence) for sentence in said]
+        sentences.append(f"the {name} table has missing values, the original none")
+    return [Note(column.name, "widened", sentence) for sentence in sentences]
 
 
 def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[Any]]) -> Column:
@@ -231,8 +230,8 @@ def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[A
 
 def _coded(other: _Other, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
     """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
-    if other.held is not None and other.held.schema[column.name].codec is column.codec and _codec(column).n_values:
-        return _moved(other.held.code(column.name), _codec(column), _codec(roomy))
+    if other.table is not None and other.table.schema[column.name].codec is column.codec and _codec(column).n_values:
+        return _moved(other.table.code(column.name), _codec(column), _codec(roomy))
     return encode_column(roomy, *values)
 
 
@@ -266,13 +265,13 @@ def _slots(codec: Codec) -> dict[object, int]:
 
 def _tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
     """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
-    held = _codec(table.schema[column.name])
-    if not held.missing:
+    codec = _codec(table.schema[column.name])
+    if not codec.missing:
         return None
-    lookup = np.full(held.size, -1, dtype=np.int16)
-    for i, code in enumerate(held.missing):
+    lookup = np.full(codec.size, -1, dtype=np.int16)
+    for i, code in enumerate(codec.missing):
         if code in column.missing:
-            lookup[held.n_values + held.null + i] = column.missing.index(code)
+            lookup[codec.n_values + codec.null + i] = column.missing.index(code)
     tokens: NDArray[np.int16] = lookup[table.code(column.name)]
     return tokens
 
@@ -312,7 +311,9 @@ def _other_spellings(cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[
     if not (pa.types.is_integer(spelling.type) or is_decimal_type(spelling.type)):
         return []
     kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type
-    same = Spelling(kind, "", spelling.missing, decimal=spelling.decimal)  # 12.0, as programs spell 12 beside missing ones
+    same = Spelling(
+        kind, "", spelling.missing, decimal=spelling.decimal
+    )  # 12.0, as programs spell 12 beside missing ones
     words = pc.utf8_trim_whitespace(cells.combine_chunks())
     known = pa.array([code for code in missing if isinstance(code, str)], type=pa.string())
     if is_doubtful(words.filter(pc.invert(pc.is_in(words, value_set=known)))):

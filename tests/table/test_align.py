@@ -16,7 +16,7 @@ import chaffinch
 from chaffinch import InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table
-from chaffinch.table.alike import alike
+from chaffinch.table.align import align
 
 
 def frame(n: int = 120, **changed) -> pa.Table:
@@ -57,7 +57,7 @@ def original() -> Table:
 
 
 def test_the_same_values_get_the_same_codes(original):
-    first, second = alike(original, frame())
+    first, second = align(original, frame())
     assert first.schema is second.schema
     assert first.schema.sizes == original.schema.sizes
     assert same_codes(first, second)
@@ -67,7 +67,7 @@ def test_the_same_values_get_the_same_codes(original):
 
 def test_a_lost_level_keeps_its_cell(original):
     words = ["red" if word == "blue" else word for word in frame()["word"].to_pylist()]
-    first, second = alike(original, put(frame(), word=words))
+    first, second = align(original, put(frame(), word=words))
     assert first.schema["word"].codec.names() == ["blue", "green", "red"]
     assert np.bincount(second.code("word"), minlength=3)[0] == 0
     assert labels(second, "word") == words
@@ -75,7 +75,7 @@ def test_a_lost_level_keeps_its_cell(original):
 
 def test_new_levels_share_one_cell(original):
     words = ["mauve", "pink", *frame()["word"].to_pylist()[2:]]
-    first, second = alike(original, put(frame(), word=words))
+    first, second = align(original, put(frame(), word=words))
     assert first.schema["word"].codec.names() == ["blue", "green", "red", "(other)"]
     assert labels(second, "word") == ["(other)", "(other)", *words[2:]]
     assert labels(first, "word") == frame()["word"].to_pylist()
@@ -87,7 +87,7 @@ def test_new_levels_share_one_cell(original):
 def test_missing_values_that_the_original_lacks_get_a_cell(original, name):
     values = [None, None, *frame()[name].to_pylist()[2:]]
     changed = put(frame(), **{name: pa.array(values, type=frame().schema.field(name).type)})
-    first, second = alike(original, changed)
+    first, second = align(original, changed)
     assert first.schema[name].size == original.schema[name].size + 1
     assert labels(second, name)[:2] == ["(missing)"] * 2
     assert np.array_equal(second.code(name)[2:], first.code(name)[2:])
@@ -97,7 +97,7 @@ def test_missing_values_that_the_original_lacks_get_a_cell(original, name):
 def test_missing_values_of_the_original_alone_keep_their_cell():
     words = [None, None, None, *frame()["word"].to_pylist()[3:]]
     original = chaffinch.read(put(frame(), word=words))
-    first, second = alike(original, frame())
+    first, second = align(original, frame())
     assert first.schema["word"].codec.names() == ["blue", "green", "red", "(missing)"]
     assert labels(first, "word")[:3] == ["(missing)"] * 3
     assert labels(second, "word") == frame()["word"].to_pylist()
@@ -107,14 +107,14 @@ def test_other_and_missing_together_stand_in_order():
     # The order of codes everywhere: values, (other), null.
     original = chaffinch.read(frame())
     words = ["new", None, *frame()["word"].to_pylist()[2:]]
-    first, second = alike(original, put(frame(), word=words))
+    first, second = align(original, put(frame(), word=words))
     assert first.schema["word"].codec.names() == ["blue", "green", "red", "(other)", "(missing)"]
     assert second.code("word")[:2].tolist() == [3, 4]
 
 
 def test_fractions_in_a_whole_column(original):
     age = frame()["age"].to_numpy() + 0.25
-    _, second = alike(original, put(frame(), age=age))
+    _, second = align(original, put(frame(), age=age))
     low, high = original.schema["age"].codec.ranges()
     for value, code in zip(age, second.code("age"), strict=True):
         # Between the lowest of its own cell (end cells are open) and the lowest of the next.
@@ -126,7 +126,7 @@ def test_fractions_in_a_whole_column(original):
 
 def test_numbers_beyond_the_range_fall_in_the_end_bins(original):
     ages = [-5, 500, *frame()["age"].to_pylist()[2:]]
-    _, second = alike(original, put(frame(), age=ages))
+    _, second = align(original, put(frame(), age=ages))
     assert second.code("age")[:2].tolist() == [0, original.schema["age"].size - 1]
 
 
@@ -136,7 +136,7 @@ def test_declared_bounds_do_not_stop_a_comparison():
     )
     original = chaffinch.read(frame().select(["age", "word"]), schema=schema)
     ages = [-5, 500, *frame()["age"].to_pylist()[2:]]
-    first, second = alike(original, put(frame(), age=ages).select(["age", "word"]))
+    first, second = align(original, put(frame(), age=ages).select(["age", "word"]))
     assert same_codes(first, original)
     assert second.code("age")[1] == second.code("age").max()
 
@@ -144,7 +144,7 @@ def test_declared_bounds_do_not_stop_a_comparison():
 def test_whole_numbers_spelled_with_a_point(original, tmp_path):
     path = tmp_path / "synthetic.csv"
     pa.csv.write_csv(put(frame(), age=[f"{age}.0" for age in frame()["age"].to_pylist()]), path)
-    _, second = alike(original, path)
+    _, second = align(original, path)
     assert np.array_equal(second.code("age"), original.code("age"))
 
 
@@ -154,7 +154,7 @@ def test_words_for_missing_in_a_text_file(original, tmp_path, word):
     ages = [word, *map(str, frame()["age"].to_pylist()[1:])]
     words = [word, *frame()["word"].to_pylist()[1:]]
     pa.csv.write_csv(put(frame(), age=ages, word=words), path, pa.csv.WriteOptions(quoting_style="none"))
-    first, second = alike(original, path)
+    first, second = align(original, path)
     assert labels(second, "age")[0] == labels(second, "word")[0] == "(missing)"
     assert np.array_equal(second.code("age")[1:], first.code("age")[1:])
 
@@ -165,7 +165,7 @@ def test_a_word_for_missing_that_is_a_level_stays_a_level(tmp_path):
     original = chaffinch.read(put(frame(), word=words))
     path = tmp_path / "synthetic.csv"
     pa.csv.write_csv(put(frame(), word=words), path, pa.csv.WriteOptions(quoting_style="none"))
-    _, second = alike(original, path)
+    _, second = align(original, path)
     assert labels(second, "word") == words
 
 
@@ -178,7 +178,7 @@ def test_missing_codes_of_text_files_stay_apart(tmp_path):
     write_survey(tmp_path / "a.csv", ages)
     write_survey(tmp_path / "b.csv", ages[::-1])
     original = chaffinch.read(tmp_path / "a.csv")
-    first, second = alike(original, tmp_path / "b.csv")
+    first, second = align(original, tmp_path / "b.csv")
     assert labels(second, "age")[0] == "(missing)"
     assert labels(second, "age")[11] == "(missing ?)"
     assert labels(second, "age")[26] == "(missing NA)"
@@ -192,7 +192,7 @@ def test_missing_codes_of_tables_stay_apart_whatever_their_order(tmp_path):
     write_survey(tmp_path / "b.csv", [*["NA"] * 15, *map(str, range(20, 70)), *[""] * 4])
     original, other = chaffinch.read(tmp_path / "a.csv"), chaffinch.read(tmp_path / "b.csv")
     assert (original.schema["age"].missing, other.schema["age"].missing) == (("?", "NA"), ("NA",))
-    _, second = alike(original, other)
+    _, second = align(original, other)
     assert labels(second, "age")[:15] == ["(missing NA)"] * 15
     assert labels(second, "age")[-4:] == ["(missing)"] * 4
 
@@ -208,7 +208,7 @@ def test_declared_missing_numbers_stay_apart():
     arrow = pa.table({"age": ages, "sex": ["f"] * 40 + ["m"] * 37})
     original = chaffinch.read(arrow, schema=schema)
     for other in (arrow, chaffinch.read(arrow, schema=schema), Independent().fit(original).sample(500, seed=1)):
-        _, second = alike(original, other)
+        _, second = align(original, other)
         values = second.data["age"].to_pylist()
         assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -8} == {"(missing -8)"}
         assert {labels(second, "age")[i] for i, v in enumerate(values) if v == -9} == {"(missing -9)"}
@@ -217,7 +217,7 @@ def test_declared_missing_numbers_stay_apart():
 def test_columns_in_another_order(original):
     turned = frame().select(["day", "ill", "pay", "age", "word"])
     for other in (turned, chaffinch.read(turned)):
-        first, second = alike(original, other)
+        first, second = align(original, other)
         assert second.schema.names == original.schema.names
         assert same_codes(first, second)
         assert second.data.column_names == list(original.schema.names)
@@ -225,12 +225,12 @@ def test_columns_in_another_order(original):
 
 def test_a_column_that_is_lacking(original):
     with pytest.raises(InputError, match=r"synthetic table lacks columns of the original: age\. Compare tables with"):
-        alike(original, frame().drop_columns("age"))
+        align(original, frame().drop_columns("age"))
 
 
 def test_a_column_too_many(original):
     with pytest.raises(InputError, match=r"holdout table has columns that the original lacks: extra\. Drop them"):
-        alike(original, frame(), frame(extra=["x", "y"] * 60))
+        align(original, frame(), frame(extra=["x", "y"] * 60))
 
 
 def test_identifiers_may_be_absent():
@@ -238,7 +238,7 @@ def test_identifiers_may_be_absent():
     original = chaffinch.read(frame(id=keys))
     assert "id" not in original.schema.names
     for other in (frame(), frame(id=keys), original):
-        first, second = alike(original, other)
+        first, second = align(original, other)
         assert first.columns == second.columns == tuple(frame().column_names)
         assert same_codes(first, second)
 
@@ -247,52 +247,52 @@ def test_no_level_in_common(original):
     with pytest.raises(
         InputError, match=r"Column 'word': no value of the synthetic table is one that the original has"
     ):
-        alike(original, put(frame(), word=["RED", "BLUE"] * 60))
+        align(original, put(frame(), word=["RED", "BLUE"] * 60))
 
 
 def test_another_type_is_an_error_that_names_the_column(original, tmp_path):
     path = tmp_path / "synthetic.csv"
     pa.csv.write_csv(put(frame(), age=["young", "old"] * 60), path)
     with pytest.raises(InputError, match="Column 'age'"):
-        alike(original, path)
+        align(original, path)
     with pytest.raises(
         InputError, match="Column 'age' of the synthetic table holds string, that of the original int64"
     ):
-        alike(original, put(frame(), age=["young", "old"] * 60))
+        align(original, put(frame(), age=["young", "old"] * 60))
     with pytest.raises(
         InputError, match="Column 'age' of the synthetic table holds string, that of the original int64"
     ):
-        alike(original, chaffinch.read(put(frame(), age=["young", "old"] * 60)))
+        align(original, chaffinch.read(put(frame(), age=["young", "old"] * 60)))
 
 
 @pytest.mark.parametrize("rows", [0, 1])
 def test_too_few_rows(original, rows):
     said = "one row" if rows else "no rows"
     with pytest.raises(InputError, match=said):
-        alike(original, frame().slice(0, rows))
+        align(original, frame().slice(0, rows))
     codes = [original.code(name)[:rows] for name in original.schema.names]
     with pytest.raises(InputError, match=said):
-        alike(original, Table.from_codes(original.schema, codes, seed=1))
+        align(original, Table.from_codes(original.schema, codes, seed=1))
 
 
 def test_two_rows_are_enough(original):
-    _, second = alike(original, frame().slice(0, 2))
+    _, second = align(original, frame().slice(0, 2))
     assert second.n_rows == 2
 
 
 def test_a_sample_of_a_model_is_taken_as_it_is(original):
     sample = Independent().fit(original).sample(50, seed=1)
-    first, second = alike(original, sample)
+    first, second = align(original, sample)
     assert first is original
     assert second is sample
-    assert alike(first, second) == (first, second)
+    assert align(first, second) == (first, second)
 
 
 def test_what_came_out_goes_in_unchanged(original):
     # Measures pair up tables that may be paired already: nothing is encoded twice.
     words = ["mauve", None, *frame()["word"].to_pylist()[2:]]
-    first, second = alike(original, put(frame(), word=words))
-    again = alike(first, second)
+    first, second = align(original, put(frame(), word=words))
+    again = align(first, second)
     assert again[0] is first
     assert again[1] is second
 
@@ -300,7 +300,7 @@ def test_what_came_out_goes_in_unchanged(original):
 def test_a_third_table_widens_the_grid_of_all(original):
     words = ["mauve", *frame()["word"].to_pylist()[1:]]
     gaps = pa.array([None, *frame()["age"].to_pylist()[1:]])
-    three = alike(original, put(frame(), word=words), put(frame(), age=gaps))
+    three = align(original, put(frame(), word=words), put(frame(), age=gaps))
     assert len({id(table.schema) for table in three}) == 1
     assert three[0].schema["word"].codec.names()[-1] == "(other)"
     assert three[0].schema["age"].codec.names()[-1] == "(missing)"
@@ -322,7 +322,7 @@ def test_every_kind_of_input(original, tmp_path, form):
         "pandas": arrow.to_pandas(),
         "table": chaffinch.read(arrow),
     }
-    first, second = alike(original, given.get(form, path))
+    first, second = align(original, given.get(form, path))
     assert same_codes(first, second)
     assert first.schema.sizes == original.schema.sizes
 
@@ -330,8 +330,8 @@ def test_every_kind_of_input(original, tmp_path, form):
 def test_pandas_whole_numbers_beside_missing_ones(original):
     # pandas turns whole numbers with gaps into floats.
     gaps = put(frame(), age=pa.array([None, *frame()["age"].to_pylist()[1:]]))
-    _, second = alike(original, gaps.to_pandas())
-    _, expected = alike(original, gaps)
+    _, second = align(original, gaps.to_pandas())
+    _, expected = align(original, gaps)
     assert np.array_equal(second.code("age"), expected.code("age"))
     assert not any("fractions" in note.sentence for note in second.notes)
 
@@ -341,12 +341,12 @@ def test_pooled_levels_of_the_original():
     words = ["teal", "plum", "plum", *frame()["word"].to_pylist()[3:]]
     original = chaffinch.read(put(frame(), word=words))
     assert original.schema["word"].codec.names() == ["blue", "green", "red", "(other)"]
-    first, second = alike(original, put(frame(), word=["new", *words[1:]]))
+    first, second = align(original, put(frame(), word=["new", *words[1:]]))
     assert labels(second, "word")[:3] == ["(other)"] * 3
     assert same_codes(first, second)
     assert second.notes == ()
     sample = Independent().fit(original).sample(2000, seed=2)
-    _, third = alike(original, sample.to_arrow())
+    _, third = align(original, sample.to_arrow())
     assert same_codes(sample, third)
 
 
@@ -357,7 +357,7 @@ def test_pooled_levels_of_coded_categories():
     assert original.schema["word"].codec.names()[-1] == "(other)"
     sample = Independent().fit(original).sample(2000, seed=2)
     assert sample.data["word"].null_count > 0
-    first, second = alike(original, sample.to_arrow())
+    first, second = align(original, sample.to_arrow())
     assert same_codes(sample, second)
     assert first.schema["word"].size == original.schema["word"].size
 
@@ -366,35 +366,35 @@ def test_booleans_and_their_spelling(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("ill,sex\n" + "True,f\nFalse,m\nFalse,f\n" * 20)
     original = chaffinch.read(path)
-    _, second = alike(original, pa.table({"ill": [True, False] * 10, "sex": ["f", "m"] * 10}))
+    _, second = align(original, pa.table({"ill": [True, False] * 10, "sex": ["f", "m"] * 10}))
     assert labels(second, "ill") == ["True", "False"] * 10
     only = tmp_path / "b.csv"
     only.write_text("ill,sex\n" + "False,m\n" * 10)
-    _, third = alike(original, only)
+    _, third = align(original, only)
     assert labels(third, "ill") == ["False"] * 10
 
 
 def test_dates_as_dates_and_as_words(original, tmp_path):
     path = tmp_path / "synthetic.csv"
     pa.csv.write_csv(frame(), path)
-    _, second = alike(original, path)
+    _, second = align(original, path)
     assert np.array_equal(second.code("day"), original.code("day"))
     assert second.data["day"][0].as_py() == frame()["day"][0].as_py()
     days = pa.array([datetime.date(1800, 1, 1), *frame()["day"].to_pylist()[1:]], type=pa.date32())
-    _, early = alike(original, put(frame(), day=days))
+    _, early = align(original, put(frame(), day=days))
     assert early.code("day")[0] == 0
 
 
 @pytest.mark.parametrize("kind", [pa.timestamp("ns"), pa.timestamp("s"), pa.date64()])
 def test_dates_in_other_units(original, kind):
     # pandas has no dates: it holds them as nanoseconds.
-    _, second = alike(original, put(frame(), day=frame()["day"].combine_chunks().cast(kind)))
+    _, second = align(original, put(frame(), day=frame()["day"].combine_chunks().cast(kind)))
     assert np.array_equal(second.code("day"), original.code("day"))
 
 
 @pytest.mark.parametrize("name", ["word", "age", "pay", "ill", "day"])
 def test_a_column_of_null_type(original, name):
-    first, second = alike(original, put(frame(), **{name: pa.nulls(120)}))
+    first, second = align(original, put(frame(), **{name: pa.nulls(120)}))
     assert set(labels(second, name)) == {"(missing)"}
     assert same_codes(first, original)
 
@@ -403,7 +403,7 @@ def test_another_kind_of_numbers_is_an_error(original):
     with pytest.raises(
         InputError, match=r"Column 'day' of the synthetic table holds int64, that of the original date32"
     ):
-        alike(original, put(frame(), day=frame()["age"].combine_chunks()))
+        align(original, put(frame(), day=frame()["age"].combine_chunks()))
 
 
 def test_a_copy_of_a_column_with_hardly_any_value_has_the_same_codes():
@@ -411,17 +411,17 @@ def test_a_copy_of_a_column_with_hardly_any_value_has_the_same_codes():
     nearly_empty = put(frame(), age=pa.array([30, 40, *[None] * 118], type=pa.int64()))
     original = chaffinch.read(nearly_empty)
     assert original.schema["age"].size == 1
-    first, second = alike(original, nearly_empty)
+    first, second = align(original, nearly_empty)
     assert same_codes(first, second)
     assert labels(first, "age")[1:3] == ["(other)", "(missing)"]
 
 
 def test_a_column_without_any_value(original):
-    first, second = alike(original, put(frame(), word=pa.array([None] * 120, type=pa.string())))
+    first, second = align(original, put(frame(), word=pa.array([None] * 120, type=pa.string())))
     assert set(labels(second, "word")) == {"(missing)"}
     assert first.schema["word"].size == 4
     empty = chaffinch.read(put(frame(), word=pa.array([None] * 120, type=pa.string())))
-    both = alike(empty, frame())
+    both = align(empty, frame())
     assert both[0].schema["word"].size == both[1].schema["word"].size == 2
 
 
@@ -432,7 +432,7 @@ def test_a_written_sample_comes_back_with_its_codes(data, tmp_path, name, ending
     sample = BayesNet(parents=1).fit(original, seed=1).sample(3000, seed=2)
     path = tmp_path / f"synthetic.{ending}"
     sample.write(path)
-    first, second = alike(original, path)
+    first, second = align(original, path)
     assert first.schema.sizes == original.schema.sizes
     assert same_codes(sample, second)
 
@@ -444,7 +444,7 @@ def test_a_written_sample_of_every_kind_comes_back_with_its_codes(tmp_path):
     sample = Independent().fit(original).sample(4000, seed=3)
     for ending in ("csv", "parquet"):
         sample.write(tmp_path / f"s.{ending}")
-        _, second = alike(original, tmp_path / f"s.{ending}")
+        _, second = align(original, tmp_path / f"s.{ending}")
         for column in original.schema.names:
             assert np.array_equal(sample.code(column), second.code(column)), (ending, column)
 
@@ -468,9 +468,9 @@ def test_counts_by_value_are_those_of_the_values(ours, theirs, numbers):
     present = {word for word in ours if word is not None}
     if present and any(theirs) and not present & set(theirs):
         with pytest.raises(InputError, match="no value of the synthetic table"):
-            alike(original, pa.table(second))
+            align(original, pa.table(second))
         return
-    both = alike(original, pa.table(second))
+    both = align(original, pa.table(second))
     for table, values in zip(both, (ours, theirs), strict=True):
         expected = ["(missing)" if w is None else w if w in present else "(other)" for w in values]
         assert labels(table, "w") == expected
