@@ -78,6 +78,7 @@ def test_it_shows_itself(result, capsys, tmp_path):
     assert lines[1].endswith(result.verdict[0].word)
     assert repr(result).startswith("UtilityResult(phi_k 0.")
     html = result._repr_html_()
+    assert html.startswith("<table>")
     svg = ET.fromstring(html[html.index("<svg") :])
     assert len([e for e in svg.iter() if e.tag.endswith("circle")]) == sum(row.kept is not None for row in result.verdict)
     page = result.to_html(tmp_path / "u.html")
