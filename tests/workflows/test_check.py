@@ -21,7 +21,15 @@ CMC = ROOT / "examples" / "data" / "cmc.csv"
 ACRO = ROOT / "tests" / "data" / "acro" / "cmc"
 TABLE = {"name": "t", "kind": "table", "by": ["area", "ill"]}
 DOCUMENT = {"format": "chaffinch-outputs", "version": 1, "outputs": [TABLE]}
-ASK = {"keys": ["area"], "sensitive": ["ill"], "syntheses": 2, "whole_runs": 0, "proposals": 20_000, "seed": 1, "workers": 1}
+ASK = {
+    "keys": ["area"],
+    "sensitive": ["ill"],
+    "syntheses": 2,
+    "whole_runs": 0,
+    "proposals": 20_000,
+    "seed": 1,
+    "workers": 1,
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +65,9 @@ def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
     one = chaffinch.check(rounded, people, released=known, record=True, **ASK)
     assert one.about.recorded == one.passed == known.exists()
     assert one.passed
-    again = chaffinch.check({**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]}, people, released=known, **ASK)
+    again = chaffinch.check(
+        {**DOCUMENT, "outputs": [{**TABLE, "name": "u", "by": ["area", "ill"]}]}, people, released=known, **ASK
+    )
     assert [(output.name, output.released) for output in again.outputs] == [("t", True), ("u", False)]
 
 
@@ -108,11 +118,15 @@ def test_a_typo_in_a_filter_names_no_rare_level(people):
 
 
 def test_what_is_delivered_is_said(people, tmp_path):
-    delivery = CheckDelivery(json=tmp_path / "c.json", html=tmp_path / "c.html", confidential=tmp_path / "c.confidential.json")
+    delivery = CheckDelivery(
+        json=tmp_path / "c.json", html=tmp_path / "c.html", confidential=tmp_path / "c.confidential.json"
+    )
     from chaffinch.outputs.check import CheckSettings
 
     settings = CheckSettings(**{name: value for name, value in ASK.items() if name not in ("seed", "workers")})
-    result, lines = check_request(CheckRequest.read(DOCUMENT), DataSource(people), settings, delivery=delivery, seed=1, workers=1)
+    result, lines = check_request(
+        CheckRequest.read(DOCUMENT), DataSource(people), settings, delivery=delivery, seed=1, workers=1
+    )
     assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
     assert [line.split()[0] for line in lines] == ["Wrote"] * 3
     assert json.loads((tmp_path / "c.confidential.json").read_text())["format"] == "chaffinch-check-confidential"

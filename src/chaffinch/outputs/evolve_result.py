@@ -172,7 +172,9 @@ class EvolvedCopy:
 
     def _there(self) -> EvolvedData:
         if self.data is None:
-            raise InputError("A result that was read from a file has no datasets. Evolve them again with its seed and proposals.")
+            raise InputError(
+                "A result that was read from a file has no datasets. Evolve them again with its seed and proposals."
+            )
         return self.data
 
     @property
@@ -301,7 +303,9 @@ class EvolveResult:
             If the data are something else, or are not as they should be at some place.
         """
         if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
-            raise InputError(f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch evolve.")
+            raise InputError(
+                f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch evolve."
+            )
         plain = from_plain(_PlainResult, data, what="the datasets")
         facts = RunFacts(versions=plain.run.versions, date=plain.run.date, command=plain.run.command)
         copies = tuple(

@@ -142,7 +142,9 @@ def check(
     )  # fmt: skip
     source = DataSource(data, schema)
     delivery = CheckDelivery(record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back))
-    places = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (outputs, released, data, policy, recipes)]
+    places = [
+        Path(one) if isinstance(one, str | os.PathLike) else None for one in (outputs, released, data, policy, recipes)
+    ]
     delivery.check(*places)
     request = CheckRequest.read(
         outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, new=record

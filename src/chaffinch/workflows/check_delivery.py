@@ -82,7 +82,9 @@ class CheckDelivery:
                 "Leave out --record, or the recipe."
             )
 
-    def deliver(self, result: CheckResult, request: CheckRequest, data: Table | Codes) -> tuple[CheckResult, tuple[str, ...]]:
+    def deliver(
+        self, result: CheckResult, request: CheckRequest, data: Table | Codes
+    ) -> tuple[CheckResult, tuple[str, ...]]:
         """Write everything; return the result with what became of it, and a line for each file."""
         result = replace(result, about=replace(result.about, recorded=self.record and result.passed))
         lines = []

@@ -77,7 +77,9 @@ class CheckRequest:
         """Return what the files say, before any record is read; `new` lets the file of released outputs be absent."""
         if replace_readable and recipes is None:
             raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
-        request = cls(policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable)
+        request = cls(
+            policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable
+        )
         if isinstance(outputs, Recipes):
             request = replace(request, recipes=outputs)
         elif isinstance(outputs, Mapping):

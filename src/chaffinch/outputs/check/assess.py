@@ -125,7 +125,9 @@ def check_recipes(
         left_out=round(left_out, 2),
         outputs=_checked(outputs, together.stage, inconsistent),
         all=together.stage,
-        cumulative=tuple(one.step(before, level=run.level) for before, one in zip((None, *stages), stages, strict=False)),
+        cumulative=tuple(
+            one.step(before, level=run.level) for before, one in zip((None, *stages), stages, strict=False)
+        ),
         without=without,
         agreement=tuple(
             agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=settings.threshold)
@@ -179,7 +181,9 @@ def _output_set(recipes: Recipes, released: Recipes | None, settings: CheckSetti
     columns = {recipe.name: named_columns([recipe.to_dict()], together.fields.names) for recipe in together.every}
     _check_attack(together.fields.names, columns, settings)
     if settings.leave_one_out == "always" and len(together) < 2:
-        raise InputError("There is nothing to leave one out of: there is one output. Leave it out, or check more of them together.")
+        raise InputError(
+            "There is nothing to leave one out of: there is one output. Leave it out, or check more of them together."
+        )
     seen = {*settings.keys, *settings.sensitive, *(name for some in columns.values() for name in some)}
     fields = Fields(tuple(one for one in together.fields if one.name in seen))
     check_start(settings.start, fields.columns)
@@ -222,9 +226,7 @@ def _run(recipes: Recipes, codes: Codes, settings: CheckSettings, *, seed: Seed,
         for one in settings.sensitive
     )
     entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
-    splits = folds(
-        len(codes), holdout_share=settings.holdout_share, repeats=settings.repeat_splits, seed=entropy
-    )
+    splits = folds(len(codes), holdout_share=settings.holdout_share, repeats=settings.repeat_splits, seed=entropy)
     return CheckRun(
         codes, recipes, attacks, splits, Evolver(), settings.start, settings.syntheses, entropy, settings.level, workers
     )
@@ -363,9 +365,7 @@ def _checked(outputs: _OutputSet, stage: Stage, inconsistent: Sequence[str]) -> 
     )
 
 
-def _resolved(
-    run: CheckRun, settings: CheckSettings, evolver: Evolver, policy: Policy, seed: Seed
-) -> ResolvedSettings:
+def _resolved(run: CheckRun, settings: CheckSettings, evolver: Evolver, policy: Policy, seed: Seed) -> ResolvedSettings:
     key_sets = run.attacks[0].key_sets
     return ResolvedSettings.of(
         settings,

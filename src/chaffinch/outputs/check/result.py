@@ -194,7 +194,9 @@ class CheckResult:
             If the data are something else, or are not as they should be at some place.
         """
         if not isinstance(data, Mapping) or (data.get("format"), data.get("version")) != (FORMAT, VERSION):
-            raise InputError(f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch check.")
+            raise InputError(
+                f"The data must be of format '{FORMAT}', version {VERSION}. Give the JSON of chaffinch check."
+            )
         rules: Mapping[str, Any] = data["rules"] if isinstance(data.get("rules"), Mapping) else {}
         findings = [{"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)]
         kinds: dict[str, Any] = {
@@ -204,7 +206,9 @@ class CheckResult:
             "exposed_classes": int | str, "about": CheckAbout, "run": dict[str, Any],
         }  # fmt: skip
         plain = {**data, "rules": {**rules, "findings": findings}}
-        parts: dict[str, Any] = {name: from_plain(kind, plain.get(name), what=f"'{name}'") for name, kind in kinds.items()}
+        parts: dict[str, Any] = {
+            name: from_plain(kind, plain.get(name), what=f"'{name}'") for name, kind in kinds.items()
+        }
         run = parts.pop("run")
         seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")
         return cls(**parts, seconds=seconds, run=from_plain(RunFacts, run, what="'run'"))

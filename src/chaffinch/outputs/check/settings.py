@@ -83,7 +83,9 @@ class CheckSettings:
                 raise InputError(f"The {what} must differ from each other. Got one twice.")
             object.__setattr__(self, field, names)
         if self.syntheses < 2:
-            raise InputError(f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {self.syntheses}.")
+            raise InputError(
+                f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {self.syntheses}."
+            )
         if self.leave_one_out not in get_args(LeaveOneOut):
             raise unknown_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
 

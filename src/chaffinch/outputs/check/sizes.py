@@ -48,7 +48,9 @@ class RiskBySize:
         return {"sensitive": self.sensitive, "convention": self.convention, **parts}
 
 
-def by_size(run: CheckRun, stage: Stage, names: Sequence[str], *, progress: Progress = silent) -> tuple[RiskBySize, ...]:
+def by_size(
+    run: CheckRun, stage: Stage, names: Sequence[str], *, progress: Progress = silent
+) -> tuple[RiskBySize, ...]:
     """Return the marginal risk in folds of the first split's folds, in its folds, and extrapolated to the whole."""
     seeds = seed_sequence(run.entropy).spawn(4)[3].spawn(2)
     inner = tuple(
