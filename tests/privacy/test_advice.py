@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.privacy.advice import THETA, Verdict, advise, expect
+from chaffinch.privacy.advice import THETA, Usefulness, advise, expect
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.domain import declared_schema
 from chaffinch.privacy.ledger import Plan, Step
@@ -49,7 +49,7 @@ def test_numbers_worked_by_hand():
     assert told.pair_count == 1000 / 64
     assert (told.pairs, told.useful_pairs, told.at_once) == (1, 1, 1)
     assert told.largest_table == int(1000 / (4 * told.pair_noise))
-    assert told.verdict is Verdict.PAIRS
+    assert told.verdict is Usefulness.PAIRS
     assert told.more_epsilon is None
 
 
@@ -87,13 +87,13 @@ def test_verdicts_rise_with_the_rows_and_the_factor_leads_to_the_next():
         return expect("m", plan_of(0.001 * factor, columns=0.005 * factor), sizes, rows)
 
     seen = [at(1, rows).verdict for rows in (0, 1000, 100_000, 300_000, 10_000_000)]
-    assert [list(Verdict).index(v) for v in seen] == sorted(list(Verdict).index(v) for v in seen)
-    assert set(seen) == set(Verdict)
+    assert [list(Usefulness).index(v) for v in seen] == sorted(list(Usefulness).index(v) for v in seen)
+    assert set(seen) == set(Usefulness)
     for rows in (1000, 100_000, 300_000):  # too small, columns, small pairs
         told = at(1, rows)
         better = at(told.more_epsilon * 1.01, rows)
         nearly = at(told.more_epsilon * 0.97, rows)
-        assert list(Verdict).index(better.verdict) > list(Verdict).index(told.verdict)
+        assert list(Usefulness).index(better.verdict) > list(Usefulness).index(told.verdict)
         assert nearly.verdict is told.verdict
         assert at(1, int(rows * told.more_epsilon * 1.01)).verdict is better.verdict
 
@@ -106,7 +106,7 @@ def test_176_rows_of_80_columns_at_a_tenth_are_noise(method, delta):
     settings = method(epsilon=0.1, delta=delta)
     n_tables = 80 if method is PrivBayes else None
     told = expect("m", settings.plan(schema), schema.sizes, 176, n_tables=n_tables)
-    assert told.verdict is Verdict.NOISE
+    assert told.verdict is Usefulness.NOISE
     assert told.column_error > 0.9
     assert told.more_epsilon > 10
     assert "even single columns would be mostly noise" in told.verdict.words
@@ -158,12 +158,12 @@ def test_told_groups_link_their_own_pairs_alone():
 
 def test_one_column_and_many_columns():
     one = expect("m", plan_of(1.0), [3], 1000, n_tables=1)
-    assert one.verdict is Verdict.COLUMNS
+    assert one.verdict is Usefulness.COLUMNS
     assert (one.pairs, one.pair_count, one.more_epsilon) == (0, None, None)
     many = expect("m", plan_of(1.0, columns=1.0), [4] * 500, 10**7)
     assert many.pairs == 500 * 499 // 2
     none = expect("m", plan_of(1.0, columns=1.0), [2, 2], 0)
-    assert (none.verdict, none.column_error, none.more_epsilon) == (Verdict.NOISE, 1.0, None)
+    assert (none.verdict, none.column_error, none.more_epsilon) == (Usefulness.NOISE, 1.0, None)
     assert "epsilon" not in " ".join(advise(declared([2, 2], 0), 0, [none]).remedies)
     with pytest.raises(InputError, match="rows must be at least 0"):
         expect("m", plan_of(1.0), [3], -1)

@@ -78,7 +78,7 @@ def family_scores(
     return sums / n if score == "R" else 0.0 - sums / 2  # and no -0.0
 
 
-class _Plan(NamedTuple):
+class _FamilyPlan(NamedTuple):
     """Families in the order of the kernels: sorted sets, and where each family's own stand among them."""
 
     sets: tuple[Columns, ...]
@@ -91,7 +91,7 @@ class _Plan(NamedTuple):
 
 
 @lru_cache(maxsize=64)  # the same families are scored on table after table
-def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _Plan:
+def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
     """Return the plan of some families among `d` columns.
 
     For R and F: sets are those of parents, and `order` sorts families by set. For I (`joint`): sets are all whose h is
@@ -122,10 +122,10 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _Plan:
     padded = np.full((len(sets), max([1, *map(len, sets)])), -1, dtype=np.int64)
     for q, columns in enumerate(sets):
         padded[q, : len(columns)] = columns
-    return _Plan(tuple(sets), padded, (padded >= 0).sum(axis=1), starts, children[order], order, parts)
+    return _FamilyPlan(tuple(sets), padded, (padded >= 0).sum(axis=1), starts, children[order], order, parts)
 
 
-def _information(counter: Counter, plan: _Plan, n: int) -> NDArray[np.float64]:
+def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
     """Return n I of each family. Real and imaginary parts carry the two parts of h, so that one kernel sums both."""
     sums = np.zeros(len(plan.sets) + 1, dtype=np.complex128)
     sums[-1] = _h(np.array([n]), n)[0]  # of no columns
@@ -158,7 +158,7 @@ def _h(counts: NDArray[np.int64], n: int) -> NDArray[np.complex128]:
     return np.asarray(coarse + 1j * (whole - coarse), dtype=np.complex128)
 
 
-def _sums(counter: Counter, plan: _Plan, score: str) -> NDArray[np.float64]:
+def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64]:
     """Return n^2 R, or the shortfall of F, of each family, from whole numbers."""
     from . import kernels
 

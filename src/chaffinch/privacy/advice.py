@@ -23,7 +23,7 @@ from ..table.schema import Schema
 from .ledger import Plan
 from .samplers import gaussian_std, laplace_std
 
-__all__ = ["MOSTLY_NOISE", "THETA", "Advice", "Expectation", "Verdict", "advise", "expect"]
+__all__ = ["MOSTLY_NOISE", "THETA", "Advice", "Expectation", "Usefulness", "advise", "expect"]
 
 THETA = 4.0
 """A table is useful if the mean count of a cell is at least this many times its noise."""
@@ -35,7 +35,7 @@ _MOST = 2.0**53
 _WIDEST = 3
 
 
-class Verdict(StrEnum):
+class Usefulness(StrEnum):
     """What a budget is enough for, from nothing to much."""
 
     NOISE = "too small"
@@ -47,10 +47,10 @@ class Verdict(StrEnum):
     def words(self) -> str:
         """The verdict in a sentence."""
         return {
-            Verdict.NOISE: "n is too small for this epsilon: even single columns would be mostly noise.",
-            Verdict.COLUMNS: "Single columns only: they would come through, links between columns hardly.",
-            Verdict.SMALL_PAIRS: "Pairs of small columns: links between columns of few levels would come through, others not.",
-            Verdict.PAIRS: "Most pairs: links between most columns could be measured well.",
+            Usefulness.NOISE: "n is too small for this epsilon: even single columns would be mostly noise.",
+            Usefulness.COLUMNS: "Single columns only: they would come through, links between columns hardly.",
+            Usefulness.SMALL_PAIRS: "Pairs of small columns: links between columns of few levels would come through, others not.",
+            Usefulness.PAIRS: "Most pairs: links between most columns could be measured well.",
         }[self]
 
 
@@ -94,7 +94,7 @@ class Expectation:
     at_once: int
     largest_table: int
     parents: int | None
-    verdict: Verdict
+    verdict: Usefulness
     more_epsilon: float | None
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,24 +123,24 @@ class Advice:
         out = []
         if chosen.more_epsilon is not None:
             next_one = {
-                Verdict.NOISE: "single columns",
-                Verdict.COLUMNS: "some pairs",
-                Verdict.SMALL_PAIRS: "most pairs",
+                Usefulness.NOISE: "single columns",
+                Usefulness.COLUMNS: "some pairs",
+                Usefulness.SMALL_PAIRS: "most pairs",
             }
             out.append(
                 f"About {_times(chosen.more_epsilon)} times as much epsilon, or as many rows, for {next_one[chosen.verdict]} to "
                 "come through."
             )
-        elif chosen.verdict is not Verdict.NOISE:
+        elif chosen.verdict is not Usefulness.NOISE:
             return ()
         if self.widest:
             named = listed((f"{name} ({size:,})" for name, size in self.widest), most=_WIDEST)
             side = int(chosen.largest_table**0.5)
             enough = f" Pairs of columns of up to {side} levels each would be useful." if side >= 2 else ""
             out.append(f"Fewer levels or bins. The widest columns: {named}.{enough}")
-        if chosen.verdict is Verdict.NOISE and self.columns > 1:
+        if chosen.verdict is Usefulness.NOISE and self.columns > 1:
             out.append("Fewer columns: the budget is shared among them.")
-        order = list(Verdict)
+        order = list(Usefulness)
         better_ones = [m for m in self.methods[1:] if order.index(m.verdict) > order.index(chosen.verdict)]
         if better_ones:
             told = listed(f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones)
@@ -297,30 +297,30 @@ def _at_once(cells: NDArray[np.float64], rows: int, amount: float, noise: _Noise
     return low
 
 
-def _verdict(errors: NDArray[np.float64], useful: int, pairs: int) -> Verdict:
+def _verdict(errors: NDArray[np.float64], useful: int, pairs: int) -> Usefulness:
     if np.minimum(errors, 1.0).mean() > MOSTLY_NOISE:
-        return Verdict.NOISE
+        return Usefulness.NOISE
     if not useful:
-        return Verdict.COLUMNS
-    return Verdict.PAIRS if 2 * useful >= pairs else Verdict.SMALL_PAIRS
+        return Usefulness.COLUMNS
+    return Usefulness.PAIRS if 2 * useful >= pairs else Usefulness.SMALL_PAIRS
 
 
 def _more(
-    verdict: Verdict, errors: NDArray[np.float64], cells: NDArray[np.float64], pairs: int, room: float
+    verdict: Usefulness, errors: NDArray[np.float64], cells: NDArray[np.float64], pairs: int, room: float
 ) -> float | None:
     """About how many times the epsilon the next verdict takes: noise falls as epsilon grows. None if there is none to reach."""
     if not room > 0:  # no rows: no epsilon helps
         return None
-    if verdict is Verdict.NOISE:
+    if verdict is Usefulness.NOISE:
         low, high = 1.0, max(float(errors.max()) / MOSTLY_NOISE, 1.0)
         for _ in range(60):
             middle = (low * high) ** 0.5
             enough = np.minimum(errors / middle, 1.0).mean() <= MOSTLY_NOISE
             low, high = (low, middle) if enough else (middle, high)
         return min(high, _MOST)
-    if verdict is Verdict.PAIRS or not len(cells):
+    if verdict is Usefulness.PAIRS or not len(cells):
         return None
-    at = 0 if verdict is Verdict.COLUMNS else min((pairs - 1) // 2, len(cells) - 1)
+    at = 0 if verdict is Usefulness.COLUMNS else min((pairs - 1) // 2, len(cells) - 1)
     factor = float(cells[at]) / room
     return min(factor, _MOST) if factor > 1 else None
 

@@ -24,7 +24,7 @@ from ..table.types import is_numeric, parse_type, value_type
 from .budget import Charge
 from .domain import check_declared, lacks, numbers_of, with_usual_type
 from .noise import Noise
-from .prepare import Cells, typed_cells
+from .prepare import StoredCells, typed_cells
 from .relation import Unit
 
 __all__ = [
@@ -271,7 +271,7 @@ def _charge(what: str, column: Column, epsilon: float, mechanism: str, delta: fl
 
 
 def discover(
-    cells: Cells,
+    cells: StoredCells,
     schema: Schema,
     discoveries: Sequence[Discovery],
     noise: Noise,
@@ -305,7 +305,7 @@ def _wants(column: Column) -> bool:
     return column.discover and (bool(lacks(column)) or (numeric and column.binning == "quantile"))
 
 
-def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, paid: Charge) -> Column:
+def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, paid: Charge) -> Column:
     epsilon, delta = _epsilon(paid), paid.delta
     values, _ = typed_cells(column, cells)
     if is_numeric(value_type(values.type)):
@@ -327,7 +327,7 @@ def _with_levels(column: Column, cells: Cells, noise: Noise, unit: Unit, paid: C
 
 
 def _with_bins(
-    column: Column, cells: Cells, noise: Noise, unit: Unit, discovery: Discovery, charge: Callable[[Charge], None]
+    column: Column, cells: StoredCells, noise: Noise, unit: Unit, discovery: Discovery, charge: Callable[[Charge], None]
 ) -> Column:
     kind = parse_type(column.type)
     whole = is_whole(kind) or column.kind == "integer"
@@ -352,7 +352,7 @@ def _epsilon(paid: Charge) -> float:
     return paid.epsilon
 
 
-def _numbers(column: Column, cells: Cells) -> NDArray[np.generic]:
+def _numbers(column: Column, cells: StoredCells) -> NDArray[np.generic]:
     """The numbers of a column, without missing codes."""
     values, _ = typed_cells(column, cells)
     numbers, present = numbers_of(values)

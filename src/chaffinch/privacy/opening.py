@@ -27,7 +27,7 @@ from .discover import Discovery, discover, planned_discoveries, wanted_columns
 from .domain import check_declared, declared_column, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
-from .prepare import Cells, check_columns, declared_of, open_cells, open_header, with_person
+from .prepare import StoredCells, check_columns, declared_of, open_cells, open_header, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 from .samplers import gaussian_std, laplace_std
@@ -133,7 +133,7 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
 class Undiscovered:
     """Data whose domain is not all declared: the rest is discovered by the fit, and paid from its budget."""
 
-    cells: Cells
+    cells: StoredCells
     schema: Schema
 
     def under(self, schema: Schema) -> Table:

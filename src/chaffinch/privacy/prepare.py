@@ -30,11 +30,11 @@ from .domain import check_declared, declared_schema, place, undeclared
 from .persons import keep_rows
 from .values import declared_values, in_type
 
-__all__ = ["Cells", "check_columns", "declared_of", "open_cells", "open_header", "prepare", "typed_cells", "with_person"]
+__all__ = ["StoredCells", "check_columns", "declared_of", "open_cells", "open_header", "prepare", "typed_cells", "with_person"]
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class StoredCells:
     """The cells of a source as they are stored: nothing is understood yet.
 
     `words` holds, for columns of a `Table`, the missing codes that its file spelled beside nulls, and `spelled` names the columns
@@ -70,7 +70,7 @@ def prepare(
     Parameters
     ----------
     source
-        A path (CSV, TSV, Parquet, Arrow), an object, a `Table`, a `Source` or `Cells`. Any number of rows, also none; one column is
+        A path (CSV, TSV, Parquet, Arrow), an object, a `Table`, a `Source` or `StoredCells`. Any number of rows, also none; one column is
         enough.
     schema
         Public and with a declared domain for every column; None for that of a `Table`. Its types are those of the result, whatever
@@ -138,11 +138,11 @@ def open_cells(
     rows_per_person: int = 1,
     encoding: str = "utf-8",
     delimiter: str | None = None,
-) -> Cells:
+) -> StoredCells:
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
-    cells = source if isinstance(source, Cells) else _cells(source, encoding, delimiter)
+    cells = source if isinstance(source, StoredCells) else _cells(source, encoding, delimiter)
     check_columns(cells.name, list(cells.columns), schema)
-    if person is None or isinstance(source, Cells):
+    if person is None or isinstance(source, StoredCells):
         return cells
     schema[person]
     rows = pa.array(keep_rows(cells.columns[person], rows_per_person))
@@ -155,10 +155,10 @@ def open_cells(
     return replace(cells, columns=columns, words=words, sealed=sealed, persons=rows_per_person)
 
 
-def _cells(source: Any, encoding: str, delimiter: str | None) -> Cells:
+def _cells(source: Any, encoding: str, delimiter: str | None) -> StoredCells:
     if isinstance(source, Table):
         words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
-        return Cells(
+        return StoredCells(
             "table",
             {name: _plain(source.data.column(name)) for name in source.columns},
             {name: array for name, array in words.items() if array is not None},
@@ -171,7 +171,7 @@ def _cells(source: Any, encoding: str, delimiter: str | None) -> Cells:
     whole = opened.table()
     columns = {name: _plain(whole.column(name)) for name in whole.column_names}
     spelled = frozenset(columns if opened.text else ())
-    return Cells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.delimiter), spelled)
+    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.delimiter), spelled)
 
 
 def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
@@ -236,7 +236,7 @@ def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
         )
 
 
-def typed_cells(column: Column, cells: Cells) -> tuple[pa.Array, NDArray[np.int16] | None]:
+def typed_cells(column: Column, cells: StoredCells) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return the values of a column in its declared type, null where a cell has none, and which missing code stood there.
 
     What a cell becomes depends on the cell and on the declaration, never on other cells.
