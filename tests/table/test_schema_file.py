@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import stat
 from dataclasses import replace
@@ -20,11 +19,6 @@ from chaffinch.table.schema_file import schema_from_toml
 
 HEAD = 'format = "chaffinch-schema"\nversion = 1\n'
 
-
-def declared(schema: Schema) -> list[Column]:
-    return [replace(column, codec=None, reason="", spelled=False) for column in schema]
-
-
 @pytest.mark.parametrize(
     "name", ["adult_train.parquet", "cmc.csv", "caesarian.csv", "diabetes.csv", "cardio_binned.parquet"]
 )
@@ -39,7 +33,6 @@ def test_an_inferred_schema_reads_back_and_gives_the_same_codes(name, data, tmp_
     again = chaffinch.read(data / name, schema=path)
     for column in table.schema.names:
         assert np.array_equal(table.code(column), again.code(column)), column
-
 
 def test_what_people_write(tmp_path):
     (tmp_path / "d.csv").write_text(
@@ -79,7 +72,6 @@ def test_what_people_write(tmp_path):
     assert table.schema["visit"].bounds == (12784.0, 20453.0)
     assert table.schema.with_role("weight") == ("weight",)
     assert schema_from_toml(schema_text(schema)).columns == schema.columns
-
 
 @pytest.mark.parametrize(
     ("text", "says"),
@@ -127,7 +119,6 @@ def test_faults_are_named(text, says):
         schema_from_toml(text, name="s.toml")
     assert says in str(caught.value)
 
-
 def test_what_a_private_fit_needs_round_trips():
     schema = Schema((Column("a", "categorical", discover=True), Column("b", "boolean", type="bool")), 3, True, 48842)
     text = schema_text(replace(schema, sealed=True))
@@ -141,14 +132,12 @@ def test_what_a_private_fit_needs_round_trips():
     assert schema_from_toml(plain).rows is None
     assert schema_from_toml(schema_text(replace(schema, rows=0))).rows == 0
 
-
 def test_reading_never_seals(data):
     read = chaffinch.read(data / "cmc.csv")
     assert not read.schema.sealed
     assert not chaffinch.read(
         data / "cmc.csv", schema=Schema(tuple(replace(c, codec=None) for c in read.schema))
     ).schema.sealed
-
 
 def blank(path):
     from typer.testing import CliRunner
@@ -158,7 +147,6 @@ def blank(path):
     done = CliRunner().invoke(app, ["schema", str(path), "--blank"])
     assert done.exit_code == 0, done.output
     return done.stdout
-
 
 def test_a_blank_schema_holds_names_and_types_only(tmp_path):
     path = tmp_path / "d.csv"
@@ -173,7 +161,6 @@ def test_a_blank_schema_holds_names_and_types_only(tmp_path):
     filled = texts[0].replace("# kind", "kind").replace("# levels", "levels").replace("# nullable", "nullable")
     schema = schema_from_toml(filled)
     assert [(c.name, c.levels, c.nullable) for c in schema] == [("age", ("a", "b"), True), ("my job", ("a", "b"), True)]
-
 
 def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
     import pyarrow.parquet as pq
@@ -194,7 +181,6 @@ def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
     assert texts[0].count("# type = ") == 1  # where the stored type is not the usual one
     assert '# type = "timestamp[us]"  # to be kept; without it: timestamp[s]' in texts[0]
 
-
 def test_schema_and_data_must_have_the_same_columns(data):
     schema = chaffinch.read(data / "cmc.csv").schema
     fewer = Schema(tuple(replace(c, codec=None) for c in schema.columns[1:]))
@@ -203,7 +189,6 @@ def test_schema_and_data_must_have_the_same_columns(data):
     wrong = Schema((*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer")))
     with pytest.raises(chaffinch.UnknownNameError, match="Did you mean 'wife_age'"):
         chaffinch.read(data / "cmc.csv", schema=wrong)
-
 
 @pytest.mark.parametrize(
     ("column", "says"),
@@ -221,18 +206,16 @@ def test_values_outside_the_schema(column, says):
         table = chaffinch.read(frame, schema=Schema((replace(column, other=True), Column("b", "categorical"))))
         assert table.code("a").tolist() == [0, 1] * 20
 
-
 def test_missing_values_that_the_schema_does_not_allow():
     frame = pa.table({"a": ["x", None] * 20, "b": ["p", "q"] * 20})
     with pytest.raises(chaffinch.SchemaError, match="Add nullable = true"):
         chaffinch.read(frame, schema=Schema((Column("a", "categorical"), Column("b", "categorical"))))
 
-
 names = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() and not any(0xD800 <= ord(c) <= 0xDFFF for c in s))
+
 codes = st.text(max_size=8).filter(lambda s: not any(0xD800 <= ord(c) <= 0xDFFF for c in s)) | st.integers(
     -(2**62), 2**62
 )
-
 
 @st.composite
 def any_columns(draw):
@@ -252,14 +235,12 @@ def any_columns(draw):
     role = "identifier" if kind == "identifier" else draw(st.sampled_from(["key", "other", "sensitive"]))
     return Column(draw(names), kind, role, title=draw(st.text(alphabet='äb"\\\n\t#', max_size=5)), **more)
 
-
 @given(st.lists(any_columns(), min_size=1, max_size=5, unique_by=lambda c: c.name))
 @settings(max_examples=100, deadline=None)
 def test_text_round_trips_whatever_the_schema(columns):
     schema = Schema(tuple(columns))
     back = schema_from_toml(schema_text(schema))
     assert [replace(c, type="") for c in back] == [replace(c, type="") for c in schema]
-
 
 def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
     """2,000 damaged copies of a real schema: each is read, or refused with our own error."""
@@ -301,83 +282,6 @@ def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
         except chaffinch.ChaffinchError:
             refused += 1
     assert refused > 1000
-
-
-SDV = {
-    "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
-    "primary_key": "pid",
-    "columns": {
-        "pid": {"sdtype": "id", "regex_format": "[0-9]{6}"},
-        "age": {"sdtype": "numerical", "computer_representation": "Int64"},
-        "bmi": {"sdtype": "numerical", "computer_representation": "Float"},
-        "sex": {"sdtype": "categorical"},
-        "seen": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d"},
-        "at": {"sdtype": "datetime", "datetime_format": "%Y-%m-%d %H:%M"},
-        "ill": {"sdtype": "boolean"},
-        "mail": {"sdtype": "email", "pii": True},
-        "what": {"sdtype": "unknown"},
-    },
-}
-
-
-def test_sdv_metadata(tmp_path):
-    for version in ("SINGLE_TABLE_V1", "V1"):
-        content = (
-            SDV
-            if version == "SINGLE_TABLE_V1"
-            else {
-                "METADATA_SPEC_VERSION": "V1",
-                "tables": {"t": {k: v for k, v in SDV.items() if k != "METADATA_SPEC_VERSION"}},
-                "relationships": [],
-            }
-        )
-        path = tmp_path / "m.json"
-        path.write_text(json.dumps(content))
-        schema = chaffinch.read_schema(path)
-        assert [c.kind for c in schema] == [
-            "identifier", "integer", "float", "categorical", "date", "datetime", "boolean", "identifier", "text",
-        ]  # fmt: skip
-        assert schema["pid"].output == "regenerate"
-    (tmp_path / "d.csv").write_text(
-        "pid,age,bmi,sex,seen,at,ill,mail,what\n"
-        + "".join(
-            f"{i},{i % 50},{20 + i % 9}.5,{'mf'[i % 2]},2020-01-{1 + i % 28:02d},2020-01-01 10:{i % 60:02d},true,a{i}@b.c,z\n"
-            for i in range(90)
-        )
-    )
-    table = chaffinch.read(tmp_path / "d.csv", schema=tmp_path / "m.json")
-    assert table.schema["age"].codec.size > 3
-    assert str(table.data["seen"].type) == "date32[day]"
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        ({}, "not SDV metadata"),
-        ({"METADATA_SPEC_VERSION": "V1", "tables": {}}, "must describe one table"),
-        ({"METADATA_SPEC_VERSION": "V1", "tables": {"a": {"columns": {}}, "b": {"columns": {}}}}, "It describes: a, b"),
-        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}, "has no columns"),
-        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {}}, "lists no columns"),
-        ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": 3}}, "sdtype is missing"),
-        (
-            {
-                "METADATA_SPEC_VERSION": "SINGLE_TABLE_V1",
-                "columns": {"a": {"sdtype": "datetime", "datetime_format": 3}},
-            },
-            "must be text",
-        ),
-        (
-            {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "primary_key": "b", "columns": {"a": {"sdtype": "id"}}},
-            "Unknown column 'b'",
-        ),
-    ],
-)
-def test_sdv_faults_are_named(content, says, tmp_path):
-    (tmp_path / "m.json").write_text(json.dumps(content))
-    with pytest.raises(chaffinch.InputError) as caught:
-        chaffinch.read_schema(tmp_path / "m.json")
-    assert says in str(caught.value)
-
 
 def test_unreadable_schema_files(tmp_path):
     with pytest.raises(chaffinch.FileError, match="No such file"):

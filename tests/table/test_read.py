@@ -1,4 +1,4 @@
-"""Numbers and words that few records share never reach a schema, a model's codec, output or a message."""
+"""Secrets planted in single records come out of no table, schema, codec, note or message."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import chaffinch
 from chaffinch.table import Table, schema_text
 
 SECRET_WORD = "Aurelia Zzyzx"
+
 SECRET_FLOAT = 1234.567891
+
 SECRET_WHOLE = 7654321
 
 
@@ -81,37 +83,6 @@ def test_planted_secrets_are_in_no_schema_codec_or_note(seed):
         assert SECRET_WORD not in text
         assert str(SECRET_FLOAT) not in text
         assert str(SECRET_WHOLE) not in text
-
-
-@pytest.mark.parametrize("n_records", [1, 2])
-def test_a_column_with_hardly_any_numbers_is_made_missing(n_records):
-    numbers = [float(SECRET_WHOLE)] * n_records + [None] * (50 - n_records)
-    table = chaffinch.read(
-        pa.table({"x": pa.array(numbers), "y": ["a", "b"] * 25, "z": pa.array(numbers).cast(pa.int64())})
-    )
-    out = Table.from_codes(table.schema, [table.codes[j] for j in range(3)], seed=0, like=table)
-    assert out.data["x"].null_count == out.data["z"].null_count == 50
-
-
-def test_no_atom_edge_or_knot_rests_on_fewer_than_ten_records():
-    """Every number in a codec is a value of ten records or more, or differs from every original number."""
-    rng = np.random.default_rng(8)
-    for values in (rng.normal(size=500), np.exp(rng.normal(size=500) * 3), rng.integers(0, 7, 500) + rng.random(500)):
-        table = chaffinch.read(pa.table({"x": values, "y": ["a", "b"] * 250}))
-        codec = table.schema["x"].codec
-        inner = np.concatenate([codec.starts, *(knot[1] for knot in codec.knots)])
-        assert not np.isin(inner, values).any()
-        assert len(codec.atoms) == 0
-
-
-def test_a_pooled_word_is_said_without_being_told():
-    table = chaffinch.read(pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}))
-    (note,) = table.notes
-    assert note.what == "pooled"
-    assert SECRET_WORD not in str(note)
-    kept = chaffinch.read(pa.table({"w": ["a"] * 20 + [SECRET_WORD], "y": ["p", "q", "r"] * 7}), rare="keep")
-    assert SECRET_WORD in kept.schema["w"].codec.levels
-    assert not kept.notes
 
 
 def test_messages_do_not_quote_cells(tmp_path):

@@ -1,0 +1,35 @@
+"""Tallies refuse what does not fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import chaffinch
+from chaffinch.counts import MemoryCounter
+from chaffinch.counts import tally as tally_module
+from chaffinch.counts.sparse import SparseCounts
+from chaffinch.table.formats import parquet
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch):
+    """Batches of 7 rows, so that even small tables come in many."""
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 7)
+
+
+def test_too_many_cells_in_all_are_refused_before_memory_is_taken(coded, monkeypatch):
+    monkeypatch.setattr(tally_module, "MOST_DENSE_CELLS", 1000)
+    table = coded([[0], [0], [0]], [30, 30, 30])
+    counter = MemoryCounter(table)
+    assert len(counter.marginals([("c0", "c1")])) == 1
+    with pytest.raises(chaffinch.TooLargeError, match="Ask for fewer at a time"):
+        counter.marginals([("c0", "c1"), ("c1", "c2")])
+
+
+def test_a_sparse_tally_refuses_to_grow_without_end():
+    tally = SparseCounts([1 << 20, 1 << 20], most_cells=100)
+    codes = np.arange(90, dtype=np.uint32)
+    tally.add([codes, codes])
+    with pytest.raises(chaffinch.TooLargeError, match="more than 100 distinct"):
+        tally.add([codes + 90, codes])

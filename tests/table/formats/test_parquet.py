@@ -1,0 +1,31 @@
+"""Parquet files: the header first, batches of chosen columns, and a shape without reading."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaffinch.table.formats import parquet
+from chaffinch.table.sources import expected_shape, open_source
+
+ROWS = {"a": ["x", "y", "z"] * 10, "n": list(range(30))}
+
+
+def test_chosen_columns_come_in_batches(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "BATCH_ROWS", 8)
+    pq.write_table(pa.table(ROWS), tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet")
+    assert source.schema.names == ["a", "n"]
+    batches = list(source.batches(["n"]))
+    assert [batch.num_rows for batch in batches] == [8, 8, 8, 6]
+    assert batches[0].schema.names == ["n"]
+    assert source.table().to_pydict() == ROWS
+    assert expected_shape(tmp_path / "t.parquet") == (30, 2)
+
+
+def test_dictionaries_of_a_private_reading_come_as_stored(tmp_path):
+    coded = pa.table({"a": pa.array(ROWS["a"]).dictionary_encode(), "n": ROWS["n"]})
+    pq.write_table(coded, tmp_path / "t.parquet")
+    for tolerant in (False, True):
+        source = open_source(tmp_path / "t.parquet", tolerant=tolerant)
+        assert source.table().column("a").to_pylist() == ROWS["a"]

@@ -1,0 +1,59 @@
+"""Fitting a schema: what one file stores as whole numbers, another may not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+import chaffinch
+
+
+def _stored(values, how, tmp_path):
+    """The same numbers as a pandas, polars or Arrow table, a Parquet file or a CSV file, always stored as floats."""
+    words = ["a", "b"] * (len(values) // 2)
+    if how == "pandas":
+        return pd.DataFrame({"x": pd.array(values, dtype="Float64"), "w": words})
+    if how == "numpy":
+        return pd.DataFrame({"x": np.asarray(values, dtype=float), "w": words})
+    if how == "polars":
+        return pl.DataFrame({"x": values, "w": words}, schema_overrides={"x": pl.Float64})
+    path = tmp_path / f"{abs(hash(tuple(values)))}.{how}"
+    if how == "parquet":
+        pd.DataFrame({"x": np.asarray(values, dtype=float), "w": words}).to_parquet(path)
+    else:
+        path.write_text("x,w\n" + "".join(f"{x:.1f},{w}\n" for x, w in zip(values, words, strict=True)))
+    return path
+
+
+@pytest.mark.parametrize("how", ["pandas", "numpy", "polars", "parquet", "csv"])
+def test_floats_that_are_whole_in_one_file_may_have_fractions_in_the_next(tmp_path, how):
+    """The stored type says what may come: neither a fitted schema nor a schema file refuses the next file."""
+    first = chaffinch.read(_stored([float(i % 40) for i in range(200)], how, tmp_path))
+    halves = [(i % 79) / 2 for i in range(200)]
+    second = _stored(halves, how, tmp_path)
+    under = chaffinch.read(second, schema=first.schema)
+    assert under.data["x"].to_pylist() == halves
+    codec = first.schema["x"].codec
+    low, high = codec.ranges()
+    for x, code in zip(halves, under.code("x").tolist(), strict=True):  # by hand: the bin around it, less the atoms
+        whole = x == int(x)
+        assert code == codec.encode(np.array([int(x)]))[0] if whole else low[code] <= x < high[code] + 1, x
+    chaffinch.write_schema(first.schema, tmp_path / "s.toml")
+    again_fitted = chaffinch.read(second, schema=tmp_path / "s.toml")
+    assert (again_fitted.schema["x"].kind, again_fitted.schema["x"].decimals) == ("float", 1)
+    assert [note.what for note in again_fitted.notes] == ["fractions"]
+    whole_again = chaffinch.read(
+        _stored([float(i % 30) for i in range(200)], how, tmp_path), schema=tmp_path / "s.toml"
+    )
+    assert whole_again.schema["x"].kind == "integer"
+    assert whole_again.notes == ()
+
+
+def test_whole_number_types_still_refuse_fractions():
+    first = chaffinch.read(pa.table({"x": np.arange(200) % 40, "w": ["a", "b"] * 100}))
+    with pytest.raises(chaffinch.SchemaError, match="'x' is integer, but holds fractions"):
+        chaffinch.read(pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema)
