@@ -81,7 +81,7 @@ def synth(
             fitted.save(model)
         synthesis.draw(fitted, table, outputs)
     if json is not None:
-        write_json(json, synthesis.account(fitted, table))
+        write_json(json, synthesis.account(fitted, table).to_dict())
     if not quiet:
         say_synthesis(outputs, model, rows=synthesis.rows, shares=synthesis.shares, private=choice.private)
         show_promise(fitted)

@@ -4,126 +4,115 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from markupsafe import Markup
 
-from ..utility.result import UtilityResult
+from ..synth.account import ModelAccount, SynthesisAccount
+from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
 from .promise import promise_of
+from .result import ReportResult
 from .sections import Block, Details, Figure, Listing, Paragraph, Section, Table
-from .words import is_number, number, percent, shown
+from .words import number, percent, shown
 
 __all__ = ["closing_sections", "header", "synthesis_section"]
 
-Data = Mapping[str, Any]
 MOST_NOTES = 40
 MOST_SETTING = 300
 MOST_LISTED = 500
 
 
-def header(report: Data) -> tuple[tuple[str, str], ...]:
+def header(report: ReportResult) -> tuple[tuple[str, str], ...]:
     """Return what a reader must know first: what is promised, the tables, the label, the seed, versions and date."""
-    about, run = report.get("about") or {}, report.get("run") or {}
-    seed = about.get("seed")
-    promise = promise_of(report.get("synthesis"))
+    about, run = report.about, report.run
+    promise = promise_of(report.synthesis)
+    no_holdout = (
+        "none given: no excess can be stated" if report.utility is None
+        else "none given: identical tables are the best that can be had"
+    )  # fmt: skip
     facts = [
         *([("Promise", promise.line)] if promise is not None else []),
-        ("Original", _table(about.get("original") or {})),
-        ("Synthetic", _table(about.get("synthetic") or {})),
-        (
-            "Holdout",
-            _table(about["holdout"])
-            if about.get("holdout")
-            else "none given: identical tables are the best that can be had"
-            if "utility" in report
-            else "none given: no excess can be stated",
-        ),
-        ("Label", shown(about["label"]) if about.get("label") is not None else "none given"),
-        ("Seed", "none given: a second run differs a little" if seed is None else str(seed)),
+        ("Original", _table(about.original)),
+        ("Synthetic", _table(about.synthetic)),
+        ("Holdout", no_holdout if about.holdout in (None, TableSummary()) else _table(about.holdout)),
+        ("Label", "none given" if about.label is None else shown(about.label)),
+        ("Seed", "none given: a second run differs a little" if about.seed is None else str(about.seed)),
     ]
-    versions = run.get("versions") or {}
-    if versions:
-        facts.append(
-            ("Versions", ", ".join(f"{shown(name, 30)} {shown(version, 30)}" for name, version in versions.items()))
-        )
-    if run.get("date"):
-        facts.append(("Date", shown(run["date"])))
+    if run.versions:
+        words = (f"{shown(name, 30)} {shown(version, 30)}" for name, version in run.versions.items())
+        facts.append(("Versions", ", ".join(words)))
+    if run.date:
+        facts.append(("Date", shown(run.date)))
     return tuple(facts)
 
 
-def _table(data: Data) -> str:
-    parts = [shown(data["name"])] if data.get("name") else []
-    if data.get("rows") is not None:
-        rows = data["rows"]
-        parts.append(f"about {rows:,} rows" if isinstance(rows, int) and rows else f"{rows} rows")
-    if data.get("columns") is not None:
-        parts.append(f"{number(data['columns'])} columns")
+def _table(table: TableSummary | None) -> str:
+    if table is None:
+        return "not named"
+    parts = [shown(table.name)] if table.name else []
+    if table.rows is not None:
+        parts.append(f"about {table.rows:,} rows" if isinstance(table.rows, int) and table.rows else f"{table.rows} rows")
+    if table.columns is not None:
+        parts.append(f"{number(table.columns)} columns")
     return ", ".join(parts) or "not named"
 
 
-def synthesis_section(account: Data | None, picture: Markup | None) -> Section | None:
+def synthesis_section(account: SynthesisAccount | None, picture: Markup | None) -> Section | None:
     """Return how the table was made, with the picture of its network; None where nothing is known."""
     blocks: list[Block] = []
-    network = (account or {}).get("network") or {}
-    if account:
-        rows = [(name, words) for name, words in _made(account, network) if words]
+    if account is not None:
+        rows = [(name, words) for name, words in _facts(account) if words]
         if rows:
             blocks.append(Table("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
-    edges = network.get("edges") or ()
     if picture is not None:
-        strengths = network.get("strengths") or [None] * len(edges)
-        listed = list(zip(edges, strengths, strict=False))[:MOST_LISTED]
-        found = tuple((shown(a, 40), shown(b, 40), number(s)) for (a, b), s in listed)
-        told = (
-            "Mutual information (nats, from released tables)" if network.get("privacy") else "Mutual information (nats)"
-        )
-        table = Table("Edges of the network", ("From", "To", told), found, frozenset({2}))
+        model = ModelAccount() if account is None else account.model
+        strengths = model.strengths or (None,) * len(model.edges)
+        listed = list(zip(model.edges, strengths, strict=False))[:MOST_LISTED]
+        edges = tuple((shown(a, 40), shown(b, 40), number(s)) for (a, b), s in listed)
+        measured = "Mutual information (nats, from released tables)" if model.privacy else "Mutual information (nats)"
+        table = Table("Edges of the network", ("From", "To", measured), edges, frozenset({2}))
         blocks.append(Figure("fig-network", "The network that was learnt", (picture,), table))
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 
 
-def _made(account: Data, network: Data) -> Iterator[tuple[str, str]]:
-    equal = account.get("rows_equal_to_an_original")
-    yield "Method", shown(network.get("method") or "")
-    yield "Search", ", ".join(shown(network[key]) for key in ("search", "score") if network.get(key))
-    yield "Most parents of a column", number(network["parents"]) if is_number(network.get("parents")) else ""
-    yield (
-        "Columns, edges",
-        f"{len(network.get('nodes') or ())}, {len(network.get('edges') or ())}" if network.get("nodes") else "",
-    )
-    yield "Sensitive columns", ", ".join(shown(name) for name in network.get("sensitive") or ())
-    yield "Columns kept as they are", ", ".join(shown(name) for name in network.get("kept") or ())
-    yield "Seed", "" if account.get("seed") is None else str(account["seed"])
-    if is_number(equal):
-        yield (
-            "Rows equal to an original one",
-            f"{percent(equal)}, codes compared. By itself this is no measure of risk.",
-        )
+def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
+    model, equal = account.model, account.rows_equal_to_an_original
+    yield "Method", shown(model.method)
+    yield "Search", ", ".join(shown(word) for word in (model.search, model.score) if word)
+    yield "Most parents of a column", "" if model.parents is None else number(model.parents)
+    yield "Columns, edges", f"{len(model.nodes)}, {len(model.edges)}" if model.nodes else ""
+    yield "Sensitive columns", ", ".join(shown(name) for name in model.sensitive)
+    yield "Columns kept as they are", ", ".join(shown(name) for name in model.kept)
+    yield "Seed", "" if account.seed is None else str(account.seed)
+    if isinstance(equal, float):
+        yield "Rows equal to an original one", f"{percent(equal)}, codes compared. By itself this is no measure of risk."
 
 
 # After the figures.
 
 
-def closing_sections(report: Data, result: UtilityResult | None) -> Iterator[Section]:
+def closing_sections(report: ReportResult) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
-    about = report.get("about") or {}
-    if "utility" in report or "risk" not in report:
+    result = report.utility
+    if result is not None or not report.attacked:
         yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
-        yield Section("data", "Columns and notes", tuple(_columns(about)) or (Paragraph("No columns were listed."),))
+        columns = tuple(_columns(report.about)) or (Paragraph("No columns were listed."),)
+        yield Section("data", "Columns and notes", columns)
     if result is not None and result.results:
         yield Section("measures", "How each measure is defined", (_definitions(result), _settings(result)))
-    again = _command(report)
-    if again:
-        yield Section("again", "Run it again", (Paragraph(again, "code"),))
+    command = report.run.command
+    if command:
+        words = command if isinstance(command, str) else shlex.join(command)
+        yield Section("again", "Run it again", (Paragraph(words, "code"),))
 
 
-def _limits(report: Data) -> Iterator[str]:
+def _limits(report: ReportResult) -> Iterator[str]:
     yield (
         "This page is about utility. It says nothing of what the synthetic table gives away about people: a table close to the original in "
         "every measure may be a copy of it. Disclosure has to be measured apart, with attacks, before a table is released."
-        if "risk" not in report
+        if not report.attacked
         else "Closeness says nothing of disclosure: a table close to the original in every measure may be a copy of it. Read the risk sections."
     )
     yield "A value better than the holdout's is no extra worth: a table nearer than fresh records of the same population may repeat its records."
@@ -142,18 +131,15 @@ def _limits(report: Data) -> Iterator[str]:
     yield "Intervals cover what each measure's settings say, in general the chance of drawing records; not that of another synthesis."
 
 
-def _columns(about: Data) -> Iterator[Block]:
-    listed = list(about.get("columns") or ())
-    if listed:
+def _columns(about: UtilityAbout) -> Iterator[Block]:
+    if about.columns:
         rows = tuple(
-            (shown(c.get("name"), 40), shown(c.get("kind", "")), number(c.get("levels")), shown(c.get("role", "")))
-            for c in listed[:MOST_LISTED]
+            (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role)) for c in about.columns[:MOST_LISTED]
         )
-        more = f"; the first {MOST_LISTED}, all are in the JSON" if len(listed) > MOST_LISTED else ""
+        more = f"; the first {MOST_LISTED}, all are in the JSON" if len(about.columns) > MOST_LISTED else ""
         table = Table(f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2}))
-        yield Details(f"{len(listed)} columns", (table,))
-    left_out = about.get("not_measured") or ()
-    notes = [str(note) for note in about.get("notes") or ()]
+        yield Details(f"{len(about.columns)} columns", (table,))
+    left_out, notes = about.not_measured, list(about.notes)
     if left_out:
         notes.insert(0, f"Not measured: {', '.join(shown(name, 40) for name in left_out[:MOST_NOTES])}.")
     if notes:
@@ -184,10 +170,3 @@ def _settings(result: UtilityResult) -> Details:
 def _plain(value: Any) -> str:
     words = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return shown(words, MOST_SETTING)
-
-
-def _command(report: Data) -> str:
-    found = (report.get("run") or {}).get("command") or (report.get("about") or {}).get("command")
-    if isinstance(found, list | tuple):
-        return shlex.join(str(word) for word in found)
-    return str(found) if found else ""

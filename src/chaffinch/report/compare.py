@@ -11,6 +11,7 @@ from .._base.errors import InputError, listed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..stats.result import Result
+from ..synth.account import SynthesisAccount
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
@@ -48,7 +49,7 @@ def compare(a: Data, b: Data) -> Comparison:
     """
     first, second = _study(a, "A"), _study(b, "B")
     one, other = first["utility"], second["utility"]
-    made = a.get("synthesis"), b.get("synthesis")
+    accounts = SynthesisAccount.from_dict(a.get("synthesis")), SynthesisAccount.from_dict(b.get("synthesis"))
     _check_columns(first, second)
     settings = tuple(_settings(one, other))
     levels = _other_levels(first, second)
@@ -57,7 +58,7 @@ def compare(a: Data, b: Data) -> Comparison:
     return Comparison(
         (_name(first, a), _name(second, b)), rows, _columns(one, other), _pairs(one, other), settings,
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
-        promise_rows(*made), tuple(promise_notes(*made)),
+        promise_rows(*accounts), tuple(promise_notes(*accounts)),
     )  # fmt: skip
 
 

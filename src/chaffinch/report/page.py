@@ -16,12 +16,13 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.html import KEEP_INSIDE
+from .._base.plain import check_format
 from ..risk.attribution.result import RiskResult
-from ..risk.attribution.verdict import RiskVerdictRow
+from ..synth.account import SynthesisAccount
 from ..utility.result import UtilityResult
-from ..utility.verdict import VerdictRow
 from .about import closing_sections, header, synthesis_section
 from .promise import promise_of, promise_row, promise_section
+from .result import ReportResult
 from .risk import risk_about, risk_facts, risk_sections
 from .risk_verdict import risk_verdict_section
 from .sections import Paragraph, Section
@@ -70,7 +71,7 @@ def report_of(
     rows: list[dict[str, Any]] = []
     runs = []
     if study is not None:
-        _check(study, "chaffinch-utility", "Give the JSON of chaffinch utility.")
+        check_format(study, "chaffinch-utility", 1, "Give the JSON of chaffinch utility.")
         apart = ("format", "version", "about", "run", "verdict")
         parts["utility"] = {key: value for key, value in study.items() if key not in apart}
         rows += [row.to_dict() for row in UtilityResult.from_dict(study).verdict]
@@ -82,7 +83,7 @@ def report_of(
         }
         rows += [row.to_dict() for row in attacked.verdict]
         runs.append(risk.get("run") or {})
-    promise = promise_of(synthesis)
+    promise = promise_of(SynthesisAccount.from_dict(synthesis))
     rows += [promise_row(promise)] if promise is not None else []
     about = study.get("about") or {} if study is not None else {} if attacked is None else risk_about(attacked)
     return {
@@ -128,55 +129,32 @@ def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
     InputError
         If the data are no report, or the picture holds more than shapes and text.
     """
-    _check(report, "chaffinch-report", "Make one of a study: report_of(study, title=...).")
+    result = ReportResult.from_dict(report)
     picture = _checked_picture(network_svg)
-    html = _rendered(report, picture)
+    html = _rendered(result, picture)
     if picture is not None and len(html.encode()) > LARGEST:
         html = _rendered(
-            report, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>")
+            result, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>")
         )
     return html
 
 
-def _rendered(report: Mapping[str, Any], picture: Markup | None) -> str:
-    promise = promise_of(report.get("synthesis"))
-    # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
-    rows = [row for row in report.get("verdict") or [] if row.get("section") != "promise"]
-    attacked = _risk(report)
-    on_risk = [RiskVerdictRow.from_dict(row) for row in rows if row.get("section") == "risk"]
-    others = [row for row in rows if row.get("section") != "risk"]
-    verdicts = [verdict_section([VerdictRow.from_dict(row) for row in others])] if others else []
-    verdicts += [risk_verdict_section(on_risk)] if on_risk else []
+def _rendered(report: ReportResult, picture: Markup | None) -> str:
+    promise = promise_of(report.synthesis)
+    verdicts = [verdict_section(report.rows)] if report.rows else []
+    verdicts += [risk_verdict_section(report.risk_rows)] if report.risk_rows else []
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise)
     sections: list[Section] = [*([promised] if promised else []), *verdicts]
-    result = _utility(report)
-    sections += utility_sections(result) if result is not None else ()
-    sections += risk_sections(attacked) if attacked is not None else ()
-    made = synthesis_section(report.get("synthesis"), picture)
-    sections += [made] if made else []
-    sections += closing_sections(report, result)
-    return page(
-        str(report.get("title") or "Report"), sections, facts=(*header(report), *(risk_facts(attacked) if attacked is not None else ())),
-        alarm=promise.alarm if promise else "",
-    )  # fmt: skip
-
-
-def _utility(report: Mapping[str, Any]) -> UtilityResult | None:
-    """Return the result of utility in a report, if there is one."""
-    if "utility" not in report:
-        return None
-    frame = {"format": "chaffinch-utility", "version": 1, "about": report.get("about"), "run": report.get("run")}
-    return UtilityResult.from_dict({**(report["utility"] or {}), **frame})
-
-
-def _risk(report: Mapping[str, Any]) -> RiskResult | None:
-    """Return the result of attacks in a report, if there is one."""
-    if not report.get("risk"):
-        return None
-    return RiskResult.from_dict({**report["risk"], "format": "chaffinch-risk", "version": 1})
+    sections += utility_sections(report.utility) if report.utility is not None else ()
+    sections += risk_sections(report.risk) if report.risk is not None else ()
+    synthesis = synthesis_section(report.synthesis, picture)
+    sections += [synthesis] if synthesis else []
+    sections += closing_sections(report)
+    facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
+    return page(report.title, sections, facts=facts, alarm=promise.alarm if promise else "")
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:
@@ -209,16 +187,6 @@ def _template() -> Template:
     every = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     every.filters["kind"] = lambda block: type(block).__name__
     return every.get_template("page.html.j2")
-
-
-def _check(data: Mapping[str, Any], wanted: str, next_step: str) -> None:
-    found = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-    if found != wanted:
-        raise InputError(f"The data must be of format '{wanted}'. Got {shown(found)!r}. {next_step}")
-    if data.get("version") != 1:
-        raise InputError(
-            f"This Chaffinch reads version 1 of '{wanted}'. Got {shown(data.get('version'))!r}. Measure again, or update Chaffinch."
-        )
 
 
 class _Shapes(HTMLParser):

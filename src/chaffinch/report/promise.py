@@ -7,7 +7,7 @@ promise, whatever its model has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil, exp
 from typing import Any
@@ -15,12 +15,12 @@ from typing import Any
 from .._base.errors import InputError, listed
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
+from ..synth.account import SynthesisAccount
 from .sections import Block, Listing, Paragraph, Section, Table
 from .words import shown
 
 __all__ = ["Promise", "best_guess", "promise_of", "promise_row", "promise_section"]
 
-Data = Mapping[str, Any]
 TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
 NONE = "No formal promise: the table was made without epsilon."
 DAMAGED = "No formal promise: an account of privacy came with the table, but it does not add up or is of another version. Make the table again."
@@ -45,22 +45,16 @@ class Promise:
         return self.account is not None and not self.account.test_only and not self.kept
 
 
-def promise_of(synthesis: Any) -> Promise | None:
-    """Return what a synthesis promises; None where nothing is known of how the table was made.
-
-    Parameters
-    ----------
-    synthesis
-        The account of the synthesis, as `chaffinch synth --json` writes it.
-    """
-    network = synthesis.get("network") if isinstance(synthesis, Mapping) else None
-    if not isinstance(network, Mapping) or not network:
+def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
+    """Return what a synthesis promises; None where nothing is known of how the table was made."""
+    if synthesis is None or not synthesis.network:
         return None
-    kept = tuple(shown(name, 40) for name in network.get("kept") or ())
-    if network.get("privacy") is None:
+    model = synthesis.model
+    kept = tuple(shown(name, 40) for name in model.kept)
+    if model.privacy is None:
         return Promise(None, kept, NONE)
     try:
-        account = account_from_dict(network["privacy"])
+        account = account_from_dict(model.privacy)
     except InputError:
         return Promise(None, kept, DAMAGED, DAMAGED)
     if account.test_only:

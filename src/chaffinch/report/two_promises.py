@@ -7,6 +7,7 @@ from math import exp
 from typing import Any
 
 from ..privacy.account import Account
+from ..synth.account import SynthesisAccount
 from .promise import Promise, promise_of
 
 __all__ = ["promise_notes", "promise_rows"]
@@ -14,14 +15,8 @@ __all__ = ["promise_notes", "promise_rows"]
 UNKNOWN = "not known: the report does not say how the table was made"
 
 
-def promise_rows(a: Any, b: Any) -> tuple[dict[str, Any], ...]:
-    """Return the promises of two syntheses as rows (`what`, `A`, `B`, `same`), in words; none where neither has an account.
-
-    Parameters
-    ----------
-    a, b
-        Accounts of syntheses as reports hold them; None where a report has none.
-    """
+def promise_rows(a: SynthesisAccount | None, b: SynthesisAccount | None) -> tuple[dict[str, Any], ...]:
+    """Return the promises of two syntheses as rows (`what`, `A`, `B`, `same`), in words; none where neither has an account."""
     pair = promise_of(a), promise_of(b)
     if not any(p is not None and (p.account is not None or p.alarm) for p in pair):
         return ()
@@ -47,7 +42,7 @@ def _column(promise: Promise | None) -> dict[str, str]:
     }
 
 
-def promise_notes(a: Any, b: Any) -> Iterator[str]:
+def promise_notes(a: SynthesisAccount | None, b: SynthesisAccount | None) -> Iterator[str]:
     """Yield what to know of two promises before any number is compared; nothing where they are the same."""
     pair = promise_of(a), promise_of(b)
     for side, promise in zip("AB", pair, strict=True):

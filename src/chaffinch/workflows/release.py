@@ -324,8 +324,8 @@ def run_release(
         risk = risk.named(original=source, synthetic=names, holdout=outside.name)
 
     report = report_of(
-        utility.to_dict(), title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table),
-        risk=None if risk is None else risk.to_dict(),
+        utility.to_dict(), title=settings.title or f"Synthetic {source or 'table'}",
+        synthesis=synthesis.account(model, table).to_dict(), risk=None if risk is None else risk.to_dict(),
     )  # fmt: skip
     return ReleaseResult(model=model, utility=utility, risk=risk, tables=tables, names=names, report=report)
 

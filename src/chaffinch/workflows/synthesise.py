@@ -25,6 +25,7 @@ from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.project import open_project
 from ..risk.attribution.equal import KeyedRows
 from ..synth import Model, Settings
+from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import open_data
 from ..synth.model import BATCH_ROWS, joined
 from ..synth.protocol import is_model
@@ -240,22 +241,20 @@ class Synthesis:
                 return
             yield batch
 
-    def account(self, model: Model, table: Table) -> dict[str, Any]:
-        """Return the run as plain data: what was made, of what, how, and, without a promise, how long it took."""
+    def account(self, model: Model, table: Table) -> SynthesisAccount:
+        """Return what was made, of what, how, and, without a promise, how long it took."""
         private, copies = self.settings.private, self.settings.copies
         seconds = {step: round(self.seconds.get(step, 0.0), 6) for step in STEPS}
-        return {
-            "format": "chaffinch-synthesis",
-            "version": 1,
-            "rows": self.rows,
-            "columns": [column.name for column in table.schema if column.written],
-            "seed": self.run.seed,
-            "network": model.to_dict(),
-            "notes": [{"column": n.column, "what": n.what, "why": n.sentence} for n in table.notes],
-            "copies": copies,
-            **({} if private else {"rows_equal_to_an_original": self.shares[0] if copies == 1 else self.shares}),
-            "run": {} if private else {"seconds": seconds},
-        }
+        return SynthesisAccount(
+            rows=self.rows,
+            columns=tuple(column.name for column in table.schema if column.written),
+            seed=self.run.seed,
+            network=model.to_dict(),
+            notes=tuple(AccountNote(note.column, note.what, note.sentence) for note in table.notes),
+            copies=copies,
+            rows_equal_to_an_original=None if private else self.shares[0] if copies == 1 else tuple(self.shares),
+            run={} if private else {"seconds": seconds},
+        )
 
     def _stream(self, number: int) -> np.random.SeedSequence | None:
         """An own random stream for the fit and for each synthesis; None without a seed."""

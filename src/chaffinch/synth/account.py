@@ -1,0 +1,81 @@
+"""The account of a synthesis: what was made, of what and how; written beside a synthesis, and read back for its report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from .._base.plain import from_plain, to_plain
+
+__all__ = ["AccountNote", "ModelAccount", "SynthesisAccount"]
+
+FORMAT = "chaffinch-synthesis"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelAccount:
+    """What a report says of a model; a model may write more of itself. `privacy` is the account of a promise, yet to be worked out."""
+
+    method: str = ""
+    search: str = ""
+    score: str = ""
+    parents: int | None = None
+    nodes: tuple[str, ...] = ()
+    edges: tuple[tuple[str, str], ...] = ()
+    strengths: tuple[float | None, ...] | None = None
+    sensitive: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    privacy: Any = None
+
+
+@dataclass(frozen=True)
+class AccountNote:
+    """What was dropped, pooled or pointed out in a column, and why."""
+
+    column: str = ""
+    what: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SynthesisAccount:
+    """What was made, of what, how, and, without a promise, how long it took.
+
+    `network` is what the model writes of itself, and `model` what of it is read. `rows_equal_to_an_original` is the share of such rows,
+    one for each copy where there are several; None with a promise, which does not cover it.
+    """
+
+    rows: int | None = None
+    columns: tuple[str, ...] = ()
+    seed: int | None = None
+    network: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[AccountNote, ...] = ()
+    copies: int = 1
+    rows_equal_to_an_original: float | tuple[float, ...] | None = None
+    run: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def model(self) -> ModelAccount:
+        """What a report says of the model."""
+        return from_plain(ModelAccount, _known(self.network), what="the model's account")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account as plain data: `chaffinch-synthesis`, version 1."""
+        plain: dict[str, Any] = {"format": FORMAT, "version": VERSION, **to_plain(self)}
+        if self.rows_equal_to_an_original is None:
+            del plain["rows_equal_to_an_original"]
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: Any) -> SynthesisAccount | None:
+        """Return the account that plain data hold; None where nothing is known of how a table was made."""
+        if not isinstance(data, Mapping) or not data:
+            return None
+        return from_plain(cls, _known(data), what="the account of the synthesis")
+
+
+def _known(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in data.items() if value is not None}

@@ -1,0 +1,26 @@
+"""A report as a typed result, read from its JSON."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.report.page import report_of
+from chaffinch.report.result import ReportResult
+
+
+def test_a_report_is_read_back(study_of):
+    study = study_of(3)
+    report = report_of(study, title="T", synthesis={"seed": 3, "network": {"method": "m"}})
+    result = ReportResult.from_dict(report)
+    assert result.title == "T"
+    assert result.synthesis.seed == 3
+    assert result.synthesis.model.method == "m"
+    assert [row.to_dict() for row in result.rows] == [row for row in report["verdict"] if row["section"] != "promise"]
+    assert not result.attacked
+
+
+@pytest.mark.parametrize(("data", "words"), [([], "Got 'list'"), ({"format": "x"}, "Got 'x'"), ({"format": "chaffinch-report"}, "version 1")])  # fmt: skip
+def test_anything_else_is_refused(data, words):
+    with pytest.raises(InputError, match=words):
+        ReportResult.from_dict(data)
