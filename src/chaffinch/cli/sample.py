@@ -29,44 +29,24 @@ def sample(
     threads: Threads = None,
 ) -> None:
     """Draw new rows from a model, any number, in bounded memory. --given conditions on values exactly."""
-    import time
-
     from .._base.progress import progress_bar
-    from ..synth import load_model
-    from ..table import table_writer
     from ..table.write import file_format
-    from .estimates import say_drawing
+    from ..workflows.running import RunOptions
+    from ..workflows.sample import sample_to_file
+    from .synthesising import DrawingSpeaker
 
     file_format(output)
     check_outputs(model, output, json)
     start_arrow(threads)
-    fixed = _given(given)
-    loaded = load_model(model)
-    wanted = loaded.n_rows if rows is None else rows
-    if not quiet:
-        say_drawing(wanted, loaded.schema, [output])
-    seconds = {"sample": 0.0, "write": 0.0}
-    start = time.perf_counter()
-    with progress_bar(quiet=quiet) as progress, table_writer(output) as write:
-        for batch in loaded.batches(wanted, seed=seed, given=fixed, threads=threads, progress=progress):
-            drawn = time.perf_counter()
-            write(batch)
-            seconds["write"] += time.perf_counter() - drawn
-    seconds["sample"] = time.perf_counter() - start - seconds["write"]
+    values = _given(given)
+    with progress_bar(quiet=quiet) as progress:
+        speaker = DrawingSpeaker(quiet, [output])
+        run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker)
+        result = sample_to_file(model, output, rows=rows, given=values, run=run)
     if json is not None:
-        write_json(
-            json,
-            {
-                "format": "chaffinch-sample",
-                "version": 1,
-                "rows": wanted,
-                "seed": seed,
-                "given": sorted(fixed),
-                "run": {} if loaded.privacy else {"seconds": {step: round(s, 6) for step, s in seconds.items()}},
-            },
-        )
+        write_json(json, result.to_dict())
     if not quiet:
-        typer.echo(f"Wrote {output}: {wanted:,} rows.", err=True)
+        typer.echo(f"Wrote {output}: {result.rows:,} rows.", err=True)
 
 
 def _given(words: list[str] | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..utility import UtilitySettings
     from .settings import Choice
 
-__all__ = ["Speaker", "check_counts", "ledger_allows", "reading_of", "say_synthesis", "synthesis_settings"]
+__all__ = ["DrawingSpeaker", "Speaker", "check_counts", "ledger_allows", "reading_of", "say_synthesis", "synthesis_settings"]
 
 
 def reading_of(
@@ -65,6 +65,19 @@ def ledger_allows() -> Iterator[None]:
     except LedgerError as error:
         typer.echo(f"The project ledger says no: {error}", err=True)
         raise typer.Exit(1) from None
+
+
+@dataclass
+class DrawingSpeaker(Observer):
+    """Says how long drawing will take, of a model that is there."""
+
+    quiet: bool
+    outputs: Sequence[Path]
+
+    def before_drawing(self, rows: int, schema: Schema) -> None:
+        """Say how long drawing and writing will take."""
+        if not self.quiet:
+            say_drawing(rows, schema, self.outputs)
 
 
 @dataclass

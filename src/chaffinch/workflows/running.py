@@ -34,7 +34,7 @@ class Observer:
         """A table was read, which is not private."""
 
     def before_drawing(self, rows: int, schema: Schema) -> None:
-        """Rows are about to be drawn from a private model."""
+        """Rows are about to be drawn from a model, of whose table nothing was said before."""
 
     def before_measuring(self, table: Table) -> None:
         """The utility of a synthesis of a table is about to be measured."""
