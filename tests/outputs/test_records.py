@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError
 from chaffinch.outputs import records
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.records import Records, codes_of_table, fields_of_table
+from chaffinch.outputs.records import CodedRecords, codes_of_table, fields_of_table
 from chaffinch.outputs.tables import table_of_codes
 from chaffinch.table import Column, Schema, read
 
@@ -100,7 +100,7 @@ def test_rows_with_a_missing_value_are_left_out_in_order() -> None:
     assert found.share_kept == 0.5
     assert found.codes.dtype == np.int32
     assert found.codes.flags.c_contiguous
-    assert repr(found) == "Records(2 columns)"
+    assert repr(found) == "CodedRecords(2 columns)"
     with pytest.raises(InputError, match="No record of the data has a value in every column"):
         codes_of_table(read(frame.iloc[1:3]), Fields((Field("a", ("x", "y")), Field("b", (1, 2)))))
 
@@ -182,6 +182,6 @@ def test_codes_survive_a_table(seed: int, rows: int) -> None:
     table = table_of_codes(fields, codes)
     for same in (table, read(table.to_pandas()), read(pl.from_arrow(table.to_arrow()))):
         found = codes_of_table(same, fields)
-        assert isinstance(found, Records)
+        assert isinstance(found, CodedRecords)
         np.testing.assert_array_equal(found.codes, codes)
         assert found.kept.all()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import pytest
 
 import chaffinch
 from chaffinch import InputError
+from chaffinch.outputs import records
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.records import TableCoder
 from chaffinch.workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +81,7 @@ def test_an_acro_folder_by_its_path(tmp_path):
     assert request.policy is not None
     assert request.policy.name == "ACRO"
     table = chaffinch.read(CMC, rare="keep")
-    complete = request.of_data(table, ())
+    complete = request.of_data(TableCoder(table), ())
     assert "counts" in complete.ready.names
     assert complete.about("cmc.csv").acro == "1.0.2"
     assert [one.name for one in complete.about(None).skipped]
@@ -132,3 +135,31 @@ def test_what_is_delivered_is_said(people, tmp_path):
     assert json.loads((tmp_path / "c.confidential.json").read_text())["format"] == "chaffinch-check-confidential"
     with pytest.raises(chaffinch.FileError, match="it is another output"):
         CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
+
+
+def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):
+    """Words by the table's own codes; numbers, whose codes may be bins, by one look at the values."""
+    data, known = tmp_path / "people.csv", tmp_path / "released.json"
+    people.assign(age=np.arange(len(people)) % 50, unused="x").to_csv(data, index=False)
+    calls = {"opened": [], "encoded": [], "matched": []}
+
+    def counted(module, name, what, column):
+        real = getattr(module, name)
+
+        def call(*arguments, **options):
+            calls[what].append(column(arguments))
+            return real(*arguments, **options)
+
+        monkeypatch.setattr(module, name, call)
+
+    reading = sys.modules["chaffinch.table.read"]  # the name in chaffinch.table is the function
+    counted(reading, "open_source", "opened", lambda a: Path(a[0]).name)
+    counted(reading, "encode_column", "encoded", lambda a: a[0].name)
+    counted(records, "_codes", "matched", lambda a: a[0].name)
+    mean = {"name": "ages", "kind": "mean", "of": "age", "by": ["area"], "decimals": 0}
+    document = {**DOCUMENT, "outputs": [{**TABLE, "base": 100}, mean]}
+    result = chaffinch.check(document, data, released=known, record=True, **ASK)
+    assert calls["opened"] == ["people.csv"]
+    assert sorted(calls["encoded"]) == sorted(set(calls["encoded"]))
+    assert calls["matched"] == ["age"]
+    assert result.records == 200

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, UnknownNameError, listed, unknown_name
-from .._base.masking import HIDDEN, SHOWN_FROM, unknown_level
+from .._base.masking import HIDDEN, THRESHOLD, unknown_level
 from .columns import Column, Columns, Floats
 
 __all__ = ["MOST_CELLS", "Field", "Fields", "Scalar", "same_column_checked"]
@@ -194,8 +194,8 @@ class Fields:
         codes = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
         return dict(zip(positions, codes, strict=True))
 
-    def counted(self, codes: NDArray[np.integer]) -> Fields:
-        """Return the columns with the levels that ten of these records or more have added to those that messages may name.
+    def counted(self, codes: NDArray[np.integer], threshold: int = THRESHOLD) -> Fields:
+        """Return the columns with the levels that as many of these records as the threshold or more have added to those that messages may name.
 
         Examples
         --------
@@ -206,7 +206,7 @@ class Fields:
         every = []
         for field, column in zip(self.every, codes.T, strict=True):
             counts = np.bincount(column, minlength=len(field.levels))
-            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= SHOWN_FROM)
+            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= threshold)
             every.append(field if common <= field.common else dataclasses.replace(field, common=field.common | common))
         return Fields(tuple(every))
 

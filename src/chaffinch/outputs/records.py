@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.masking import about
+from .._base.masking import THRESHOLD, masked_count
 from .columns import Codes
 from .document import FORMAT, VERSION, Spec
 from .fields import Field, Fields, Scalar
@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from ..table import Table
+    from ..table.codec import Categories
 
-__all__ = ["Records", "codes_of_table", "fields_of_table"]
+__all__ = ["CodedRecords", "TableCoder", "codes_of_table", "fields_of_table"]
 
 Mask = NDArray[np.bool_]
 
@@ -36,7 +37,7 @@ _NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Records:
+class CodedRecords:
     """The codes of a table's records, and which rows they are.
 
     Parameters
@@ -51,7 +52,7 @@ class Records:
     kept: Mask
 
     def __repr__(self) -> str:
-        return f"Records({self.codes.shape[1]} columns)"
+        return f"CodedRecords({self.codes.shape[1]} columns)"
 
     @property
     def share_kept(self) -> float:
@@ -59,7 +60,49 @@ class Records:
         return float(self.kept.mean()) if len(self.kept) else 0.0
 
 
-def codes_of_table(table: Table, fields: Fields) -> Records:
+class TableCoder:
+    """The columns of a table as codes of a specification's columns, each worked out once.
+
+    Where the table's own codes tell values apart (categories, none of them pooled), they are looked up; codes of numbers may stand for
+    bins, so numbers are matched with levels.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._coded: dict[tuple[str, tuple[Scalar, ...]], NDArray[np.int32]] = {}
+
+    @classmethod
+    def of(cls, table: Table | TableCoder) -> TableCoder:
+        """Return the coder of a table; a coder as it is."""
+        return table if isinstance(table, TableCoder) else cls(table)
+
+    def codes(self, field: Field) -> NDArray[np.int32]:
+        """Return the code of each row: below 0 where it has no value, or one that is no level."""
+        key = (field.name, field.levels)
+        if key not in self._coded:
+            gone = _missing(self.table, field.name)
+            categories = self.categories(field.name)
+            if categories is not None:
+                matcher = _Matcher(field, gone)
+                values = [*categories.levels, *[None] * categories.null, *categories.missing]
+                look_up = np.array([matcher.code(value) for value in values], dtype=np.int32)
+                self._coded[key] = look_up[self.table.code(field.name)]
+            else:
+                self._coded[key] = _codes(field, self.table.to_arrow().column(field.name), gone)
+        return self._coded[key]
+
+    def categories(self, name: str) -> Categories | None:
+        """Return the categories of a column, if each of its codes stands for one value."""
+        from ..table.codec import Categories
+
+        column = next((column for column in self.table.schema if column.name == name), None)
+        if column is None or column.kind not in ("categorical", "boolean"):
+            return None
+        codec = column.codec
+        return codec if isinstance(codec, Categories) and codec.levels and not codec.other else None
+
+
+def codes_of_table(table: Table | TableCoder, fields: Fields, *, threshold: int = THRESHOLD) -> CodedRecords:
     """Return the records of a table as codes of columns; rows with a missing value in one of these columns are left out.
 
     InputError for a column that the table does not have, and for values that are none of a column's levels.
@@ -73,16 +116,16 @@ def codes_of_table(table: Table, fields: Fields) -> Records:
     >>> records.codes.tolist(), records.kept.tolist()
     ([[1, 2], [0, 0]], [True, True, False])
     """
-    data = table.to_arrow()
-    _check_names(fields.names, table)
-    every = np.empty((data.num_rows, len(fields)), dtype=np.int32)
+    coder = TableCoder.of(table)
+    _check_names(fields.names, coder.table)
+    every = np.empty((coder.table.n_rows, len(fields)), dtype=np.int32)
     for position, field in enumerate(fields):
-        codes = _codes(field, data.column(field.name), _missing(table, field.name))
+        codes = coder.codes(field)
         if unknown := int((codes == UNKNOWN).sum()):
             what = f"numbers outside its grid of {len(field.levels)} values" if field.numeric else "other words"
             raise InputError(
-                f"Column '{field.name}' of the data has values that are none of its levels ({what}), in {about(unknown)} of "
-                f"{about(len(codes))} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
+                f"Column '{field.name}' of the data has values that are none of its levels ({what}), in {masked_count(unknown, threshold)} of "
+                f"{masked_count(len(codes), threshold)} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
             )
         every[:, position] = codes
     kept: Mask = np.all(every >= 0, axis=1)
@@ -90,10 +133,12 @@ def codes_of_table(table: Table, fields: Fields) -> Records:
         raise InputError(
             "No record of the data has a value in every column that the outputs use. Leave out columns that are mostly missing."
         )
-    return Records(every if kept.all() else np.ascontiguousarray(every[kept]), kept)
+    return CodedRecords(every if kept.all() else np.ascontiguousarray(every[kept]), kept)
 
 
-def fields_of_table(table: Table, names: Sequence[str], *, declared: Sequence[Field] = ()) -> Fields:
+def fields_of_table(
+    table: Table | TableCoder, names: Sequence[str], *, declared: Sequence[Field] = (), threshold: int = THRESHOLD
+) -> Fields:
     """Return columns by name: as declared, else as the table's schema declares them, else with the values of the records as levels.
 
     Levels that come from records are in the order of the alphabet, numbers ascending.
@@ -115,15 +160,16 @@ def fields_of_table(table: Table, names: Sequence[str], *, declared: Sequence[Fi
     >>> [field.levels for field in fields_of_table(table, ["age", "sex"])]
     [(0.0, 1.0, 2.5), ('f', 'm')]
     """
-    _check_names(names, table)
+    coder = TableCoder.of(table)
+    _check_names(names, coder.table)
     given = {field.name: field for field in declared}
-    return Fields(tuple(_counted(table, given.get(name) or _field(table, name)) for name in names))
+    return Fields(tuple(_counted(coder, given.get(name) or _field(coder, name), threshold) for name in names))
 
 
-def _counted(table: Table, field: Field) -> Field:
-    """A column with the levels that ten records or more have, which messages may name."""
-    codes = _codes(field, table.to_arrow().column(field.name), _missing(table, field.name))
-    return Fields((field,)).counted(codes[codes >= 0][:, None]).every[0]
+def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:
+    """A column with the levels that as many records as the threshold or more have, which messages may name."""
+    codes = coder.codes(field)
+    return Fields((field,)).counted(codes[codes >= 0][:, None], threshold).every[0]
 
 
 def _check_names(names: Sequence[str], table: Table) -> None:
@@ -139,7 +185,8 @@ def _missing(table: Table, name: str) -> tuple[Scalar, ...]:
     return next((tuple(column.missing) for column in table.schema if column.name == name), ())
 
 
-def _field(table: Table, name: str) -> Field:
+def _field(coder: TableCoder, name: str) -> Field:
+    table = coder.table
     column = next((column for column in table.schema if column.name == name), None)
     if column is not None and (column.kind == "boolean" or column.levels is not None or column.bounds is not None):
         entry = columns_of(table.schema, names=[name])[0]
@@ -148,36 +195,44 @@ def _field(table: Table, name: str) -> Field:
         elif column.levels is not None and column.kind != "boolean":
             entry["levels"] = [str(level) for level in column.levels]
         return Spec.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[name]
-    return Field(name, _found(table, name))
+    return Field(name, _values(coder, name))
 
 
 def _is_number(level: Any) -> bool:
     return isinstance(level, int | float) and not isinstance(level, bool)
 
 
-def _found(table: Table, name: str) -> tuple[Scalar, ...]:
+def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
     """The values of a column in order, without missing ones."""
     import pyarrow as pa
 
-    column = table.to_arrow().column(name)
-    gone = _missing(table, name)
+    column = coder.table.to_arrow().column(name)
+    gone = _missing(coder.table, name)
     levels: list[Scalar]
     if _numeric(column.type):
         from ..table.grid import to_numbers
 
         numbers, present = to_numbers(column)
-        found = np.unique(numbers[present])
-        found = found[np.isfinite(found) & ~np.isin(found, [float(code) for code in gone if _is_number(code)])]
-        _check_size(name, len(found), "bands")
-        levels = [int(number) for number in found] if (found == np.floor(found)).all() else found.tolist()
+        values = np.unique(numbers[present])
+        values = values[np.isfinite(values) & ~np.isin(values, [float(code) for code in gone if _is_number(code)])]
+        _check_size(name, len(values), "bands")
+        levels = [int(number) for number in values] if (values == np.floor(values)).all() else values.tolist()
     else:
-        words = {_word(value) for value in column.unique().to_pylist() if value is not None}
+        categories = coder.categories(name)
+        occurring = column.unique().to_pylist() if categories is None else _occurring(coder.table, name, categories)
+        words = {_word(value) for value in occurring if value is not None}
         words -= {_word(code) for code in gone}
         _check_size(name, len(words), "fewer, broader groups")
         levels = [False, True] if pa.types.is_boolean(column.type) else sorted(words)
     if not levels:
         raise InputError(f"Column '{name}' of the data has no values, so no levels. Leave it out of the outputs.")
     return tuple(levels)
+
+
+def _occurring(table: Table, name: str, categories: Categories) -> list[Scalar]:
+    """The levels that some record has."""
+    counts = np.bincount(table.code(name), minlength=categories.size)
+    return [level for level, count in zip(categories.levels, counts, strict=False) if count]
 
 
 def _check_size(name: str, size: int, instead: str) -> None:

@@ -20,6 +20,7 @@ from ..outputs.check.marginal import LEVEL
 from ..outputs.check.settings import LeaveOneOut
 from ..outputs.document import Recipes
 from ..outputs.evolve import EngineName, StartName
+from ..outputs.records import TableCoder
 from ..outputs.rules import Policy
 from ..table import Schema, Table, read
 from .check_delivery import CheckDelivery
@@ -174,7 +175,7 @@ def check_request(
     """
     delivery = delivery or CheckDelivery()
     data = _records(request, source, progress)
-    if isinstance(data, Table):
+    if isinstance(data, TableCoder):
         request = request.of_data(data, (*settings.keys, *settings.sensitive))
     delivery.check_record(request)
     result = check_recipes(
@@ -186,10 +187,10 @@ def check_request(
     return delivery.deliver(result, request, data)
 
 
-def _records(request: CheckRequest, source: DataSource, progress: Progress) -> Table | Codes:
-    """The records, as a table; or as codes, which only recipes can be computed from."""
+def _records(request: CheckRequest, source: DataSource, progress: Progress) -> TableCoder | Codes:
+    """The records, as a table whose columns are coded once; or as codes, which only recipes can be computed from."""
     if not isinstance(source.data, np.ndarray):
-        return source.table(progress)
+        return TableCoder(source.table(progress))
     if request.recipes is None or request.released is not None:
         raise InputError("Codes as data need recipes as outputs, which say what their columns are. Pass a table.")
     return source.data

@@ -17,14 +17,13 @@ from .._base.safe_files import check_outputs, check_writable, write_text
 from ..outputs.check.released import ReleasedOutputs, recorded, write_released
 from ..outputs.check.result import CheckResult
 from ..outputs.readers.acro.write import write_back as write_acro
-from ..outputs.records import codes_of_table
+from ..outputs.records import TableCoder, codes_of_table
 from ..report.check import check_page, rules_sentence
 from .check_request import CheckRequest
 
 if TYPE_CHECKING:
     from ..outputs.columns import Codes
     from ..outputs.rules.findings import Finding
-    from ..table import Table
 
 __all__ = ["CheckDelivery"]
 
@@ -83,7 +82,7 @@ class CheckDelivery:
             )
 
     def deliver(
-        self, result: CheckResult, request: CheckRequest, data: Table | Codes
+        self, result: CheckResult, request: CheckRequest, data: TableCoder | Codes
     ) -> tuple[CheckResult, tuple[str, ...]]:
         """Write everything; return the result with what became of it, and a line for each file."""
         result = replace(result, about=replace(result.about, recorded=self.record and result.passed))
@@ -115,7 +114,7 @@ def _text(data: Mapping[str, Any], *, indent: int) -> str:
     return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _record(path: Path, request: CheckRequest, result: CheckResult, data: Table) -> None:
+def _record(path: Path, request: CheckRequest, result: CheckResult, data: TableCoder) -> None:
     """Add the outputs to the file of released ones: as published, or as the data give them where they came without numbers."""
     assert result.recipes is not None
     fields = result.recipes.fields

@@ -13,14 +13,13 @@ from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
 from ..outputs.document import Recipes, named_columns, read_document, read_recipes, recipes_of
 from ..outputs.fields import Field, Fields
-from ..outputs.records import fields_of_table
+from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
 from ..outputs.rules.policy import policy_of_acro, read_policy
 
 if TYPE_CHECKING:
     from ..outputs.readers.acro.read import AcroDirectory
     from ..outputs.readers.acro.recipes import AcroOutput, AcroOutputs
-    from ..table import Table
 
 __all__ = ["AnyPath", "CheckRequest"]
 
@@ -110,12 +109,12 @@ class CheckRequest:
         policy = policy_of_acro(acro.config) if own_policy else self.policy
         return replace(self, source=source, acro=acro, given=_given(recipes), policy=policy)
 
-    def of_data(self, table: Table, names: tuple[str, ...]) -> CheckRequest:
+    def of_data(self, coder: TableCoder, names: tuple[str, ...]) -> CheckRequest:
         """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
         declared = [] if self.released is None else [
             Field(one["name"], tuple(one["levels"])) for one in self.released.columns
         ]  # fmt: skip
-        request = self._with_recipes(table, names, declared)
+        request = self._with_recipes(coder, names, declared)
         if not len(request.ready):
             where = f"'{self.source}'" if self.source else "The document"
             raise InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
@@ -124,12 +123,12 @@ class CheckRequest:
             request = replace(request, released_recipes=old)
         return request
 
-    def _with_recipes(self, table: Table, names: tuple[str, ...], declared: list[Field]) -> CheckRequest:
+    def _with_recipes(self, coder: TableCoder, names: tuple[str, ...], declared: list[Field]) -> CheckRequest:
         if self.acro is not None:
             from ..outputs.readers.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(
-                self.acro, table, declared=declared, given=self.given, replace_readable=self.replace_readable
+                self.acro, coder, declared=declared, given=self.given, replace_readable=self.replace_readable
             )
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
@@ -140,9 +139,9 @@ class CheckRequest:
         fields = None
         if "columns" not in self.document:
             entries = self.document.get("outputs")
-            named = named_columns(entries if isinstance(entries, list) else [], table.columns)
-            wanted = [name for name in table.columns if name in {*named, *names}]
-            fields = fields_of_table(table, wanted, declared=declared) if wanted else None
+            named = named_columns(entries if isinstance(entries, list) else [], coder.table.columns)
+            wanted = [name for name in coder.table.columns if name in {*named, *names}]
+            fields = fields_of_table(coder, wanted, declared=declared) if wanted else None
         return replace(self, recipes=read_recipes(dict(self.document), fields=fields))
 
     @property

@@ -40,6 +40,7 @@ from .whole import WholeDataRisk, whole_data
 
 if TYPE_CHECKING:
     from ...table import Table
+    from ..records import TableCoder
 
 __all__ = ["check_recipes"]
 
@@ -50,7 +51,7 @@ MOST_STEPS = 8
 
 
 def check_recipes(
-    recipes: Recipes, data: Table | Codes, settings: CheckSettings, *, released: Recipes | None = None, policy: Policy | None = None,
+    recipes: Recipes, data: Table | TableCoder | Codes, settings: CheckSettings, *, released: Recipes | None = None, policy: Policy | None = None,
     seed: Seed = None, workers: int | None = None, maker: EnsembleMaker | None = None, progress: Progress = silent,
 ) -> CheckResult:  # fmt: skip
     """Return what outputs give away about the people they come from.
@@ -87,8 +88,10 @@ def check_recipes(
     began, policy = time.perf_counter(), policy or Policy()
 
     outputs = _output_set(recipes, released, settings)
-    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields)
-    outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
+    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields, settings.threshold)
+    outputs = replace(
+        outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes, settings.threshold))
+    )
 
     run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
 
@@ -206,14 +209,14 @@ def _check_attack(names: Sequence[str], columns: Mapping[str, Sequence[str]], se
             )
 
 
-def _codes(fields: Fields, data: Table | Codes, given: Fields) -> tuple[Codes, float]:
+def _codes(fields: Fields, data: Table | TableCoder | Codes, given: Fields, threshold: int) -> tuple[Codes, float]:
     """The records as codes of some columns, and the share of records that was left out; `given` are the columns of codes."""
     if isinstance(data, np.ndarray):
         every = given.columns.check(data)
         return fields.columns.check(every[:, [given.position(name) for name in fields.names]]), 0.0
     from ..records import codes_of_table
 
-    records = codes_of_table(data, fields)
+    records = codes_of_table(data, fields, threshold=threshold)
     return records.codes, 1.0 - records.share_kept
 
 

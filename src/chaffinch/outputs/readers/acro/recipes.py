@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ...._base.errors import InputError, listed, unknown_name
-from ....table.table import Table
 from ...document import Spec
 from ...fields import Field, Fields
 from ...kinds import KINDS
+from ...records import TableCoder, fields_of_table
 from .commands import Call, read_call
 from .conditions import UnclearError
 from .read import AcroDirectory, AcroResult
 from .regressions import KINDS as REGRESSIONS
 from .regressions import coefficient_columns, formula_words, regression_outputs
 from .survival import survival_outputs
-from .tables import Made, table_outputs
+from .tables import ReadOutput, table_outputs
 
 if TYPE_CHECKING:
+    from ....table import Table
     from ...document import Recipes
 
-__all__ = ["AcroOutput", "AcroOutputs", "Skipped", "columns_of_acro", "recipes_of_acro"]
+__all__ = ["AcroOutput", "AcroOutputs", "SkippedResult", "columns_of_acro", "recipes_of_acro"]
 
 MANY_ROWS = 1_000_000
 
@@ -64,7 +65,7 @@ class AcroOutput:
 
 
 @dataclass(frozen=True)
-class Skipped:
+class SkippedResult:
     """A result that was not read, and why."""
 
     uid: str
@@ -79,7 +80,7 @@ class AcroOutputs:
 
     fields: Fields = field(repr=False)
     outputs: tuple[AcroOutput, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedResult, ...]
 
     @property
     def entries(self) -> list[dict[str, Any]]:
@@ -114,7 +115,7 @@ def columns_of_acro(directory: AcroDirectory, known: Sequence[str]) -> list[str]
 
 def recipes_of_acro(
     directory: AcroDirectory,
-    data: Fields | Table,
+    data: Fields | Table | TableCoder,
     *,
     declared: Sequence[Field] = (),
     given: Mapping[str, Mapping[str, Any]] | None = None,
@@ -147,28 +148,30 @@ def recipes_of_acro(
     for uid in given:
         if uid not in directory.uids:
             raise unknown_name("ACRO result", uid, directory.uids)
-    if isinstance(data, Table):
+    table: Table | None = None
+    if not isinstance(data, Fields):
         from ...document import named_columns
-        from ...records import fields_of_table
 
-        used = {*columns_of_acro(directory, data.columns), *named_columns(list(given.values()), data.columns)}
-        named = [name for name in data.columns if name in used]
+        coder = TableCoder.of(data)
+        table = coder.table
+        used = {*columns_of_acro(directory, table.columns), *named_columns(list(given.values()), table.columns)}
+        named = [name for name in table.columns if name in used]
         if not named:
             raise InputError(
                 f"The data have none of the columns that the results of '{directory.folder}' are about. Name the data they were made from."
             )
-        fields = fields_of_table(data, named, declared=declared)
-        rows = data.n_rows if rows is None else rows
+        fields = fields_of_table(coder, named, declared=declared)
+        rows = table.n_rows if rows is None else rows
     else:
         fields = data
     size = rows or _largest_n(directory) or MANY_ROWS
     outputs: list[AcroOutput] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedResult] = []
     for result in directory.results:
         own, reason = list[AcroOutput](), ""
         try:
             for made in _outputs(result, directory, fields, size):
-                notes = made.notes + _counted(made, result, data, rows)
+                notes = made.notes + _counted(made, result, table, rows)
                 own.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
         except InputError as error:
             own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
@@ -180,7 +183,7 @@ def recipes_of_acro(
         elif own:
             outputs += own
         else:
-            skipped.append(Skipped(result.uid, result.status, result.type, reason))
+            skipped.append(SkippedResult(result.uid, result.status, result.type, reason))
     replaced = [f"'{output.uid}'" for output in outputs if output.replaced]
     if replaced and not replace_readable:
         results, them = ("Result", "it") if len(replaced) == 1 else ("Results", "them")
@@ -192,7 +195,7 @@ def recipes_of_acro(
     return AcroOutputs(fields, tuple(outputs), tuple(skipped))
 
 
-def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[Made]:
+def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[ReadOutput]:
     call = _call(result)
 
     def check(entry: Mapping[str, Any]) -> None:
@@ -229,16 +232,16 @@ def _call(result: AcroResult) -> Call | None:
     return read_call(result.command, {"surv func": "surv_func"}.get(result.method, result.method))
 
 
-def _counted(made: Made, result: AcroResult, data: Fields | Table, rows: int | None) -> tuple[str, ...]:
+def _counted(made: ReadOutput, result: AcroResult, table: Table | None, rows: int | None) -> tuple[str, ...]:
     """Check the number of records against the data; return what cannot be checked."""
     if "where" in made.entry:
         return ()
     cut = () if _call(result) is not None else ("its command is cut off, so that a filter would not show",)
     if made.n is None:
         return cut
-    if isinstance(data, Table):
+    if table is not None:
         words = [*made.entry.get("by", ()), *formula_words(str(made.entry.get("formula", "")))]
-        if made.n == _complete(data, [name for name in data.columns if name in words]):
+        if made.n == _complete(table, [name for name in table.columns if name in words]):
             return ()
         raise UnclearError(
             "it was not made of all complete records of the data: of other data, or with a filter that its command does not show. "

@@ -20,7 +20,7 @@ from .commands import Call, filters_of, referred_column
 from .conditions import UnclearError
 from .read import AcroResult
 from .summaries import Summary, read_summary
-from .tables import Made, filter_text
+from .tables import ReadOutput, filter_text
 
 __all__ = ["KINDS", "coefficient_columns", "formula_words", "rebuilt_formula", "regression_outputs"]
 
@@ -34,7 +34,7 @@ _QUOTED = re.compile(r"Q\(\s*(['\"])(?P<quoted>.+)\1\s*\)")
 
 def regression_outputs(
     result: AcroResult, fields: Fields, call: Call | None, check: Callable[[dict[str, Any]], None]
-) -> list[Made]:
+) -> list[ReadOutput]:
     """Return the output in a regression; UnclearError, with the reason, where it cannot be told.
 
     Parameters
@@ -71,7 +71,7 @@ def regression_outputs(
         entry = _entry(shared, written, summary.coefficients, errors, {})
         try:
             check(entry)
-            return [Made(entry, STATBARN, tuple(notes), summary.n)]
+            return [ReadOutput(entry, STATBARN, tuple(notes), summary.n)]
         except InputError as error:  # levels in another order, or numbers that were words: their names tell
             faults.append(error)
     try:
@@ -82,7 +82,7 @@ def regression_outputs(
         faults.append(error)
         raise faults[0] from None
     notes.append("its formula is put together from the names of its coefficients")
-    return [Made(entry, STATBARN, tuple(notes), summary.n)]
+    return [ReadOutput(entry, STATBARN, tuple(notes), summary.n)]
 
 
 def _entry(

@@ -9,12 +9,12 @@ from ...fields import Field, Fields
 from .commands import Call, referred_column
 from .conditions import UnclearError
 from .read import AcroResult
-from .tables import Made, filter_text, number_of, plain_number
+from .tables import ReadOutput, filter_text, number_of, plain_number
 
 __all__ = ["survival_outputs"]
 
 
-def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[Made]:
+def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> list[ReadOutput]:
     """Return the output in a table of a survival function; UnclearError where time and event cannot be told.
 
     Numbers at risk and of events tell the survival and its errors, which are left out. In tables with suppression ACRO adds a coarser
@@ -52,7 +52,7 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         "at_risk": at_risk,
         "events": events,
     }
-    return [Made(entry | ({} if where is None else {"where": where}), "HazardSurvivalTables")]
+    return [ReadOutput(entry | ({} if where is None else {"where": where}), "HazardSurvivalTables")]
 
 
 def _event(field: Field) -> int:

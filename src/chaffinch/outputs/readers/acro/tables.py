@@ -22,7 +22,7 @@ from .conditions import UnclearError
 from .layouts import TOTAL, Key, Layout, read_layout
 from .read import AcroDirectory, AcroResult
 
-__all__ = ["STATBARNS", "Made", "filter_text", "functions_of", "number_of", "plain_number", "table_outputs"]
+__all__ = ["STATBARNS", "ReadOutput", "filter_text", "functions_of", "number_of", "plain_number", "table_outputs"]
 
 ANALYSES = {
     "FrequencyTable": "count",
@@ -55,7 +55,7 @@ _INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
 
 
 @dataclass(frozen=True)
-class Made:
+class ReadOutput:
     """An output made of a result: its entry, the class of its statistic, and what a reader should know.
 
     `n` is the number of records that it shows, where it shows that exactly.
@@ -88,7 +88,7 @@ def filter_text(filters: list[str]) -> str | None:
     return " and ".join(f"({text})" for text in every)
 
 
-def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None) -> list[Made]:
+def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None) -> list[ReadOutput]:
     """Return the outputs in a crosstab or pivot table; UnclearError, with the reason, where they cannot be told."""
     functions = functions_of(result)
     if not functions:
@@ -173,7 +173,7 @@ class _Table:
         if not self.rounded and not self.suppressed and (found := layout.parts.get("count")):
             self.counts = {key: round(number_of(text)) for key, text in found.items() if text}
 
-    def made(self, function: str, cells: Mapping[Key, str]) -> list[Made]:
+    def made(self, function: str, cells: Mapping[Key, str]) -> list[ReadOutput]:
         """Return the output of a function, and one for each kind of totals that is not part of it."""
         inner = {key: text for key, text in cells.items() if None not in key}
         totals = {key: text for key, text in cells.items() if None in key}
@@ -207,7 +207,7 @@ class _Table:
         groups = {name: self.groups[name] for name in by if name in self.groups}
         return {"by": by, **({"groups": groups} if groups else {})}
 
-    def _counted(self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]) -> list[Made]:
+    def _counted(self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]) -> list[ReadOutput]:
         numbers = {key: number_of(text) if text else None for key, text in inner.items()}
         known = [number for number in numbers.values() if number is not None]
         if any(not float(number).is_integer() for number in known):
@@ -226,25 +226,25 @@ class _Table:
         cells = {self._word(key): withheld if n is None else round(n) for key, n in numbers.items()}
         exact = not self.rounded and not (self.suppressed and None in numbers.values())
         n = sum(count for count in cells.values() if isinstance(count, int)) if exact and not self.groups else None
-        made: list[Made] = []
+        made: list[ReadOutput] = []
         if totals and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1:
             cells |= {self._word(key): round(number_of(text)) if text else 0 for key, text in totals.items()}
             entry["margins"] = True
             totals = {}
-        made.append(Made({**entry, "cells": cells}, STATBARNS["count"], tuple(notes), n))
+        made.append(ReadOutput({**entry, "cells": cells}, STATBARNS["count"], tuple(notes), n))
         for pattern in dict.fromkeys(tuple(label is None for label in key) for key in totals):
             part = {key: text for key, text in totals.items() if tuple(label is None for label in key) == pattern}
             if not all(pattern):  # the total of all says no more than the cells
                 over = {self._over_word(key): round(number_of(text)) if text else 0 for key, text in part.items()}
                 one = {"name": self._over(name, pattern), "kind": "table", **self._by(next(iter(part))), **self.where}
-                made.append(Made({**one, "cells": over}, STATBARNS["count"]))
+                made.append(ReadOutput({**one, "cells": over}, STATBARNS["count"]))
         return made
 
     def _over_word(self, key: Key) -> str:
         """The levels of a total, without the variables that it is over."""
         return SEPARATOR.join(names[label] for names, label in zip(self.names, key, strict=True) if label is not None)
 
-    def _percentages(self, name: str, numbers: dict[Key, float | None], notes: list[str]) -> Made:
+    def _percentages(self, name: str, numbers: dict[Key, float | None], notes: list[str]) -> ReadOutput:
         if self.rounded or (self.suppressed and None in numbers.values()):
             raise UnclearError("percentages of a table that is suppressed or rounded are not supported: give a recipe")
         of = _of_what({key: number or 0.0 for key, number in numbers.items()}, len(self.layout.rows))
@@ -254,9 +254,9 @@ class _Table:
         entry = {"name": name, "kind": "table", **self._by(next(iter(numbers))), **self.where, "percentages": of}
         if self.layout.totals:
             notes.append("the totals of percentages are left out")
-        return Made({**entry, "values": values}, STATBARNS["count"], tuple(notes))
+        return ReadOutput({**entry, "values": values}, STATBARNS["count"], tuple(notes))
 
-    def _summary(self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]) -> Made:
+    def _summary(self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]) -> ReadOutput:
         """The entry of a mean, sum, spread, median or extreme."""
         if self.result.dependent is None:
             raise UnclearError("ACRO did not note which variable it is a statistic of: give a recipe")
@@ -275,7 +275,7 @@ class _Table:
         numbers = {key: plain_number(number_of(text)) if text else None for key, text in cells.items()}
         if not by["by"]:
             (only,) = numbers.values()
-            return Made(
+            return ReadOutput(
                 {**entry, **({"values": [only]} if quantile is not None else {"value": only})}, STATBARNS[function]
             )
         values: dict[str, Any] = {}
@@ -287,7 +287,7 @@ class _Table:
         entry["values"] = values
         if KINDS[function] in ("median", "quantiles") and self.counts:
             entry["n"] = {self._over_word(key): self.counts[key] for key in cells if self.counts.get(key)}
-        return Made(entry, STATBARNS[function], tuple(notes))
+        return ReadOutput(entry, STATBARNS[function], tuple(notes))
 
 
 def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
