@@ -144,14 +144,14 @@ def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.f
 def _batches(cells: list[int]) -> Iterator[list[int]]:
     """Return positions in runs whose tables together stay small enough to hold."""
     run: list[int] = []
-    held = 0
+    total = 0
     for q, size in enumerate(cells):
         size = min(size, MOST_CELLS // 8)
-        if run and held + size > MOST_CELLS:
+        if run and total + size > MOST_CELLS:
             yield run
-            run, held = [], 0
+            run, total = [], 0
         run.append(q)
-        held += size
+        total += size
     if run:
         yield run
 

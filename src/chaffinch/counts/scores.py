@@ -156,14 +156,14 @@ def pairwise_mutual_information(counter: Counter) -> NDArray[np.float64]:
 def _batches(pairs: list[tuple[int, int]], cells: list[int], *, most: int = 1 << 24) -> list[list[tuple[int, int]]]:
     """Return the pairs in runs whose tables together stay small enough to hold."""
     out: list[list[tuple[int, int]]] = []
-    held = most
+    total = most
     for pair, size in zip(pairs, cells, strict=True):
         size = min(size, most)
-        if held + size > most:
+        if total + size > most:
             out.append([])
-            held = 0
+            total = 0
         out[-1].append(pair)
-        held += size
+        total += size
     return out
 
 

@@ -109,11 +109,11 @@ class Tally:
 
     def marginals(self) -> list[Marginal]:
         """Return the marginals in the order in which the cliques were given."""
-        found: dict[int, Marginal] = {}
+        results: dict[int, Marginal] = {}
         for share, job in zip(self.shares, self.jobs, strict=True):
             for i, q in enumerate(share):
                 counts = job.out[job.offsets[i] : job.offsets[i + 1]].reshape(self.sizes[q])
-                found[q] = Marginal(self.names[q], self.sizes[q], counts)
+                results[q] = Marginal(self.names[q], self.sizes[q], counts)
         for q, tally in self.sparse.items():
-            found[q] = tally.marginal(self.names[q])
-        return [found[q] for q in range(len(self.names))]
+            results[q] = tally.marginal(self.names[q])
+        return [results[q] for q in range(len(self.names))]

@@ -78,10 +78,10 @@ class Account:
         budget = self.budget
         if budget.kind == "pure":
             return "Epsilons add up, and deltas too (basic composition)."
-        kept = f" A delta of {budget.reserved_delta:.6g} is kept for charges with one." if budget.reserved_delta else ""
+        reserve = f" A delta of {budget.reserved_delta:.6g} is kept for charges with one." if budget.reserved_delta else ""
         return (
             f"Rhos of zCDP add up; a rho of {budget.total:.6g} implies an epsilon of {budget.epsilon:.6g} at a delta of "
-            f"{budget._converting:.6g} (Canonne, Kamath and Steinke 2020).{kept}"
+            f"{budget._converting:.6g} (Canonne, Kamath and Steinke 2020).{reserve}"
         )
 
     @property
@@ -205,9 +205,9 @@ def _merged(texts: Sequence[str], joined: str = "to") -> str:
     return _NUMBER.sub(lambda _: next(ranges), texts[0])
 
 
-def _range(found: Sequence[str], joined: str) -> str:
+def _range(names: Sequence[str], joined: str) -> str:
     """Numbers as they were written: the one, or the smallest and the largest."""
-    distinct = sorted(set(found), key=lambda text: float(text.replace(",", "")))
+    distinct = sorted(set(names), key=lambda text: float(text.replace(",", "")))
     return distinct[0] if len(distinct) == 1 else f"{distinct[0]} {joined} {distinct[-1]}"
 
 
@@ -240,14 +240,14 @@ def _account(data: Any) -> Account:
         rows=data["rows"],
         rows_how=data["rows_how"],
     )
-    found = account.to_dict()
-    if set(found) != set(data):
+    plain = account.to_dict()
+    if set(plain) != set(data):
         raise InputError("It has other fields.")
     for name in ("accounting", "relation", "conversion", "sentence", "noise_source"):
         if not isinstance(data[name], str):
             raise InputError(f"Its '{name}' is not text.")
     for name in ("rho", "spent", "unspent", "spent_epsilon", "spent_delta"):
-        mine, other = found[name], data[name]
+        mine, other = plain[name], data[name]
         if mine is None or other is None:
             same = mine is other
         else:

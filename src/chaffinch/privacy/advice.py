@@ -143,8 +143,8 @@ class Advice:
         order = list(Usefulness)
         better_ones = [m for m in self.methods[1:] if order.index(m.verdict) > order.index(chosen.verdict)]
         if better_ones:
-            told = listed(f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones)
-            out.append(f"Another method: {told}.")
+            methods = listed(f"{m.method} ({m.verdict.value}; {m.relation})" for m in better_ones)
+            out.append(f"Another method: {methods}.")
         return tuple(out)
 
     def to_dict(self) -> dict[str, Any]:
@@ -283,8 +283,8 @@ def _pair_cells(levels: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _grouped_cells(levels: NDArray[np.float64], groups: Sequence[Sequence[int]]) -> NDArray[np.float64]:
     """The cells of the table that each pair inside a group is measured in, few first."""
-    found = [(float(levels[list(g)].prod()), len(g) * (len(g) - 1) // 2) for g in groups]
-    return np.sort(np.repeat([cells for cells, _ in found], [many for _, many in found]))
+    groups_cells = [(float(levels[list(g)].prod()), len(g) * (len(g) - 1) // 2) for g in groups]
+    return np.sort(np.repeat([cells for cells, _ in groups_cells], [many for _, many in groups_cells]))
 
 
 def _at_once(cells: NDArray[np.float64], rows: int, amount: float, noise: _Noise) -> int:

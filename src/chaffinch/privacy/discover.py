@@ -88,10 +88,10 @@ def _leak(at: int, unit: Unit, epsilon: float) -> float:
     hits = [laplace_tail(at - k, scale) for k in range(1, m + 1)]
     if hits[-1] >= 1:
         return 1.0
-    held = np.log1p(-np.array(hits))  # log-chance that a new word of k rows stays hidden
+    hidden = np.log1p(-np.array(hits))  # log-chance that a new word of k rows stays hidden
     best = np.zeros(m + 1)
     for rows in range(1, m + 1):
-        best[rows] = min(best[rows - 1], float(np.min(held[:rows] + best[rows - 1 :: -1][:rows])))
+        best[rows] = min(best[rows - 1], float(np.min(hidden[:rows] + best[rows - 1 :: -1][:rows])))
     return float(-np.expm1(best[m])) * (1 + 1e-9)  # rounded up: sums of logarithms are not exact
 
 
@@ -121,8 +121,8 @@ def stable_levels(
     words = sorted(counts)
     if not words:
         return ()
-    held = np.array([counts[word] for word in words], dtype=np.int64)
-    noisy = noise.laplace(held, unit.l1 / epsilon)
+    word_counts = np.array([counts[word] for word in words], dtype=np.int64)
+    noisy = noise.laplace(word_counts, unit.l1 / epsilon)
     return tuple(word for word, n in zip(words, noisy.tolist(), strict=True) if n >= at)
 
 
@@ -164,11 +164,11 @@ def private_bounds(
     at = max(
         1, math.ceil(scale * math.log(len(counts) / FALSE_ALARM / (1 + math.exp(-1 / scale))))
     )  # K tails sum to this
-    held = np.flatnonzero(noisy >= at)
-    if not len(held):
+    above = np.flatnonzero(noisy >= at)
+    if not len(above):
         return (float(edges[0]), float(edges[-1])) if given else (0.0, 1.0)
-    low = float(edges[max(int(held[0]) - 1, 0)])
-    high = float(edges[min(int(held[-1]), len(edges) - 1)])
+    low = float(edges[max(int(above[0]) - 1, 0)])
+    high = float(edges[min(int(above[-1]), len(edges) - 1)])
     if whole and high > low + 1:
         high -= 1  # cells run to just before the next edge
     return low, high if low < high else low + 1
@@ -312,8 +312,8 @@ def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, p
         numbers, present = numbers_of(values)
         present &= np.isfinite(numbers)  # no file could hold another as a level
         distinct, counts = np.unique(numbers[present], return_counts=True)
-        held = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
-        numbers_found = stable_levels(held, noise, unit, epsilon=epsilon, delta=delta)
+        level_counts = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
+        numbers_found = stable_levels(level_counts, noise, unit, epsilon=epsilon, delta=delta)
         # A column needs a level. Where none is found it is one that any number could have been; the rest are (other).
         return replace(column, levels=numbers_found or (0,), other=True)
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()

@@ -71,10 +71,10 @@ class Ledger:
         """Return what is left, split in proportion to `parts`; the shares never add up to more than it."""
         weights = [check_epsilon(part, "a part") for part in parts]
         left, whole = self.left, fsum(weights)
-        found = [left * weight / whole for weight in weights]
-        while fsum(found) > left:  # by one rounding at most
-            found = [nextafter(share, 0) for share in found]
-        return tuple(found)
+        amounts = [left * weight / whole for weight in weights]
+        while fsum(amounts) > left:  # by one rounding at most
+            amounts = [nextafter(share, 0) for share in amounts]
+        return tuple(amounts)
 
     def close(self) -> None:
         """Refuse every later charge."""

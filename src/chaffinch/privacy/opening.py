@@ -82,8 +82,8 @@ class Opening:
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges of opening, in the order in which they are made."""
-        found = [charge for discovery in self.discoveries for charge in discovery.charges]
-        return (*found, self.rows) if self.rows is not None else tuple(found)
+        every = [charge for discovery in self.discoveries for charge in discovery.charges]
+        return (*every, self.rows) if self.rows is not None else tuple(every)
 
     @property
     def settled(self) -> bool:
@@ -123,10 +123,10 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
         )
     reserved = _reserved(schema, budget)
     whole = replace(budget, reserved_delta=reserved) if reserved else budget
-    found: tuple[Discovery, ...] = ()
+    discoveries: tuple[Discovery, ...] = ()
     if wanted_columns(schema):
-        found = planned_discoveries(schema, epsilon=_discovery_epsilon(schema, whole), delta=whole.delta_total)
-    return Opening(schema, whole, unit, found, None if schema.rows is not None else _rows_charge(whole, unit))
+        discoveries = planned_discoveries(schema, epsilon=_discovery_epsilon(schema, whole), delta=whole.delta_total)
+    return Opening(schema, whole, unit, discoveries, None if schema.rows is not None else _rows_charge(whole, unit))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +235,8 @@ def open_private(
     opening = opening_of(data.schema, budget, unit)
     ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
     if isinstance(data, Undiscovered):
-        found = discover(data.cells, data.schema, opening.discoveries, noise, unit, ledger.charge)
-        data = MemoryCounter(data.under(found))
+        discovered = discover(data.cells, data.schema, opening.discoveries, noise, unit, ledger.charge)
+        data = MemoryCounter(data.under(discovered))
     return PrivateCounter(data, ledger, noise)
 
 

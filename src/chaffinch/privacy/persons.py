@@ -40,12 +40,12 @@ def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], mo
         raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
     persons = _numbered(ids)
     order = np.argsort(persons, kind="stable")
-    held = persons[order]
+    sorted_persons = persons[order]
     starts = (
-        np.flatnonzero(np.concatenate([[True], held[1:] != held[:-1]])) if len(held) else np.empty(0, dtype=np.int64)
+        np.flatnonzero(np.concatenate([[True], sorted_persons[1:] != sorted_persons[:-1]])) if len(sorted_persons) else np.empty(0, dtype=np.int64)
     )
-    rank = np.arange(len(held)) - np.repeat(starts, np.diff(np.append(starts, len(held))))
-    keep = np.empty(len(held), dtype=bool)
+    rank = np.arange(len(sorted_persons)) - np.repeat(starts, np.diff(np.append(starts, len(sorted_persons))))
+    keep = np.empty(len(sorted_persons), dtype=bool)
     keep[order] = rank < most
     return np.flatnonzero(keep).astype(np.int64)
 

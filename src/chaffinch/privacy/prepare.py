@@ -91,8 +91,8 @@ def prepare(
         source, declared, person=person, rows_per_person=rows_per_person, encoding=encoding, delimiter=delimiter
     )
     if cells.sealed is not None and cells.sealed.schema == sealed:
-        held = cells.sealed
-        return held if not cells.persons else replace(held, schema=replace(held.schema, persons=cells.persons))
+        table = cells.sealed
+        return table if not cells.persons else replace(table, schema=replace(table.schema, persons=cells.persons))
     columns = tuple(replace(sealed[name], spelled=name in cells.spelled) for name in cells.columns)
     sealed = replace(declared_schema(replace(sealed, columns=columns)), persons=cells.persons)
     arrays, codes = [], []

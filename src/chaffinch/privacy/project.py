@@ -89,15 +89,15 @@ class Totals:
     @property
     def sentence(self) -> str:
         """The totals in words."""
-        said = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
+        text = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
         if self.epsilon == inf:
-            said = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
-        said += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
+            text = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
+        text += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
         if self.zcdp is not None:
-            said += f"; by zCDP rho {self.zcdp[0]:.6g}: epsilon {self.zcdp[1]:.6g} at delta {self.zcdp[2]:.6g}"
+            text += f"; by zCDP rho {self.zcdp[0]:.6g}: epsilon {self.zcdp[1]:.6g} at delta {self.zcdp[2]:.6g}"
         if self.test_only:
-            said += f". TEST ONLY releases, which protect nothing and are not in the total: {self.test_only}"
-        return said + "."
+            text += f". TEST ONLY releases, which protect nothing and are not in the total: {self.test_only}"
+        return text + "."
 
 
 def add_up(releases: Sequence[Release], *, delta: float | None = None, replaced: bool = False) -> Totals:
@@ -128,10 +128,10 @@ def add_up(releases: Sequence[Release], *, delta: float | None = None, replaced:
     if rhos and None not in rhos and 0 < rest < 1:
         rho = fsum(rho for rho in rhos if rho is not None)
         zcdp = (rho, rho_to_epsilon(rho, rest), target)
-    found = [basic] if basic[1] < 1 and basic[1] <= target * (1 + SLACK) else []
+    promises = [basic] if basic[1] < 1 and basic[1] <= target * (1 + SLACK) else []
     if zcdp is not None:
-        found.append(zcdp[1:])
-    epsilon, at = min(found, default=(inf, target))
+        promises.append(zcdp[1:])
+    epsilon, at = min(promises, default=(inf, target))
     return Totals(unit, epsilon, at, basic, zcdp, len(releases) - len(counted))
 
 
@@ -213,11 +213,11 @@ class Project:
     def to_dict(self) -> dict[str, Any]:
         """Return the project as plain data, with its totals."""
         totals = self.totals
-        found = asdict(totals) | {
+        plain = asdict(totals) | {
             "epsilon": None if totals.epsilon == inf else totals.epsilon,
             "sentence": totals.sentence,
         }
-        return {**self._file(), "totals": found}
+        return {**self._file(), "totals": plain}
 
 
 def _admit(before: Project, after: Project, release: Release) -> None:
@@ -322,10 +322,10 @@ def _release(entry: dict[str, Any]) -> Release:
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; a name given twice could show one budget to us and another to the next reader."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         raise ValueError
-    return found
+    return entries
 
 
 def _no_constant(_name: str) -> None:
@@ -340,12 +340,12 @@ def _check_text(value: object, name: str) -> None:
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Hold the only lock on a project ledger."""
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
             if fcntl is None:
-                _lock_file(path, held)
+                _lock_file(path, stack)
             else:
-                _flock(path, held)
+                _flock(path, stack)
         except FileNotFoundError:
             raise FileError(f"No such file: '{path}'. It was there when it was opened.") from None
         except FileError:
@@ -355,10 +355,10 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
-def _flock(path: Path, held: contextlib.ExitStack) -> None:
+def _flock(path: Path, stack: contextlib.ExitStack) -> None:
     while True:
         handle = os.open(path, os.O_RDONLY)
-        closing = held.enter_context(contextlib.ExitStack())
+        closing = stack.enter_context(contextlib.ExitStack())
         closing.callback(os.close, handle)
         fcntl.flock(handle, fcntl.LOCK_EX)
         # Whoever held the lock before has put a new file in place: a lock on the old one guards nothing.
@@ -367,7 +367,7 @@ def _flock(path: Path, held: contextlib.ExitStack) -> None:
         closing.close()
 
 
-def _lock_file(path: Path, held: contextlib.ExitStack) -> None:
+def _lock_file(path: Path, stack: contextlib.ExitStack) -> None:
     lock, until = path.with_name(f".{path.name}.lock"), time.monotonic() + WAIT_SECONDS
     while True:
         try:
@@ -377,5 +377,5 @@ def _lock_file(path: Path, held: contextlib.ExitStack) -> None:
                 raise FileError(f"'{path}' is locked. If no other process uses it, remove '{lock}'.") from None
             time.sleep(0.02)
         else:
-            held.callback(lock.unlink, missing_ok=True)
+            stack.callback(lock.unlink, missing_ok=True)
             return

@@ -189,7 +189,7 @@ def draw_gaussian(rng: np.random.Generator, sigma: float, shape: Shape) -> NDArr
         return np.asarray(np.where(both[1] < math.log(2), size, -size), dtype=np.int64)
     wanted = math.prod(sides)
     width = math.floor(sigma) + 1.0
-    kept: list[NDArray[np.float64]] = []
+    accepted: list[NDArray[np.float64]] = []
     missing = wanted
     while missing > 0:
         tries = int(1.4 * missing + 4 * math.sqrt(missing)) + 8  # enough in one round, nearly always
@@ -198,9 +198,9 @@ def draw_gaussian(rng: np.random.Generator, sigma: float, shape: Shape) -> NDArr
         np.floor(both, out=both)
         z = both[0] - both[1]
         cost = 0.5 * np.square((np.abs(z) - sigma * (sigma / width)) / sigma)
-        kept.append(z[rng.standard_exponential(tries) >= cost][:missing])
-        missing -= kept[-1].size
-    flat = np.concatenate(kept) if kept else np.zeros(0)
+        accepted.append(z[rng.standard_exponential(tries) >= cost][:missing])
+        missing -= accepted[-1].size
+    flat = np.concatenate(accepted) if accepted else np.zeros(0)
     return _to_int(flat.reshape(sides), sigma)
 
 

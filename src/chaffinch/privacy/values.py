@@ -68,8 +68,8 @@ def declared_values(
 def in_type(values: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
     """Return declared values in the declared type to the bit, whatever words there are: dictionaries have indices of 32 bits."""
     inner = value_type(kind)
-    held = _narrow(values, inner) if is_words(inner) else values
-    return held.dictionary_encode() if pa.types.is_dictionary(kind) else held
+    narrow = _narrow(values, inner) if is_words(inner) else values
+    return narrow.dictionary_encode() if pa.types.is_dictionary(kind) else narrow
 
 
 def _family(kind: pa.DataType) -> str:
@@ -123,12 +123,12 @@ def _narrow(words: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
         return words.cast(kind)
     long = lengths > MOST_BYTES
     words = pc.if_else(pa.array(long), pa.scalar(None, words.type), words)
-    pieces, start, held = [], 0, 0
+    pieces, start, n_bytes = [], 0, 0
     for row, length in enumerate(np.where(long, 0, lengths).tolist()):
-        if held + length > MOST_BYTES:
+        if n_bytes + length > MOST_BYTES:
             pieces.append(words.slice(start, row - start).cast(kind))
-            start, held = row, 0
-        held += length
+            start, n_bytes = row, 0
+        n_bytes += length
     return pa.chunked_array([*pieces, words.slice(start).cast(kind)], type=kind)
 
 
@@ -268,12 +268,12 @@ def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
 def _rescaled(numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
     """Return moments, times or spans that are counted in units of one type as those of another; none overflows."""
     # Days are the coarsest unit: as fractions of a second, both ways are whole numbers of each other.
-    held, wanted = (1 if k == pa.date32() else DAY * _units(k) for k in (stored, kind))
-    if wanted >= held:
-        factor = wanted // held
+    stored_units, wanted = (1 if k == pa.date32() else DAY * _units(k) for k in (stored, kind))
+    if wanted >= stored_units:
+        factor = wanted // stored_units
         most = LARGEST // factor
         return from_numbers(np.clip(numbers, -most, most) * factor, present, kind)
-    return from_numbers(numbers // (held // wanted), present, kind)
+    return from_numbers(numbers // (stored_units // wanted), present, kind)
 
 
 def _units(kind: pa.DataType) -> int:

@@ -81,8 +81,8 @@ def file_sign(columns: Mapping[str, SignCount], name: str) -> DecimalSign:
     >>> file_sign({"pay": SignCount(comma=True, sure=True), "age": SignCount()}, "a.csv")
     ','
     """
-    commas = [column for column, found in columns.items() if found.comma]
-    points = [column for column, found in columns.items() if found.point]
+    commas = [column for column, signs in columns.items() if signs.comma]
+    points = [column for column, signs in columns.items() if signs.point]
     if not commas:
         return "."
     if points:
@@ -145,8 +145,8 @@ def is_decimal_type(kind: pa.DataType) -> bool:
 
 def other_sign(name: str, decimal: str) -> SchemaError:
     """Return the error for a column whose numbers have the other decimal sign than the one they are read with."""
-    found = "," if decimal == "." else "."
+    other = "," if decimal == "." else "."
     return SchemaError(
-        f"Column '{name}' has numbers with a decimal {_NAMES[found]}, and is read with a {_NAMES[decimal]}. Pass --decimal {found} "
-        f'(decimal="{found}" in Python), or write decimal = "{found}" for it in the schema.'
+        f"Column '{name}' has numbers with a decimal {_NAMES[other]}, and is read with a {_NAMES[decimal]}. Pass --decimal {other} "
+        f'(decimal="{other}" in Python), or write decimal = "{other}" for it in the schema.'
     )

@@ -159,13 +159,13 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
     if not len(starts):
         return starts
     index = np.searchsorted(starts[1:], values, side="right")
-    held = np.bincount(index, weights=counts, minlength=len(starts))
+    masses = np.bincount(index, weights=counts, minlength=len(starts))
     keep, gathered = [0], 0.0
     for b in range(len(starts)):
-        if gathered >= THRESHOLD and held[b:].sum() >= THRESHOLD:
+        if gathered >= THRESHOLD and masses[b:].sum() >= THRESHOLD:
             keep.append(b)
             gathered = 0.0
-        gathered += held[b]
+        gathered += masses[b]
     return np.asarray(starts[keep])
 
 

@@ -99,10 +99,10 @@ def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) ->
                 out[hit] = codec.n_values + codec.null + i
                 done |= hit
     plain = not done.any()
-    held = numbers if plain else numbers[~done]
-    if not len(held):
+    left = numbers if plain else numbers[~done]
+    if not len(left):
         return absent
-    codes = _in_bins(column, codec, held) if isinstance(codec, Intervals) else _level_codes(column, codec, held)
+    codes = _in_bins(column, codec, left) if isinstance(codec, Intervals) else _level_codes(column, codec, left)
     if plain:
         out[:] = codes
     else:
@@ -143,15 +143,15 @@ def _level_codes(column: Column, codec: Categories, numbers: NDArray[Any]) -> ND
     levels, codes = levels[order], codes[order]
     outside = len(codec.levels) if codec.other else -1
     if not len(levels):
-        found = np.full(len(numbers), outside, dtype=np.int64)
+        matches = np.full(len(numbers), outside, dtype=np.int64)
     else:
         near = np.minimum(np.searchsorted(levels, numbers), len(levels) - 1)
-        found = np.where(levels[near] == numbers, codes[near], outside)
+        matches = np.where(levels[near] == numbers, codes[near], outside)
     if not codec.n_values and codec.null:
         return np.full(len(numbers), codec.n_values, dtype=np.int64)  # too few numbers to keep: made missing
-    if (found < 0).any():
+    if (matches < 0).any():
         raise _outside(column)
-    return found
+    return matches
 
 
 def _outside(column: Column) -> SchemaError:
@@ -182,14 +182,14 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
         words = [None if i >= codec.n_values and isinstance(word, str) else word for i, word in enumerate(words)]
     fits = [_fits(word, inner) for word in words]
     if pa.types.is_dictionary(kind):
-        kept = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]
+        fitting = [i for i, (word, ok) in enumerate(zip(words, fits, strict=True)) if ok and word is not None]
         position = np.full(len(words) + 1, -1, dtype=np.int64)
-        position[kept] = np.arange(len(kept))
+        position[fitting] = np.arange(len(fitting))
         indices = position[wide]
-        dictionary = _array([words[i] for i in kept], inner)
-        index_type = kind.index_type if len(kept) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
-        held = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
-        return pa.DictionaryArray.from_arrays(held, dictionary, ordered=kind.ordered)
+        dictionary = _array([words[i] for i in fitting], inner)
+        index_type = kind.index_type if len(fitting) <= np.iinfo(kind.index_type.to_pandas_dtype()).max else pa.int32()
+        positions = pa.array(np.maximum(indices, 0), mask=indices < 0).cast(index_type)
+        return pa.DictionaryArray.from_arrays(positions, dictionary, ordered=kind.ordered)
     shown = [word if ok else None for word, ok in zip(words, fits, strict=True)] or [None]
     if is_words(inner):
         return pa.array(shown, type=pa.string()).take(pa.array(wide)).cast(inner)

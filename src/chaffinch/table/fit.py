@@ -124,21 +124,21 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
         )
     if profile.too_many_words or (not profile.words and not profile.numbers.exact):
         raise SchemaError(_too_many(column.name, "more than a million"))
-    found = {level: n for level, n in profile.value_counts() if level != OTHER}
+    level_counts = {level: n for level, n in profile.value_counts() if level != OTHER}
     pooled = OTHER in profile.words
     if column.levels is not None:
         known = set(column.levels)
-        outside = [level for level in found if level not in known and found[level]]
+        outside = [level for level in level_counts if level not in known and level_counts[level]]
         if outside and not column.other:
             raise SchemaError(
                 f"Column '{column.name}' has values outside its declared levels. Add them to levels, list them in missing, "
                 "or set other = true to pool them."
             )
         return Categories(column.levels, column.other or pooled, column.nullable, column.missing)
-    levels: tuple[Scalar, ...] = tuple(found)
+    levels: tuple[Scalar, ...] = tuple(level_counts)
     if column.rare == "pool" and rare_below > 1 and column.kind != "boolean":
-        kept = tuple(level for level in levels if found[level] == 0 or found[level] >= rare_below)
-        if len(kept) < len(levels):
+        common = tuple(level for level in levels if level_counts[level] == 0 or level_counts[level] >= rare_below)
+        if len(common) < len(levels):
             emitted = (
                 ""
                 if is_words(parse_type(column.type))
@@ -152,7 +152,7 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
                 )
             )
             pooled = True
-        levels = kept
+        levels = common
     if len(levels) > MOST_LEVELS:
         raise SchemaError(_too_many(column.name, f"{len(levels):,}"))
     return Categories(levels, column.other or pooled, column.nullable, column.missing)

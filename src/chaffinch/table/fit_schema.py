@@ -68,9 +68,9 @@ def fit_schema(
     columns: list[Column] = []
     for name in names:
         column = _column(name, source, schema, spellings[name], profiles[name], rare, rare_below)
-        fitted, said = fit_column(column, profiles[name], rare_below=rare_below)
+        fitted, column_notes = fit_column(column, profiles[name], rare_below=rare_below)
         columns.append(fitted)
-        notes += said
+        notes += column_notes
     personal = personal_columns(columns, profiles)
     columns = [with_hint(column, personal) for column in columns]
     notes += personal_note(personal)
@@ -182,8 +182,8 @@ def _said_of_signs(signs: Mapping[str, SignCount], decimal: DecimalSign, *, give
         found = f"Decimal commas: columns {listed(commas)} are read as numbers. --decimal . keeps them as text."
         return [Note("", "decimal", found)] if decimal == "," else []
     named, other = (commas, "comma") if decimal == "." else (points, "point")
-    said = f"Columns {listed(named)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
-    return [Note("", "decimal", said)] if named else []
+    sentence = f"Columns {listed(named)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
+    return [Note("", "decimal", sentence)] if named else []
 
 
 def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> dict[str, Spelling]:

@@ -78,8 +78,8 @@ def _whole_numbers(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.Da
     info = np.iinfo(kind.to_pandas_dtype())
     if np.asarray(numbers).dtype.kind == "f":
         numbers = np.clip(numbers, -LARGEST, LARGEST)
-    held = np.clip(np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1))
-    return pa.array(held, mask=mask).cast(kind)
+    whole = np.clip(np.asarray(numbers).astype(np.int64), max(info.min, -(2**63)), min(info.max, 2**63 - 1))
+    return pa.array(whole, mask=mask).cast(kind)
 
 
 def _decimals(numbers: Numbers, mask: NDArray[np.bool_] | None, kind: pa.DataType) -> pa.Array:

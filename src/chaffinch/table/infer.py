@@ -113,26 +113,26 @@ class _Inference:
         values, _ = profile.numbers.result()
         distinct = len(values)
         at_least = "" if profile.numbers.exact else "more than "
-        found = f"{at_least}{distinct:,} distinct"
+        amount = f"{at_least}{distinct:,} distinct"
         if pa.types.is_timestamp(self.kind) or pa.types.is_date(self.kind):
             step = self._step()
             kind = "date" if pa.types.is_date(self.kind) else "datetime"
-            return self._column(kind, f"{found} {kind}s", step=step)
+            return self._column(kind, f"{amount} {kind}s", step=step)
         if pa.types.is_time(self.kind):
-            return self._column("integer", f"{found} times of day", step=self._step())
+            return self._column("integer", f"{amount} times of day", step=self._step())
         whole = profile.n_fraction == 0 and profile.largest < 2.0**53
         if not pa.types.is_integer(self.kind) and not pa.types.is_temporal(self.kind) and not whole:
             decimals = decimals_of(profile)
             shown = "full precision" if decimals is None else f"{decimals} decimals"
-            return self._column("float", f"{found} numbers, {shown}", decimals=decimals)
+            return self._column("float", f"{amount} numbers, {shown}", decimals=decimals)
         if self.labels and distinct <= max(CODED_LEVELS, 2 * len(self.labels)):
-            return self._column("categorical", f"{found} codes, with value labels")
+            return self._column("categorical", f"{amount} codes, with value labels")
         if distinct <= CODED_LEVELS and (distinct * 5 <= n or distinct == 1):
-            return self._column("categorical", f"{found} whole numbers: taken as codes of categories")
+            return self._column("categorical", f"{amount} whole numbers: taken as codes of categories")
         if id_like := self._identifier(distinct, n):
             return self._column("identifier", id_like, output="drop")
         step = self._step() if pa.types.is_duration(self.kind) else 1
-        return self._column("integer", f"{found} whole numbers{self._odd_one_out()}", step=step)
+        return self._column("integer", f"{amount} whole numbers{self._odd_one_out()}", step=step)
 
     def _odd_one_out(self) -> str:
         """Return a hint where a single negative number stands among many that are not: often a missing code."""
@@ -197,7 +197,7 @@ def decimals_of(profile: Profile) -> int | None:
 
 def _repeats(name: str) -> str:
     tokens = "".join(re.findall(r"[a-z]+", name.lower()))
-    whose = found[0] if (found := _GROUP_NAME.search(tokens)) else "unit"
+    whose = group[0] if (group := _GROUP_NAME.search(tokens)) else "unit"
     whose = {"hh": "household", "hid": "household", "pid": "person"}.get(whose, whose)
     return (
         f"values repeat: several rows belong to one {whose}, so rows are not independent, and measures of risk and "

@@ -110,11 +110,11 @@ def _distinct(column: Column, profile: Profile | None) -> float:
     return len(column.levels) if column.levels is not None else float("inf")
 
 
-def personal_note(found: Mapping[str, str]) -> list[Note]:
+def personal_note(reasons: Mapping[str, str]) -> list[Note]:
     """Return what to say of columns that look like names or personal numbers, and what to do; nothing of none."""
-    if not found:
+    if not reasons:
         return []
-    named = listed(f"{name} (by {why})" for name, why in found.items())
+    named = listed(f"{name} (by {why})" for name, why in reasons.items())
     return [
         Note(
             "",
@@ -126,11 +126,11 @@ def personal_note(found: Mapping[str, str]) -> list[Note]:
     ]
 
 
-def with_hint(column: Column, found: Mapping[str, str]) -> Column:
+def with_hint(column: Column, reasons: Mapping[str, str]) -> Column:
     """Return a column that looks like a name or a personal number with a reason that says so."""
-    if column.name not in found:
+    if column.name not in reasons:
         return column
-    hint = f'looks like a name or a personal number by {found[column.name]}: if it is, write kind = "identifier"'
+    hint = f'looks like a name or a personal number by {reasons[column.name]}: if it is, write kind = "identifier"'
     return replace(column, reason=f"{column.reason}; {hint}" if column.reason else hint)
 
 

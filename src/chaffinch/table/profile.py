@@ -53,8 +53,8 @@ class NumberTally:
     def _merge(self) -> None:
         if not self._held:
             return
-        values = np.concatenate([held[0] for held in self._held])
-        counts = np.concatenate([held[1] for held in self._held])
+        values = np.concatenate([part[0] for part in self._held])
+        counts = np.concatenate([part[1] for part in self._held])
         values, inverse = np.unique(values, return_inverse=True)
         counts = np.bincount(inverse, weights=counts).astype(np.float64)
         if len(values) > self.most:
@@ -127,8 +127,8 @@ class Profile:
         """Return values and counts: words by their own order, numbers ascending."""
         if self.words or is_words(self.kind):
             known = list(self.categories) if pa.types.is_dictionary(self.kind) else []
-            found = sorted(self.words, key=lambda w: (isinstance(w, str), w))
-            order = [w for w in known if w is not None] + [w for w in found if w not in self.categories]
+            words = sorted(self.words, key=lambda w: (isinstance(w, str), w))
+            order = [w for w in known if w is not None] + [w for w in words if w not in self.categories]
             return [(word, self.words.get(word, 0)) for word in order]
         values, counts = self.numbers.result()
         return [(value, int(count)) for value, count in zip(values.tolist(), counts.tolist(), strict=True)]

@@ -251,8 +251,8 @@ class Schema:
                     raise InputError(f"Column '{name}' cannot be {roles[name]} and {role} at once. Choose one.")
                 roles[name] = role
         single = {role for role in ("label", "weight") if role in roles.values()}
-        kept = (replace(c, role="other") if c.role in single and c.name not in roles else c for c in self.columns)
-        return replace(self, columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in kept))
+        others = (replace(c, role="other") if c.role in single and c.name not in roles else c for c in self.columns)
+        return replace(self, columns=tuple(replace(c, role=roles[c.name]) if c.name in roles else c for c in others))
 
     def _repr_html_(self) -> str:
         rows = [(c.name, c.kind, c.role, c.codec.size if c.codec is not None else "", c.reason) for c in self.columns]

@@ -98,8 +98,8 @@ class TextGuess:
 
     def add(self, cells: pa.Array) -> None:
         """Add a batch of cells."""
-        found = pc.value_counts(cells.drop_null())
-        words, counts = found.field("values"), found.field("counts").to_numpy(zero_copy_only=False)
+        word_counts = pc.value_counts(cells.drop_null())
+        words, counts = word_counts.field("values"), word_counts.field("counts").to_numpy(zero_copy_only=False)
         trimmed = pc.utf8_trim_whitespace(words)
         known = [*NULL_WORDS, *(code for code in self.declared if isinstance(code, str))]
         null = pc.is_in(trimmed, value_set=pa.array(known)).to_numpy(zero_copy_only=False)
@@ -253,9 +253,9 @@ def parse_words(
         index = pc.index_in(cells, value_set=pa.array(words, type=pa.string()))
         if index.null_count < len(index):
             positions = np.array([missing.index(word) for word in words], dtype=np.int16)
-            found = index.fill_null(-1).to_numpy(zero_copy_only=False)
-            tokens = np.where(found >= 0, positions[found], np.int16(-1)).astype(np.int16)
-            cells = pc.if_else(pa.array(found >= 0), pa.scalar(None, pa.string()), cells)
+            places = index.fill_null(-1).to_numpy(zero_copy_only=False)
+            tokens = np.where(places >= 0, positions[places], np.int16(-1)).astype(np.int16)
+            cells = pc.if_else(pa.array(places >= 0), pa.scalar(None, pa.string()), cells)
     blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
     cells = pc.if_else(blank, pa.scalar(None, pa.string()), cells)
     if kind == pa.string():
@@ -363,8 +363,8 @@ def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], m
 
 
 def _matches(words: pa.Array, pattern: str) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False)
-    return found
+    matches: NDArray[np.bool_] = pc.match_substring_regex(words, pattern).to_numpy(zero_copy_only=False)
+    return matches
 
 
 def _boolean_words(words: dict[str, None]) -> str | None:

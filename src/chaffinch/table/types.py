@@ -54,13 +54,13 @@ def parse_type(name: str) -> pa.DataType:
     if name in _PLAIN:
         return _PLAIN[name]
     try:
-        if found := _DICTIONARY.fullmatch(name):
-            return pa.dictionary(_PLAIN[found[2]], parse_type(found[3]), ordered=bool(found[1]))
-        if found := _UNITS.fullmatch(name):
-            make = getattr(pa, found[1])
-            return make(found[2], tz=found[3]) if found[3] else make(found[2])
-        if found := _DECIMAL.fullmatch(name):
-            return getattr(pa, f"decimal{found[1]}")(int(found[2]), int(found[3]))
+        if match := _DICTIONARY.fullmatch(name):
+            return pa.dictionary(_PLAIN[match[2]], parse_type(match[3]), ordered=bool(match[1]))
+        if match := _UNITS.fullmatch(name):
+            make = getattr(pa, match[1])
+            return make(match[2], tz=match[3]) if match[3] else make(match[2])
+        if match := _DECIMAL.fullmatch(name):
+            return getattr(pa, f"decimal{match[1]}")(int(match[2]), int(match[3]))
     except (ValueError, TypeError, pa.ArrowException):
         pass
     raise SchemaError(

@@ -61,18 +61,18 @@ def attack_trees(
         return TreeAudit(
             model, at_least, None, None, None, None, tried, None, reason, value_leaves=sides, threshold=threshold
         )
-    found: list[Predicate] = []
-    vulnerable, held = 0, 0
+    predicates: list[Predicate] = []
+    vulnerable, confirmed = 0, 0
     for number, tree in enumerate(model.trees):
         cells = exposed_cells(tree, model.kind, at_least)
-        found += [predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells]
+        predicates += [predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells]
         vulnerable += bool(cells)
         if real is not None and cells:
             there = real.trees[number].counts if model.kind == "classification" else real.trees[number].samples
             assert there is not None
             at = np.array(cells)
             now = there[tuple(at.T)] if model.kind == "classification" else there[at[:, 0]]
-            held += int(((now > 0) & (now < at_least)).sum())
+            confirmed += int(((now > 0) & (now < at_least)).sum())
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
     else:
@@ -84,12 +84,12 @@ def attack_trees(
     return TreeAudit(
         model,
         at_least,
-        tuple(found),
+        tuple(predicates),
         exposed,
         exposed / max(among, 1),
         vulnerable,
         tried,
-        None if real is None else (len(found), held),
+        None if real is None else (len(predicates), confirmed),
         open_leaves=sum(known) if known else None,
         value_leaves=sides,
         threshold=threshold,
@@ -130,10 +130,10 @@ def safe_values(
 ) -> NDArray[np.bool_]:
     """Return for each node whether its value, if it were a leaf, would isolate nobody: each side none or `at_least` records of the data."""
     out = np.ones(tree.n_nodes, dtype=bool)
-    numbers = [np.asarray(held, dtype=np.float64) for held in labels]
+    numbers = [np.asarray(numbers_of, dtype=np.float64) for numbers_of in labels]
     for node, rows in enumerate(tree.rows(columns)):
-        for output, held in enumerate(numbers):
-            above = int((held[rows] > tree.value[node, output, 0]).sum())
+        for output, numbers_of in enumerate(numbers):
+            above = int((numbers_of[rows] > tree.value[node, output, 0]).sum())
             out[node] &= all(side == 0 or side >= at_least for side in (above, len(rows) - above))
     return out
 
@@ -165,8 +165,8 @@ def _exposure(tree: Tree, kind: str, at_least: int) -> tuple[int, int]:
         few = np.where((counts > 0) & (counts < at_least), counts, 0).sum(axis=(0, 2))
         return int(few.max(initial=0)), int(tree.counts[0, 0].sum())
     assert tree.samples is not None
-    held = tree.samples[tree.leaves]
-    return int(held[held < at_least].sum()), int(tree.samples[0])
+    sizes = tree.samples[tree.leaves]
+    return int(sizes[sizes < at_least].sum()), int(tree.samples[0])
 
 
 def tries(
@@ -186,13 +186,13 @@ def tries(
     """
     tree = model.trees[number]
     rows_of = tree.rows(columns)
-    held = [np.asarray(y) for y in labels]
+    arrays = [np.asarray(y) for y in labels]
     tried = 0
     for leaf in sorted(tree.leaves.tolist(), key=lambda i: (-int(tree.depth[i]), i)):
         rows = rows_of[leaf]
         for label in _guesses(model, tree, leaf, names):
             tried += 1
-            hits = len(rows) if label is None else int(label.holds(held[label.output][rows]).sum())
+            hits = len(rows) if label is None else int(label.holds(arrays[label.output][rows]).sum())
             if 0 < hits < at_least:
                 return Tries(number, tried, tried, predicate_of(model, number, leaf, label))
             if tried >= most:

@@ -91,7 +91,7 @@ def intersections(
     alone = [_sizes(one) for one in cell]
     chosen, n_pairs = _pairs(len(cell), most_pairs, seed)
     exposed = np.zeros(len(used), dtype=bool)
-    isolating, found = 0, 0
+    isolating, n_cells = 0, 0
     examples: list[tuple[Predicate, Predicate]] = []
     for i, j in chosen:
         both = _sizes(cell[i] * (int(cell[j].max(initial=0)) + 1) + cell[j])
@@ -100,16 +100,16 @@ def intersections(
         exposed |= hit
         at = np.flatnonzero(hit)
         _, first = np.unique(np.stack([cell[i][at], cell[j][at]]), axis=1, return_index=True)
-        found += len(first)
+        n_cells += len(first)
         for row in at[np.sort(first)][: max(most_examples - len(examples), 0)]:
-            said: Label | None = None
+            named: Label | None = None
             if classes:
                 code = int(codes[used[row]])
-                said = label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
-            pair = [predicate_of(model, t, int(cell[t][row]) // k, said) for t in (i, j)]
+                named = label_of(model, 0, code, names) if model.classes else Label(names[0], 0, "=", classes[code])
+            pair = [predicate_of(model, t, int(cell[t][row]) // k, named) for t in (i, j)]
             examples.append((pair[0], pair[1]))
     n = int(exposed.sum())
-    return Intersections(len(chosen), n_pairs, isolating, found, n, n / max(len(codes), 1), tuple(examples), threshold)
+    return Intersections(len(chosen), n_pairs, isolating, n_cells, n, n / max(len(codes), 1), tuple(examples), threshold)
 
 
 def _sizes(cells: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -199,8 +199,8 @@ def predicate_of(model: Ensemble, number: int, node: int, label: Label | None) -
         low, high = (low, min(high, cut)) if left else (max(low, cut), high)
         ranges[column] = (low, high, missing and bool(tree.missing_left[split]) == left)
     conditions = (Condition(model.features[c], c, *ranges[c], tree.single) for c in sorted(ranges))
-    told = tuple(c for c in conditions if c.parts() or not c.missing or not c.present)
-    return Predicate(number, node, told, label)
+    telling = tuple(c for c in conditions if c.parts() or not c.missing or not c.present)
+    return Predicate(number, node, telling, label)
 
 
 def _quoted(name: str) -> str:

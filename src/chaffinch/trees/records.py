@@ -123,12 +123,12 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
             or pa.types.is_null(kind)
         ):
             raise pa.ArrowInvalid("no numbers")
-        found = column.cast(pa.float64(), safe=False)
+        numbers = column.cast(pa.float64(), safe=False)
     except pa.ArrowException:  # its words may quote a cell
         raise InputError(
             f"Column '{name}' does not hold numbers only, which the model needs. Encode it as it was for the fit."
         ) from None
-    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
+    return np.asarray(numbers.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
 def _labels(column: Any, name: str, classes: tuple[Any, ...]) -> NDArray[Any]:
@@ -140,12 +140,12 @@ def _labels(column: Any, name: str, classes: tuple[Any, ...]) -> NDArray[Any]:
             words = column.cast(pa.string())
         except pa.ArrowException:
             raise InputError(f"Label '{name}' does not hold words, as the classes of the model are.") from None
-        found: NDArray[Any] = np.array(words.to_pylist(), dtype=object)
+        values: NDArray[Any] = np.array(words.to_pylist(), dtype=object)
     else:
-        found = _numbers(column, name)
-    if classes and not any(bool((found == label).any()) for label in classes):
+        values = _numbers(column, name)
+    if classes and not any(bool((values == label).any()) for label in classes):
         raise InputError(f"Label '{name}' has none of the classes of the model. Encode it as it was for the fit.")
-    return found
+    return values
 
 
 def predicted(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[Any]] | None:
@@ -157,10 +157,10 @@ def predicted(model: Ensemble, columns: Sequence[NDArray[Any]]) -> list[NDArray[
         return None
     total = np.zeros((len(columns[0]), *model.trees[0].value.shape[1:]))
     for tree in model.trees:
-        told = tree.value
+        shares = tree.value
         if model.kind == "classification":  # shares, also where a library keeps weights
-            told = told / np.maximum(told.sum(axis=2, keepdims=True), 1e-300)
-        total += told[tree.apply(columns)]
+            shares = shares / np.maximum(shares.sum(axis=2, keepdims=True), 1e-300)
+        total += shares[tree.apply(columns)]
     if model.kind == "regression":
         return list((total[:, :, 0] / len(model.trees)).T)
     return [
@@ -174,11 +174,11 @@ def worth(model: Ensemble, records: ModelRecords) -> float | None:
 
     ModelRecords without a label do not count. None where `predicted` is, or where no label is left to compare with.
     """
-    said = predicted(model, records.columns)
-    if said is None:
+    predictions = predicted(model, records.columns)
+    if predictions is None:
         return None
     scores = []
-    for guess, truth in zip(said, records.labels, strict=True):
+    for guess, truth in zip(predictions, records.labels, strict=True):
         there = np.array([label is not None and label == label for label in truth], dtype=bool)
         if not there.any():
             return None

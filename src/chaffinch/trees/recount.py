@@ -29,14 +29,14 @@ def checked_data(model: Ensemble, columns: Columns, labels: Columns) -> tuple[li
         raise InputError("Columns and labels must be of one length.")
     if len(x[0]) == 0:
         raise InputError("The data have no records.")
-    for held, classes in zip(y, model.classes or ((model.targets,) if model.targets else ()), strict=False):
-        if not any(bool(np.asarray(held == k).any()) for k in classes):
+    for values, classes in zip(y, model.classes or ((model.targets,) if model.targets else ()), strict=False):
+        if not any(bool(np.asarray(values == k).any()) for k in classes):
             raise InputError(
                 "No label of the data is a class of the model: it is another column, or numbers came as text or text as numbers."
             )
     if model.kind == "regression" and not model.boosted:
-        for held in y:
-            if held.dtype.kind not in "iufb":
+        for values in y:
+            if values.dtype.kind not in "iufb":
                 raise InputError("The model predicts numbers, but the label of the data does not hold numbers.")
     return x, y
 
@@ -61,7 +61,7 @@ def recounted(model: Ensemble, columns: Columns, labels: Columns) -> Ensemble:
     A released model tells no counts; with the training data this is what a re-attack on it sees.
     """
     x, y = checked_data(model, columns, labels)
-    codes = [label_codes(held, classes) for held, classes in zip(y, model.classes, strict=False)]
+    codes = [label_codes(values, classes) for values, classes in zip(y, model.classes, strict=False)]
     return replace(model, trees=tuple(_recounted(tree, x, codes) for tree in model.trees), note="")
 
 
@@ -71,8 +71,8 @@ def _recounted(tree: Tree, columns: Columns, codes: Sequence[NDArray[np.int64]])
     counts = None
     if codes:
         counts = np.zeros(tree.value.shape, dtype=np.int64)
-        for output, held in enumerate(codes):
-            seen = held >= 0
-            np.add.at(counts[:, output, :], (where[seen], held[seen]), 1)
+        for output, label_code in enumerate(codes):
+            seen = label_code >= 0
+            np.add.at(counts[:, output, :], (where[seen], label_code[seen]), 1)
         counts = tree.summed(counts)
     return replace(tree, counts=counts, samples=samples, reason="", fewest=None)

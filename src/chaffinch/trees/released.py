@@ -108,13 +108,13 @@ def _same(one: Tree, other: Tree) -> bool:
     )
 
 
-def _counted(tree: Tree, held: Tree) -> Tree:
+def _counted(tree: Tree, counted: Tree) -> Tree:
     """A tree of the file with the counts that were taken out; splits hold what their leaves do."""
     return replace(
         tree,
-        counts=None if held.counts is None else tree.summed(held.counts),
-        samples=None if held.samples is None else tree.summed(held.samples),
-        varies=held.varies,
+        counts=None if counted.counts is None else tree.summed(counted.counts),
+        samples=None if counted.samples is None else tree.summed(counted.samples),
+        varies=counted.varies,
         reason="",
     )
 
@@ -128,8 +128,8 @@ def _silent(ensemble: Ensemble, model: Any) -> bool:
     if any(name.startswith("oob_") and name != "oob_score" for name in vars(model)):  # predictions for single records
         return False
     for part in [model] if hasattr(model, "tree_") else model.estimators_:
-        held = part.tree_
+        compiled = part.tree_
         # A weight that is the same everywhere tells nothing; without any, scikit-learn's importances would divide by zero.
-        if held.n_node_samples.any() or held.impurity.any() or len(set(held.weighted_n_node_samples)) > 1:
+        if compiled.n_node_samples.any() or compiled.impurity.any() or len(set(compiled.weighted_n_node_samples)) > 1:
             return False
     return True

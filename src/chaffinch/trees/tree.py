@@ -78,8 +78,8 @@ class Tree:
             raise InputError("The nodes do not form a tree: each but the root must be the child of exactly one other.")
         if self.value.ndim != 3:
             raise InputError("The values of a tree must be nodes x outputs x classes (1 for numbers).")
-        for held in (self.counts, self.fewest):
-            if held is not None and held.shape != self.value.shape:
+        for array in (self.counts, self.fewest):
+            if array is not None and array.shape != self.value.shape:
                 raise InputError("The counts of a tree must have the shape of its values.")
         if self.samples is not None and self.samples.shape != (n,):
             raise InputError("A tree needs one number of records for each node.")

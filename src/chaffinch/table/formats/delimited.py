@@ -101,7 +101,7 @@ def _every_row(
 
             try:
                 with _opened(path) as raw:
-                    found = pv.read_csv(
+                    rows = pv.read_csv(
                         pa.PythonFile(_Recoded(raw, encoding), mode="r"),
                         read_options=pv.ReadOptions(block_size=block),
                         parse_options=pv.ParseOptions(
@@ -125,7 +125,7 @@ def _every_row(
                 if "Empty CSV" in str(error):  # a header without the end of its line
                     return
                 raise
-        yield from found.to_batches()
+        yield from rows.to_batches()
         if ragged:
             yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
 

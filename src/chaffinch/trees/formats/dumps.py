@@ -93,8 +93,8 @@ def _boosted(
     known = cover_of in (None, "reg:squarederror", "reg:linear")
     out = []
     for nodes in trees:
-        left, right, feature, threshold, missing, value, held = (np.array(part) for part in zip(*nodes, strict=True))
-        samples, reason = _whole(held.astype(np.float64)) if known else (None, _NO_COUNT)
+        left, right, feature, threshold, missing, value, records = (np.array(part) for part in zip(*nodes, strict=True))
+        samples, reason = _whole(records.astype(np.float64)) if known else (None, _NO_COUNT)
         leaf = left < 0
         out.append(
             Tree(
@@ -114,15 +114,15 @@ def _boosted(
     return Ensemble(model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True)
 
 
-def _whole(held: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
-    if not np.isfinite(held).all():
+def _whole(records: NDArray[np.float64]) -> tuple[NDArray[np.int64] | None, str]:
+    if not np.isfinite(records).all():
         return None, "The dump has no numbers of records: write it with statistics."
-    if not np.array_equal(held, np.rint(held)):
+    if not np.array_equal(records, np.rint(records)):
         return (
             None,
             "The covers are not whole: the records had weights, and how many stand behind a weight cannot be told.",
         )
-    return held.astype(np.int64), ""
+    return records.astype(np.int64), ""
 
 
 def _below(cut: float) -> float:
@@ -136,10 +136,10 @@ def _numbered(trees: Sequence[Any]) -> list[str]:
     while stack:
         node = stack.pop()
         if "children" in node:
-            found = re.fullmatch(r"f(\d{1,7})", str(node["split"]))
-            if found is None or int(found[1]) >= _MOST_COLUMNS:
+            match = re.fullmatch(r"f(\d{1,7})", str(node["split"]))
+            if match is None or int(match[1]) >= _MOST_COLUMNS:
                 raise InputError("The dump names its columns: give their names in order as features.")
-            most = max(most, int(found[1]))
+            most = max(most, int(match[1]))
             stack += node["children"]
     return [f"f{i}" for i in range(max(most + 1, 1))]
 
@@ -212,8 +212,8 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
         nodes: list[Node] = []
         for node in order:  # grows while it is walked
             if "split_feature" not in node:
-                held = float(node.get("leaf_count", np.nan))
-                nodes.append((-1, -1, -1, np.nan, False, float(node["leaf_value"]), held))
+                records = float(node.get("leaf_count", np.nan))
+                nodes.append((-1, -1, -1, np.nan, False, float(node["leaf_value"]), records))
                 continue
             if node["decision_type"] != "<=":
                 raise InputError(_SETS)
@@ -221,8 +221,8 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
             left_missing = _lightgbm_missing(node["missing_type"], bool(node["default_left"]), cut)
             at = len(order)
             order += [node["left_child"], node["right_child"]]
-            held = float(node.get("internal_count", np.nan))
-            nodes.append((at, at + 1, int(node["split_feature"]), cut, left_missing, 0.0, held))
+            records = float(node.get("internal_count", np.nan))
+            nodes.append((at, at + 1, int(node["split_feature"]), cut, left_missing, 0.0, records))
         trees.append(nodes)
     return _boosted("LightGBM", _alone(trees), list(data["feature_names"]), single=False, note="", cover_of=None)
 
@@ -232,17 +232,17 @@ def _lightgbm_text(text: str) -> Ensemble:
     names = _entries(head)["feature_names"].split()
     trees = []
     for part in parts:
-        held = _entries(part)
-        if int(held.get("num_cat", 0)):
+        entries = _entries(part)
+        if int(entries.get("num_cat", 0)):
             raise InputError(_SETS)
-        values = [float(v) for v in held["leaf_value"].split()]
-        leaves = [float(v) for v in held.get("leaf_count", "").split()] or [np.nan] * len(values)
+        values = [float(v) for v in entries["leaf_value"].split()]
+        leaves = [float(v) for v in entries.get("leaf_count", "").split()] or [np.nan] * len(values)
         inner = len(values) - 1
         rows = [
-            held.get(key, "").split()
+            entries.get(key, "").split()
             for key in ("left_child", "right_child", "split_feature", "threshold", "decision_type")
         ]
-        counts = held.get("internal_count", "").split() or ["nan"] * inner
+        counts = entries.get("internal_count", "").split() or ["nan"] * inner
         nodes: list[Node] = []
         for left, right, feature, cut, how, count in zip(*rows, counts, strict=True):
             kind = int(how)

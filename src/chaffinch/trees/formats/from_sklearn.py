@@ -96,48 +96,48 @@ def _ensemble(
 
 
 def _forest(model: Any, kind: Kind) -> list[Tree]:
-    found = [one.tree_ for one in model.estimators_]
+    compiled = [one.tree_ for one in model.estimators_]
     # Without other weights every tree of a bootstrap has as many draws; sample weights would make them differ.
-    draws = {float(one.weighted_n_node_samples[0]) for one in found}
+    draws = {float(one.weighted_n_node_samples[0]) for one in compiled}
     plain = model.bootstrap and len(draws) == 1 and draws == {float(getattr(model, "_n_samples_bootstrap", *draws))}
     if getattr(model, "_sample_weight", None) is not None:
         plain = False
-    return [_tree(model, one, kind, bootstrap=bool(model.bootstrap), plain_draws=plain) for one in found]
+    return [_tree(model, one, kind, bootstrap=bool(model.bootstrap), plain_draws=plain) for one in compiled]
 
 
-def _tree(model: Any, found: Any, kind: Kind, *, bootstrap: bool = False, plain_draws: bool = False) -> Tree:
+def _tree(model: Any, compiled: Any, kind: Kind, *, bootstrap: bool = False, plain_draws: bool = False) -> Tree:
     """A plain tree of scikit-learn's compiled one."""
-    samples = np.asarray(found.n_node_samples, dtype=np.int64)
-    value = np.asarray(found.value, dtype=np.float64)
-    left, right = np.asarray(found.children_left, dtype=np.int64), np.asarray(found.children_right, dtype=np.int64)
+    samples = np.asarray(compiled.n_node_samples, dtype=np.int64)
+    value = np.asarray(compiled.value, dtype=np.float64)
+    left, right = np.asarray(compiled.children_left, dtype=np.int64), np.asarray(compiled.children_right, dtype=np.int64)
     inner = left >= 0
     monotone = getattr(model, "monotonic_cst", None) is not None
     known: NDArray[np.int64] | None = samples if samples.max(initial=0) > 0 else None
     counts, fewest, reason = None, None, "" if known is not None else _CLEARED
     if known is not None and kind == "classification":
-        counts, reason = (None, _MONOTONE) if monotone else _counts(model, found, value, bootstrap, plain_draws)
+        counts, reason = (None, _MONOTONE) if monotone else _counts(model, compiled, value, bootstrap, plain_draws)
         if counts is not None and bootstrap:
             fewest = fewest_records(counts, samples, left, right)
-    missing = getattr(found, "missing_go_to_left", None)
+    missing = getattr(compiled, "missing_go_to_left", None)
     return Tree(
         left,
         right,
-        np.where(inner, np.asarray(found.feature, dtype=np.int64), -1),
-        np.where(inner, np.asarray(found.threshold, dtype=np.float64), np.nan),
+        np.where(inner, np.asarray(compiled.feature, dtype=np.int64), -1),
+        np.where(inner, np.asarray(compiled.threshold, dtype=np.float64), np.nan),
         np.zeros(len(inner), dtype=bool) if missing is None else np.asarray(missing).astype(bool) & inner,
         value,
         counts,
         known,
         reason,
         fewest,
-        None if known is None or monotone or bootstrap else _varies(model, found, value, kind),
+        None if known is None or monotone or bootstrap else _varies(model, compiled, value, kind),
     )
 
 
 def _counts(
-    model: Any, found: Any, value: NDArray[np.float64], bootstrap: bool, plain_draws: bool
+    model: Any, compiled: Any, value: NDArray[np.float64], bootstrap: bool, plain_draws: bool
 ) -> tuple[NDArray[np.int64] | None, str]:
-    weighted = np.asarray(found.weighted_n_node_samples, dtype=np.float64)
+    weighted = np.asarray(compiled.weighted_n_node_samples, dtype=np.float64)
     class_weight = getattr(model, "class_weight", None)
     if bootstrap:
         if class_weight is not None or not plain_draws:
@@ -148,19 +148,19 @@ def _counts(
     return recovered_counts(
         value,
         weighted,
-        np.asarray(found.n_node_samples, dtype=np.int64),
+        np.asarray(compiled.n_node_samples, dtype=np.int64),
         class_weights=class_weight is not None,
         weights_of=known_weights(class_weight, labels) if single else None,
     )
 
 
-def _varies(model: Any, found: Any, value: NDArray[np.float64], kind: Kind) -> NDArray[np.bool_] | None:
+def _varies(model: Any, compiled: Any, value: NDArray[np.float64], kind: Kind) -> NDArray[np.bool_] | None:
     """Whether the labels in a node differ, where its value is their mean; an impurity of rounding alone does not count."""
     means = ("squared_error", "friedman_mse", "poisson")
     boosted = type(model).__name__ in _BOOSTED
     if kind != "regression" or boosted or value.shape[1:] != (1, 1) or model.criterion not in means:
         return None
-    impurity = np.asarray(found.impurity, dtype=np.float64)
+    impurity = np.asarray(compiled.impurity, dtype=np.float64)
     # The library subtracts the squared mean from the mean square: small leaves, which matter, are off by some 1e-15 of it.
     return np.asarray(impurity > 1e-13 * value[:, 0, 0] ** 2)
 

@@ -37,37 +37,37 @@ def onnx_ensemble(data: bytes, *, name: str = "the file") -> Ensemble:
         raise FileError(
             f"'{name}' has a TreeEnsemble of ai.onnx.ml version 5, which is not read yet. Convert for version 3 or 4."
         )
-    found = [node for node in graph.node if node.op_type in _OPERATORS]
-    if len(found) != 1:
+    operators = [node for node in graph.node if node.op_type in _OPERATORS]
+    if len(operators) != 1:
         raise FileError(
-            f"'{name}' must hold exactly one {' or '.join(_OPERATORS)}. It has {'none' if not found else 'several'}."
+            f"'{name}' must hold exactly one {' or '.join(_OPERATORS)}. It has {'none' if not operators else 'several'}."
         )
     try:
-        return _ensemble(onnx, graph, found[0])
+        return _ensemble(onnx, graph, operators[0])
     except (ChaffinchError, ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError) as error:
         why = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
         raise FileError(f"'{name}' cannot be read as trees. {why}") from None
 
 
 def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
-    held = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
     classifier = node.op_type == "TreeEnsembleClassifier"
     classes: tuple[tuple[Any, ...], ...] = ()
     if classifier:
-        words = [word.decode("utf-8") for word in held.get("classlabels_strings", ())]
-        labels = words or [int(label) for label in held.get("classlabels_int64s", ())]
+        words = [word.decode("utf-8") for word in attributes.get("classlabels_strings", ())]
+        labels = words or [int(label) for label in attributes.get("classlabels_int64s", ())]
         if not labels or len(set(labels)) != len(labels):
             raise InputError("Its class labels are missing, or one comes twice.")
         classes = (tuple(labels),)
-    width = len(classes[0]) if classifier else int(held.get("n_targets", 1))
+    width = len(classes[0]) if classifier else int(attributes.get("n_targets", 1))
     if not 1 <= width <= _MOST_COLUMNS:
         raise InputError("The number of outputs is out of bounds.")
-    trees = _trees(onnx, held, "class" if classifier else "target", width)
+    trees = _trees(onnx, attributes, "class" if classifier else "target", width)
     if not classifier:  # one number for each output, instead of one share for each class
         trees = [_with_value(tree, tree.value.transpose(0, 2, 1)) for tree in trees]
     most = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
-    summed = held.get("post_transform", b"NONE") == b"NONE" and not held.get("base_values")
-    every = not classifier or set(held.get("class_ids", ())) == set(range(width))
+    summed = attributes.get("post_transform", b"NONE") == b"NONE" and not attributes.get("base_values")
+    every = not classifier or set(attributes.get("class_ids", ())) == set(range(width))
     return Ensemble(
         node.op_type,
         "classification" if classifier else "regression",
@@ -82,23 +82,23 @@ def _with_value(tree: Tree, value: NDArray[np.float64]) -> Tree:
     return Tree(tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, value, None, None, tree.reason)
 
 
-def _trees(onnx: Any, held: dict[str, Any], leaf: str, width: int) -> list[Tree]:
-    ids = _integers(held["nodes_treeids"])
+def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list[Tree]:
+    ids = _integers(attributes["nodes_treeids"])
     n = len(ids)
-    numbers, features = _integers(held["nodes_nodeids"]), _integers(held["nodes_featureids"])
-    yes, no = _integers(held["nodes_truenodeids"]), _integers(held["nodes_falsenodeids"])
-    modes = [mode.decode("ascii") for mode in held["nodes_modes"]]
-    cuts = _reals(onnx, held, "nodes_values")
-    tracks = _integers(held.get("nodes_missing_value_tracks_true") or [0] * n)
+    numbers, features = _integers(attributes["nodes_nodeids"]), _integers(attributes["nodes_featureids"])
+    yes, no = _integers(attributes["nodes_truenodeids"]), _integers(attributes["nodes_falsenodeids"])
+    modes = [mode.decode("ascii") for mode in attributes["nodes_modes"]]
+    cuts = _reals(onnx, attributes, "nodes_values")
+    tracks = _integers(attributes.get("nodes_missing_value_tracks_true") or [0] * n)
     if n == 0 or {len(a) for a in (numbers, features, yes, no, modes, cuts, tracks)} != {n}:
         raise InputError("The lists of nodes have different lengths.")
     place = {(int(t), int(i)): k for k, (t, i) in enumerate(zip(ids, numbers, strict=True))}
     if len(place) != n:
         raise InputError("A node comes twice.")
     value = np.zeros((n, 1, width))
-    weights = _reals(onnx, held, f"{leaf}_weights")
+    weights = _reals(onnx, attributes, f"{leaf}_weights")
     for t, i, k, weight in zip(
-        held[f"{leaf}_treeids"], held[f"{leaf}_nodeids"], held[f"{leaf}_ids"], weights, strict=True
+        attributes[f"{leaf}_treeids"], attributes[f"{leaf}_nodeids"], attributes[f"{leaf}_ids"], weights, strict=True
     ):
         if not 0 <= k < width:
             raise InputError("A leaf speaks of an output that the model does not have.")
@@ -174,7 +174,7 @@ def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:
 
 def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
     """The names of the columns: those of one-column inputs put side by side, or x0, x1, ... as of a model without names."""
-    given = {held.name for held in graph.initializer}
+    given = {constant.name for constant in graph.initializer}
     inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in given}
     joined = [
         list(other.input) for other in graph.node if other.op_type == "Concat" and list(other.output) == node.input[:1]
@@ -197,15 +197,15 @@ def _integers(values: Any) -> NDArray[np.int64]:
     return np.array(list(values), dtype=np.int64)
 
 
-def _reals(onnx: Any, held: dict[str, Any], name: str) -> NDArray[np.float64]:
+def _reals(onnx: Any, attributes: dict[str, Any], name: str) -> NDArray[np.float64]:
     """An attribute of 32-bit numbers, or the tensor of 64-bit ones that stands in for it."""
-    if f"{name}_as_tensor" in held:
-        tensor = held[f"{name}_as_tensor"]
+    if f"{name}_as_tensor" in attributes:
+        tensor = attributes[f"{name}_as_tensor"]
         if tensor.external_data:
             raise InputError("Its numbers lie in another file, which is not opened.")
         out = np.asarray(onnx.numpy_helper.to_array(tensor), dtype=np.float64)
     else:
-        out = np.array(list(held.get(name, ())), dtype=np.float64)
+        out = np.array(list(attributes.get(name, ())), dtype=np.float64)
     if out.ndim != 1 or np.isnan(out).any():
         raise InputError("Where numbers are needed there is something else.")
     return out

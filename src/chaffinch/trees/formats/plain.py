@@ -187,16 +187,16 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         raise InputError("Leaves have the feature -1, and splits have another.")
     if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):
         raise InputError("The fewest records cannot be more than the counts.")
-    for held in (counts, samples):
-        if held is not None:
-            _check_sums(tree, held)
+    for numbers in (counts, samples):
+        if numbers is not None:
+            _check_sums(tree, numbers)
     return tree
 
 
-def _truths(held: Any, n: int) -> NDArray[np.bool_]:
-    if not isinstance(held, list) or len(held) != n or not all(isinstance(x, bool) for x in held):
+def _truths(flags: Any, n: int) -> NDArray[np.bool_]:
+    if not isinstance(flags, list) or len(flags) != n or not all(isinstance(x, bool) for x in flags):
         raise InputError('"missing_left" and "varies" must be lists of true and false, one for each node.')
-    return np.array(held, dtype=bool)
+    return np.array(flags, dtype=bool)
 
 
 def _threshold(cut: Any) -> float:
@@ -211,24 +211,24 @@ def _threshold(cut: Any) -> float:
 
 def _numbers(nested: Any) -> NDArray[np.float64]:
     """Nested lists of finite numbers as an array: strings, true, false and null are no numbers."""
-    found = np.array(nested)
-    if found.dtype.kind not in "if" or not np.isfinite(found).all():
+    array = np.array(nested)
+    if array.dtype.kind not in "if" or not np.isfinite(array).all():
         raise InputError("Where numbers are needed there is something else, or lists of different lengths.")
-    return found.astype(np.float64)
+    return array.astype(np.float64)
 
 
 def _whole(nested: Any) -> NDArray[np.int64]:
-    found = np.array(nested)
-    if found.dtype.kind != "i" or (found.size and int(abs(found).max()) > _MOST_WHOLE):
+    array = np.array(nested)
+    if array.dtype.kind != "i" or (array.size and int(abs(array).max()) > _MOST_WHOLE):
         raise InputError("Where whole numbers are needed there is something else, or lists of different lengths.")
-    return found.astype(np.int64)
+    return array.astype(np.int64)
 
 
-def _check_sums(tree: Tree, held: NDArray[np.int64]) -> None:
+def _check_sums(tree: Tree, records: NDArray[np.int64]) -> None:
     """Raise unless the children of a split hold its records; a split that tells nothing (all 0, as after pruning) may."""
     inner = np.flatnonzero(tree.left >= 0)
-    told = inner[held[inner].reshape(len(inner), -1).any(axis=1)] if len(inner) else inner
-    if (held < 0).any() or not np.array_equal(held[told], held[tree.left[told]] + held[tree.right[told]]):
+    known = inner[records[inner].reshape(len(inner), -1).any(axis=1)] if len(inner) else inner
+    if (records < 0).any() or not np.array_equal(records[known], records[tree.left[known]] + records[tree.right[known]]):
         raise InputError("The children of a split must hold as many records as the split itself.")
 
 

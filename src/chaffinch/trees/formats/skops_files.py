@@ -147,12 +147,12 @@ def _nodes(schema: Any) -> Iterator[dict[str, Any]]:
     """Every dictionary of the schema, however deep."""
     stack = [schema]
     while stack:
-        held = stack.pop()
-        if isinstance(held, dict):
-            yield held
-            stack += held.values()
-        elif isinstance(held, list):
-            stack += held
+        node = stack.pop()
+        if isinstance(node, dict):
+            yield node
+            stack += node.values()
+        elif isinstance(node, list):
+            stack += node
 
 
 def _check_types(schema: Any, name: str) -> None:
@@ -177,36 +177,36 @@ def _check_types(schema: Any, name: str) -> None:
 
 def _check_nodes(schema: Any, arrays: dict[str, NDArray[Any]]) -> None:
     """Raise unless every compiled tree and generator in the file can be built without harm."""
-    told = {
+    digests = {
         file: hashlib.sha256(repr((a.dtype, a.shape)).encode() + a.tobytes()).hexdigest() for file, a in arrays.items()
     }
-    _digest(schema, told, {})
+    _digest(schema, digests, {})
     for node in _nodes(schema):
         if node.get("__loader__") == "TreeNode":
             _check_tree(node, arrays)
         elif node.get("__loader__") == "RandomGeneratorNode":
-            held = node["content"]["bit_generator"]["content"]["bit_generator"]
-            if held["__loader__"] != "JsonNode" or held["content"] not in _BIT_GENERATORS:
+            generator = node["content"]["bit_generator"]["content"]["bit_generator"]
+            if generator["__loader__"] != "JsonNode" or generator["content"] not in _BIT_GENERATORS:
                 raise ValueError("not a generator of NumPy")
 
 
-def _digest(held: Any, told: dict[str, str], seen: dict[Any, bytes]) -> bytes:
+def _digest(node: Any, digests: dict[str, str], seen: dict[Any, bytes]) -> bytes:
     """What a part says, but for its number; of an array what it holds, since one array may lie in two files.
 
     skops builds the first of two parts of one number for both, so they must say the same: what is checked is what is built.
     """
-    if isinstance(held, dict):
-        said = [
-            key.encode() + b":" + _digest(told[held[key]] if key == "file" else held[key], told, seen)
-            for key in sorted(held)
+    if isinstance(node, dict):
+        parts = [
+            key.encode() + b":" + _digest(digests[node[key]] if key == "file" else node[key], digests, seen)
+            for key in sorted(node)
             if key != "__id__"
         ]
-    elif isinstance(held, list):
-        said = [b"list", *(_digest(item, told, seen) for item in held)]
+    elif isinstance(node, list):
+        parts = [b"list", *(_digest(item, digests, seen) for item in node)]
     else:
-        said = [json.dumps(held).encode()]
-    out = hashlib.sha256(b"\0".join(said)).digest()
-    if isinstance(held, dict) and "__loader__" in held and seen.setdefault(held["__id__"], out) != out:
+        parts = [json.dumps(node).encode()]
+    out = hashlib.sha256(b"\0".join(parts)).digest()
+    if isinstance(node, dict) and "__loader__" in node and seen.setdefault(node["__id__"], out) != out:
         raise ValueError("two parts of one number differ")
     return out
 
@@ -217,13 +217,13 @@ def _check_tree(node: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     if arguments["__loader__"] != "TupleNode" or state["__loader__"] != "DictNode" or len(arguments["content"]) != 3:
         raise ValueError("not the parts of a tree")
     n_features, n_classes, n_outputs = (_plain(part, arrays) for part in arguments["content"])
-    held = {key: _plain(part, arrays) for key, part in state["content"].items()}
-    nodes, values, count = held["nodes"], held["values"], held["node_count"]
+    fields = {key: _plain(part, arrays) for key, part in state["content"].items()}
+    nodes, values, count = fields["nodes"], fields["values"], fields["node_count"]
     whole = all(isinstance(x, int | np.integer) and not isinstance(x, bool) for x in (n_features, n_outputs, count))
     sound = (
         whole
-        and set(held) == {"max_depth", "node_count", "nodes", "values"}
-        and isinstance(held["max_depth"], int)
+        and set(fields) == {"max_depth", "node_count", "nodes", "values"}
+        and isinstance(fields["max_depth"], int)
         and 0 < n_features < 1 << 31
         and n_classes.dtype.kind == "i"
         and n_classes.shape == (n_outputs,)
@@ -246,8 +246,8 @@ def _plain(part: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Any:
     if part["__loader__"] == "JsonNode":
         return json.loads(part["content"])
     if part["__loader__"] == "NdArrayNode" and part["type"] == "numpy":
-        found = arrays[part["file"]]
-        return found if part["__class__"] == "ndarray" else found[()]
+        array = arrays[part["file"]]
+        return array if part["__class__"] == "ndarray" else array[()]
     raise ValueError("neither a number nor an array")
 
 

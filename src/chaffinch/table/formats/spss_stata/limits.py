@@ -106,8 +106,8 @@ def moment_of(form: Program, display: str) -> Moment | None:
     [True, True, None]
     """
     if form == "dta":
-        found = re.match("%-?(td|d|tc|tC)", display)
-        return None if found is None else TIMES[form] if found[1] in ("tc", "tC") else DATES[form]
+        match = re.match("%-?(td|d|tc|tC)", display)
+        return None if match is None else TIMES[form] if match[1] in ("tc", "tC") else DATES[form]
     word = re.sub("[^A-Z].*", "", display.upper())
     if word in ("DATE", "ADATE", "EDATE", "JDATE", "SDATE", "QYR", "MOYR", "WKYR"):
         return DATES[form]

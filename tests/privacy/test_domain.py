@@ -1,0 +1,46 @@
+"""Declared domains: codecs come from declarations alone, and what is lacking is named before data are read."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch._base.errors import PrivacyError
+from chaffinch.privacy.domain import check_declared, declared_column, declared_schema, missing_declarations
+from chaffinch.table import Column, Schema
+
+AGE = Column("age", "integer", type="int64", bounds=(0, 99), bins=4)
+JOB = Column("job", "categorical", levels=("baker", "clerk"), other=True, nullable=True)
+
+
+def test_codecs_come_from_the_declaration():
+    schema = declared_schema(Schema((AGE, JOB), public=True))
+    assert schema.sealed
+    assert schema["age"].codec.names() == ["0 to 24", "25 to 49", "50 to 74", "75 to 99"]
+    assert schema["job"].codec.names() == ["baker", "clerk", "(other)", "(missing)"]
+
+
+def test_a_bin_is_no_narrower_than_a_step():
+    few = declared_column(Column("n", "integer", type="int64", bounds=(0, 2), bins=20))
+    assert few.codec.names() == ["0", "1", "2"]
+
+
+def test_what_is_lacking_is_named():
+    schema = Schema((Column("age", "integer"), Column("job", "categorical", discover=True)), public=True)
+    assert missing_declarations(schema, delta=1e-6) == ["age: bounds (or discover = true)"]
+    assert missing_declarations(schema, delta=0.0)[1] == "job: levels (to discover them takes a delta above 0)"
+    with pytest.raises(PrivacyError, match=r"age: bounds.*Nothing was read from the data"):
+        check_declared(schema)
+    with pytest.raises(PrivacyError, match="needs a public schema"):
+        check_declared(Schema((AGE,)))
+    with pytest.raises(PrivacyError, match="only identifiers and free text"):
+        check_declared(Schema((Column("id", "identifier"),), public=True))
+    with pytest.raises(PrivacyError, match=r"not yet known. job: levels"):
+        declared_schema(Schema((AGE, Column("job", "categorical", discover=True)), public=True))
+
+
+@pytest.mark.parametrize(
+    "column", [Column("a", "integer", type="bool", bounds=(0, 1)), Column("a", "boolean", type="int64")]
+)
+def test_a_type_that_does_not_hold_the_kind_is_refused(column):
+    with pytest.raises(PrivacyError):
+        declared_column(column)
