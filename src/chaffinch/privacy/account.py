@@ -205,9 +205,9 @@ def _merged(texts: Sequence[str], joined: str = "to") -> str:
     return _NUMBER.sub(lambda _: next(ranges), texts[0])
 
 
-def _range(names: Sequence[str], joined: str) -> str:
+def _range(texts: Sequence[str], joined: str) -> str:
     """Numbers as they were written: the one, or the smallest and the largest."""
-    distinct = sorted(set(names), key=lambda text: float(text.replace(",", "")))
+    distinct = sorted(set(texts), key=lambda text: float(text.replace(",", "")))
     return distinct[0] if len(distinct) == 1 else f"{distinct[0]} {joined} {distinct[-1]}"
 
 

@@ -1,0 +1,53 @@
+"""The compiled draw against its definition: atoms as they are, bins by their quantile function, rounded, inside, off what is to be avoided."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chaffinch.table.drawing import draw_numbers
+
+NONE = np.empty(0)
+
+
+def draw(uniform, *, avoid=NONE, step=0.0, scale=0.0, codes=None):
+    """One bin, code 0, from 0 to 10 with the median at 2; one atom, code 1, at 99."""
+    uniform = np.asarray(uniform, dtype=np.float64)
+    out = np.empty(len(uniform))
+    codes = np.zeros(len(uniform), dtype=np.uint8) if codes is None else np.asarray(codes, dtype=np.uint8)
+    ranks, values = np.array([0.0, 0.5, 1.0]), np.array([0.0, 2.0, 10.0])
+    bins = np.array([0, 3]), np.array([0.0]), np.array([10.0])
+    draw_numbers(
+        out,
+        codes,
+        uniform,
+        np.array([False, True]),
+        np.array([0, 0]),
+        np.array([99.0]),
+        ranks,
+        values,
+        *bins,
+        avoid,
+        step,
+        scale,
+    )
+    return out
+
+
+def test_a_draw_is_the_quantile_function_and_an_atom_is_itself():
+    uniform = np.linspace(0, 0.999, 50)
+    np.testing.assert_allclose(draw(uniform), np.interp(uniform, [0, 0.5, 1], [0, 2, 10]), rtol=1e-12)
+    assert draw([0.3, 0.3], codes=[1, 0]).tolist() == [99.0, pytest.approx(1.2)]
+
+
+def test_draws_are_rounded_and_stay_inside():
+    whole = draw(np.linspace(0, 0.999, 200), step=3.0)
+    assert set(whole) == {0.0, 3.0, 6.0, 9.0}
+    assert draw([0.31], scale=10.0).tolist() == [1.2]
+    assert draw([0.999], step=4.0).max() <= 10.0
+
+
+def test_what_is_to_be_avoided_is_not_drawn():
+    drawn = draw(np.linspace(0, 0.999, 500), step=1.0, avoid=np.array([0.0, 1.0, 4.0]))
+    assert not set(drawn) & {0.0, 1.0, 4.0}
+    assert set(drawn) == {2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0}
