@@ -5,7 +5,36 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pandas as pd
+import pytest
+
 import chaffinch
+from chaffinch.errors import InputError
+
+TABLE = pd.DataFrame({"a": ["x", "y"] * 40, "b": ["p", "q", "q", "p"] * 20})
+MODEL = chaffinch.Independent().fit(TABLE)
+DOORS = {
+    "read": chaffinch.read,
+    "describe": chaffinch.describe,
+    "fit": chaffinch.BayesNet().fit,
+    "utility": lambda data: chaffinch.utility(data, TABLE, measures=["tvd"]),
+    "release": lambda data: chaffinch.release(data, measures=["tvd"]),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [([1, 2], "Cannot read a list. Give a path, a pandas"), (MODEL, "This is a model, and data are needed"), (3, "Cannot read a int")],
+    ids=["list", "model", "number"],
+)  # fmt: skip
+def test_what_is_no_table_is_named_at_every_door(door, data, words):
+    with pytest.raises(InputError, match=words):
+        DOORS[door](data)
+
+
+def test_describe_takes_what_read_takes():
+    assert chaffinch.describe(TABLE).to_dict() == chaffinch.describe(chaffinch.MemoryCounter(chaffinch.read(TABLE))).to_dict()
 
 
 def test_about_thirty_names_and_each_is_there():

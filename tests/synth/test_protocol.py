@@ -6,7 +6,7 @@ import pandas as pd
 import polars as pl
 
 from chaffinch.synth import BayesNet, Independent
-from chaffinch.synth.protocol import is_model
+from chaffinch.table.read import is_model
 
 
 def test_models_are_told_from_tables_and_settings():

@@ -9,9 +9,11 @@ from .._base.html import html_table
 from .._base.masking import THRESHOLD, masked_count
 from ..table.codec import Categories
 from ..table.encode import level_labels
+from ..table.read import open_table
 from ..table.schema import Column
 from .counter import Counter
 from .marginal import Marginal
+from .memory import MemoryCounter
 
 __all__ = ["ColumnDescription", "Description", "describe"]
 
@@ -85,12 +87,13 @@ class Description:
         return table + (html_table(["notes"], [[note] for note in self.notes]) if self.notes else "")
 
 
-def describe(counter: Counter, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD) -> Description:
-    """Return what a counter's table holds, from its one-way marginals alone.
+def describe(counter: Counter | Any, *, notes: tuple[str, ...] = (), threshold: int = THRESHOLD) -> Description:
+    """Return what a table holds, or that of a counter, from its one-way marginals alone.
 
     Levels of numeric columns are bins and atoms; their names come from means of ten records or more. Missing
     counts and counts of levels are rounded to multiples of the threshold, those below it hidden.
     """
+    counter = counter if hasattr(counter, "marginals") else MemoryCounter(open_table(counter))
     names = counter.schema.names
     marginals = dict(zip(names, counter.marginals([(name,) for name in names]), strict=True))
     columns = tuple(_column(column, marginals.get(column.name), threshold) for column in counter.schema)

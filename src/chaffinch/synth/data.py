@@ -8,21 +8,10 @@ from .._base.errors import InputError, PrivacyError
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..privacy.opening import Undiscovered
-from ..table.read import read
-from ..table.schema import Schema
+from ..table.read import is_model, open_table, read
 from ..table.table import Origin, Table
-from .protocol import is_model
 
-__all__ = ["counter_of", "open_data", "private_data"]
-
-
-def open_data(data: Any, schema: Schema | None = None) -> Table:
-    """Return anything as a table that can be read as one, under a schema where one is given."""
-    if isinstance(data, Table):
-        return data
-    if is_model(data):
-        raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
-    return read(data, schema)
+__all__ = ["counter_of", "private_data"]
 
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
@@ -34,7 +23,7 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
     if hasattr(data, "marginals"):
         counter: Counter = data
         return counter, None
-    table = open_data(data)
+    table = open_table(data)
     return MemoryCounter(table), table.look
 
 
@@ -47,7 +36,7 @@ def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | No
     if isinstance(data, Undiscovered) or hasattr(data, "marginals"):  # asks a counter for nothing that would be charged
         return data, None
     if is_model(data):
-        open_data(data)
+        read(data)
     raise PrivacyError(
         "A private fit needs a declared domain: levels, bounds and bins that were not read from the data. Fit to what "
         "chaffinch.prepare(data, 'schema.toml') returns; `chaffinch schema DATA --blank -o schema.toml` writes a schema to fill in."

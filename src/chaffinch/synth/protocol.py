@@ -13,7 +13,7 @@ from ..privacy.account import Account
 from ..table.schema import Schema
 from ..table.table import Table
 
-__all__ = ["Model", "ModelColumn", "ModelDescription", "Synthesiser", "is_model", "promises_privacy"]
+__all__ = ["Model", "ModelColumn", "ModelDescription", "Synthesiser", "promises_privacy"]
 
 
 @dataclass(frozen=True)
@@ -98,11 +98,6 @@ class Synthesiser(Protocol):
 
     def fit(self, data: Any, *, seed: Seed = None) -> Any:
         """Return a model of a table, a counter or whatever can be read as a table."""
-
-
-def is_model(thing: object) -> bool:
-    """Return whether something is a model, by its class alone: asking an object for its properties may run anything."""
-    return all(hasattr(type(thing), name) for name in ("sample", "batches", "describe", "save"))
 
 
 def promises_privacy(synthesiser: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from .._base.errors import InputError
 from .._base.progress import Progress, silent
 from .codes import Codes
 from .encode import encode_column
@@ -17,7 +18,7 @@ from .schema import Schema
 from .sources import Source, open_source
 from .table import Origin, Table
 
-__all__ = ["read"]
+__all__ = ["is_model", "open_table", "read"]
 
 
 def read(
@@ -62,10 +63,25 @@ def read(
     >>> table.code("ill")[:3]
     array([0, 0, 1], dtype=uint8)
     """
+    if is_model(source):
+        raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
     fitted = fit_schema(opened, as_schema(schema), rare=rare, progress=progress)
     warn_of(fitted.notes)
     return _encoded(opened, fitted.schema, fitted.notes)
+
+
+def open_table(data: Any, schema: Schema | None = None) -> Table:
+    """Return anything as a table that can be read as one: a `Table` as it is, all else under a schema where one is given.
+
+    The one door of public functions: what they take is what `read` takes.
+    """
+    return data if isinstance(data, Table) else read(data, schema)
+
+
+def is_model(thing: object) -> bool:
+    """Return whether something is a model, by its class alone: asking an object for its properties may run anything."""
+    return all(hasattr(type(thing), name) for name in ("sample", "batches", "describe", "save"))
 
 
 def as_schema(schema: Schema | str | os.PathLike[str] | None) -> Schema | None:

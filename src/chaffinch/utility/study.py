@@ -19,7 +19,7 @@ from ..stats.learners import Models
 from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table.align import align
-from ..table.read import read
+from ..table.read import open_table
 from ..table.table import Table
 from .metric import METRICS, UtilityRun, asked_metrics
 from .mu import Norm
@@ -101,7 +101,7 @@ def measure_utility(
     3. Measure every metric that was asked for on the synthetic table and its references.
     """
     asked = asked_metrics(settings.measures)
-    source = original if isinstance(original, Table) else read(original)
+    source = open_table(original)
     settings = replace(settings, label=_label(source, settings.label))
     root = seed_sequence(seed)
 

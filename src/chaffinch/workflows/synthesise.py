@@ -26,9 +26,7 @@ from ..privacy.project import open_project
 from ..risk.attribution.equal import KeyedRows
 from ..synth import Model, Settings
 from ..synth.account import AccountNote, SynthesisAccount
-from ..synth.data import open_data
 from ..synth.model import BATCH_ROWS, joined
-from ..synth.protocol import is_model
 from ..table import Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
@@ -157,11 +155,10 @@ class Synthesis:
             return self._read_private(source, check)
         self.run.observer.before_reading(source)
         with self.timed("read"), _without_warnings():
-            table = source if isinstance(source, Table) or is_model(source) else read(
+            table = source if isinstance(source, Table) else read(
                 source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
                 rare=reading.rare, progress=self.run.progress,
             )  # fmt: skip
-            table = open_data(table)
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
         return table

@@ -14,9 +14,9 @@ from ..._base.drawing import Drawing
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed
 from ...privacy.account import Account
+from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
-from ..data import open_data
 from ..model import FittedModel, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
@@ -134,7 +134,7 @@ class BayesNetModel(FittedModel):
     def _coded(self, data: Any, names: Sequence[str]) -> Table:
         """Return data on the codes of the model; a table that was read already must have them."""
         if not isinstance(data, Table):
-            return open_data(data, self.schema)
+            return open_table(data, self.schema)
         for name in names:
             ours, theirs = self.schema[name].codec, data.schema[name].codec
             if ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict()):
