@@ -27,7 +27,7 @@ def value(number, interval=None, direction=LOWER, **more):
 
 
 def better(first, second, name="phi_k"):
-    return next(row for row in compare(study(**{name: first}), study(**{name: second})).measures if row["id"] == name)
+    return next(row for row in compare(study(**{name: first}), study(**{name: second})).measures if row.id == name)
 
 
 @pytest.mark.parametrize(
@@ -48,22 +48,22 @@ def better(first, second, name="phi_k"):
 def test_which_is_nearer(first, second, wanted):
     name = "regression" if first["direction"] == HIGHER else "phi_k"
     row = better(first, second, name)
-    assert row["better"] == wanted
-    assert row["difference"] == pytest.approx(second["value"] - first["value"])
-    swapped = better(second, first, name)["better"]
+    assert row.better == wanted
+    assert row.difference == pytest.approx(second["value"] - first["value"])
+    swapped = better(second, first, name).better
     assert swapped == {"A": "B", "B": "A"}.get(wanted, wanted)
 
 
 def test_a_report_against_itself_differs_in_nothing(study_of):
     whole = study_of(15)
     found = compare(whole, report_of(copy.deepcopy(whole), title="again"))
-    assert {row["better"] for row in found.measures} == {"equal"}
+    assert {row.better for row in found.measures} == {"equal"}
     assert found.columns == found.pairs == found.settings == found.notes == ()
 
 
 def test_a_better_table_is_found_better(study_of):
     found = compare(study_of(15, noise=3.0), study_of(15, noise=1.0))
-    by = {row["id"]: row["better"] for row in found.measures}
+    by = {row.id: row.better for row in found.measures}
     assert by["phi_k"] == by["regression"] == by["tvd_3"] == by["tstr"] == "B"
     assert len(by) == 14
 
@@ -74,10 +74,10 @@ def test_a_better_table_is_found_better(study_of):
 def test_other_settings_make_numbers_incomparable(key, one, two):
     found = compare(study(mu=value(0.1, settings={key: one})), study(mu=value(0.2, settings={key: two})))
     row = found.measures[0]
-    assert (row["better"], row["why"]) == (None, "other settings")
-    assert found.settings == (
+    assert (row.better, row.why) == (None, "other settings")
+    assert found.to_dict()["settings"] == [
         {"id": "mu", "measure": "Relations of pairs (mu)", "setting": key, "A": one, "B": two, "matters": True},
-    )
+    ]
     assert "not comparable" in found.to_text()
 
 
@@ -86,15 +86,15 @@ def test_settings_that_leave_the_number_what_it_is_are_listed_only():
         study(mu=value(number, settings={"seed": number, "found": {"pairs": number}})) for number in (1, 2)
     )
     found = compare(first, second)
-    assert found.measures[0]["better"] == "A"
-    assert [(row["setting"], row["matters"]) for row in found.settings] == [("seed", False), ("found.pairs", False)]
+    assert found.measures[0].better == "A"
+    assert [(row.setting, row.matters) for row in found.settings] == [("seed", False), ("found.pairs", False)]
 
 
 def test_other_levels_make_everything_incomparable():
     other = study(mu=value(0.2))
     other["about"]["columns"][1]["levels"] = 4
     found = compare(study(mu=value(0.1)), other)
-    assert (found.measures[0]["better"], found.measures[0]["why"]) == (None, "other levels")
+    assert (found.measures[0].better, found.measures[0].why) == (None, "other levels")
     assert found.notes[0].startswith("b: compared on other kinds or numbers of levels")
 
 
@@ -111,7 +111,7 @@ def test_other_originals_are_pointed_out():
 
 def test_what_one_lacks_is_said(no_value):
     found = compare(study(mu=value(0.1), phi_k=no_value("one column")), study(phi_k=value(0.1), G=value(1.0)))
-    why = {row["id"]: (row["better"], row["difference"], row["why"]) for row in found.measures}
+    why = {row.id: (row.better, row.difference, row.why) for row in found.measures}
     assert why == {
         "mu": (None, None, "not measured in B"),
         "phi_k": (None, None, "not applicable in A: one column"),
@@ -130,12 +130,12 @@ def test_columns_and_pairs_that_changed_most():
         phi_k=value(0.1, columns=["c", "b", "a"], original=[[1, None, 0.2], [None, 1, 0.5], [0.2, 0.5, 1]], synthetic=[[1, 0, 0.5], [0, 1, 0.55], [0.5, 0.55, 1]]),
     )  # fmt: skip
     found = compare(first, second)
-    assert [row["column"] for row in found.columns] == ["b", "a"]
-    assert found.columns[0]["change"] == pytest.approx(-0.15)
+    assert [row.column for row in found.columns] == ["b", "a"]
+    assert found.columns[0].change == pytest.approx(-0.15)
     # |0.2 - 0.2| = 0 becomes |0.5 - 0.2| = 0.3; |0.4 - 0.5| = 0.1 becomes |0.55 - 0.5| = 0.05.
-    assert [(row["columns"], round(row["change"], 9)) for row in found.pairs] == [
-        (["a", "c"], 0.3),
-        (["a", "b"], -0.05),
+    assert [(row.columns, round(row.change, 9)) for row in found.pairs] == [
+        (("a", "c"), 0.3),
+        (("a", "b"), -0.05),
     ]
 
 
@@ -230,13 +230,13 @@ TWICE = "An epsilon under add-remove implies twice that epsilon under replace-on
 def test_different_promises_are_called_so(one, other, notes):
     found = compare(one, other)
     assert found.promise_notes == notes
-    assert [row["what"] for row in found.promises] == [
+    assert [row.what for row in found.promises] == [
         "promise", "epsilon", "delta", "neighbours", "rows per person", "noise",
     ]  # fmt: skip
-    assert all(row["same"] == (row["A"] == row["B"]) for row in found.promises)
+    assert all(row.same == (row.a == row.b) for row in found.promises)
     for told in (found.to_text(), found.to_html().replace("&#39;", "'")):
         assert all(note in told for note in notes)
-    assert json.loads(json.dumps(found.to_dict()))["promises"] == list(found.promises)
+    assert json.loads(json.dumps(found.to_dict()))["promises"][0]["A"] == found.promises[0].a
     assert 'class="alarm"' not in found.to_html()
 
 

@@ -91,7 +91,7 @@ def test_a_toy_metric_is_found_everywhere(drawn, cmc, data, tmp_path):
     for words in ("A number drawn", "Twice the number", "Nobody 2020", "Is a number drawn?", "Much stays"):
         assert words in page
     assert "A number drawn" in result.to_html()
-    assert [row["measure"] for row in compare(plain, plain).measures if row["id"].startswith("drawn")] == [
+    assert [row.measure for row in compare(plain, plain).measures if row.id.startswith("drawn")] == [
         "A number drawn",
         "Twice the number",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
 from ..utility.result import UtilityResult
 from ..utility.verdict import metrics_of
-from .comparison import Comparison
+from .comparison import ColumnChange, Comparison, MeasureRow, PairChange, SettingRow
 from .heatmap import Matrices
 from .risk import risk_about
 from .two_promises import promise_notes, promise_rows
@@ -53,7 +54,7 @@ def compare(a: Data, b: Data) -> Comparison:
     _check_columns(first, second)
     settings = tuple(_settings(one, other))
     levels = _other_levels(first, second)
-    apart = {row["id"] for row in settings if row["matters"]}
+    apart = {row.id for row in settings if row.matters}
     rows = tuple(_measures(one, other, apart, bool(levels)))
     return Comparison(
         (_name(first, a), _name(second, b)), rows, _columns(one, other), _pairs(one, other), settings,
@@ -141,36 +142,34 @@ def _told(table: Data) -> str:
 # Measures.
 
 
-def _measures(
-    one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool
-) -> Iterator[dict[str, Any]]:
+def _measures(one: UtilityResult, other: UtilityResult, apart: set[str], other_levels: bool) -> Iterator[MeasureRow]:
     names = [metric.name for result in (one, other) for metric in metrics_of(result.results)]
     for metric in (METRICS[name] for name in dict.fromkeys(names)):
         row = _row(metric, one.results.get(metric.name), other.results.get(metric.name))
-        why = row["why"] or ("other levels" if other_levels else "other settings" if metric.id in apart else "")
-        yield {**row, "better": None, "why": why} if why else row
+        why = row.why or ("other levels" if other_levels else "other settings" if metric.id in apart else "")
+        yield replace(row, better=None, why=why) if why else row
 
 
-def _row(metric: Metric, a: Result | None, b: Result | None) -> dict[str, Any]:
+def _row(metric: Metric, a: Result | None, b: Result | None) -> MeasureRow:
     values = [None if result is None else result.value for result in (a, b)]
-    intervals = [list(result.interval) if result is not None and result.interval else None for result in (a, b)]
+    intervals = [result.interval if result is not None and result.interval else None for result in (a, b)]
     missing = [
         f"not measured in {side}" if result is None else f"not applicable in {side}: {shown(result.reason, 200)}"
         for side, result, value in zip("AB", (a, b), values, strict=True)
         if value is None
     ]
-    return {
-        "id": metric.id,
-        "measure": metric.title,
-        "direction": metric.kind.direction,
-        "A": values[0],
-        "B": values[1],
-        "interval_A": intervals[0],
-        "interval_B": intervals[1],
-        "difference": _less(values[1], values[0]),
-        "better": None if missing else _better(values, intervals, metric.kind.direction),
-        "why": "; ".join(missing),
-    }
+    return MeasureRow(
+        id=metric.id,
+        measure=metric.title,
+        direction=metric.kind.direction,
+        a=values[0],
+        b=values[1],
+        interval_a=intervals[0],
+        interval_b=intervals[1],
+        difference=_less(values[1], values[0]),
+        better=None if missing else _better(values, intervals, metric.kind.direction),
+        why="; ".join(missing),
+    )
 
 
 def _less(one: float | None, other: float | None) -> float | None:
@@ -190,7 +189,7 @@ def _better(values: Sequence[Any], intervals: Sequence[Any], direction: str) -> 
 # Settings.
 
 
-def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[dict[str, Any]]:
+def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[SettingRow]:
     for metric in metrics_of(one.results):
         a, b = one[metric.name], other.results.get(metric.name)
         if a.value is None or b is None or b.value is None:
@@ -199,8 +198,7 @@ def _settings(one: UtilityResult, other: UtilityResult) -> Iterator[dict[str, An
         for key in dict.fromkeys([*mine, *theirs]):
             if mine.get(key) != theirs.get(key):
                 matters = key.split(".")[0] in DECISIVE
-                head = {"id": metric.id, "measure": metric.title, "setting": key}
-                yield {**head, "A": mine.get(key), "B": theirs.get(key), "matters": matters}
+                yield SettingRow(metric.id, metric.title, key, mine.get(key), theirs.get(key), matters)
 
 
 def _flat(result: Result) -> dict[str, Any]:
@@ -219,20 +217,20 @@ def _flat(result: Result) -> dict[str, Any]:
 # Columns and pairs.
 
 
-def _columns(one: UtilityResult, other: UtilityResult) -> tuple[dict[str, Any], ...]:
+def _columns(one: UtilityResult, other: UtilityResult) -> tuple[ColumnChange, ...]:
     mine, theirs = (
         distances.per_column if isinstance(distances := result.results.get("jensen_shannon"), JensenShannon) else {}
         for result in (one, other)
     )
-    rows: list[dict[str, Any]] = [
-        {"column": name, "A": value, "B": theirs[name], "change": theirs[name] - value}
+    rows = [
+        ColumnChange(name, value, theirs[name], theirs[name] - value)
         for name, value in mine.items()
         if name in theirs and theirs[name] != value
     ]
-    return tuple(sorted(rows, key=lambda row: -abs(row["change"]))[:MOST])
+    return tuple(sorted(rows, key=lambda row: -abs(row.change))[:MOST])
 
 
-def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[dict[str, Any], ...]:
+def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...]:
     """Return pairs whose phi_k is nearer to the original's in one table than in the other."""
     relations = [result.results.get("phi_k") for result in (first, second)]
     known = [Matrices(phi, most=1_000_000) for phi in relations if isinstance(phi, Association)]
@@ -249,8 +247,7 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[dict[str, Any],
     for at in np.argsort(-np.abs(change), axis=None, kind="stable")[:MOST]:
         i, j = divmod(int(at), len(shared))
         if change[i, j]:
-            values = {"A": float(off[0][i, j]), "B": float(off[1][i, j]), "change": float(change[i, j])}
-            out.append({"columns": [shared[j], shared[i]], **values})
+            out.append(PairChange((shared[j], shared[i]), float(off[0][i, j]), float(off[1][i, j]), float(change[i, j])))
     return tuple(out)
 
 

@@ -2,23 +2,83 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._base.plain import to_plain
 from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, Table
 from .words import between, fixed, number, shown, signed
 
-__all__ = ["HEAD", "Comparison"]
+__all__ = ["HEAD", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "PromiseLine", "SettingRow"]
 
 Data = Mapping[str, Any]
 MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
 
 
+@dataclass(frozen=True, kw_only=True)
+class MeasureRow:
+    """A measure of both tables: values, intervals, the difference B less A, and which is better; `why` says why none is."""
+
+    id: str
+    measure: str
+    direction: str
+    a: float | None
+    b: float | None
+    interval_a: tuple[float, float] | None = None
+    interval_b: tuple[float, float] | None = None
+    difference: float | None = None
+    better: str | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class ColumnChange:
+    """How far a column is from the original in A and in B."""
+
+    column: str
+    a: float
+    b: float
+    change: float
+
+
+@dataclass(frozen=True)
+class PairChange:
+    """How far the relation of a pair of columns is off in A and in B."""
+
+    columns: tuple[str, str]
+    a: float
+    b: float
+    change: float
+
+
+@dataclass(frozen=True)
+class SettingRow:
+    """A setting of a measure that differs, and whether that keeps its numbers from being compared."""
+
+    id: str
+    measure: str
+    setting: str
+    a: Any
+    b: Any
+    matters: bool
+
+
+@dataclass(frozen=True)
+class PromiseLine:
+    """One part of what is promised, in words."""
+
+    what: str
+    a: str
+    b: str
+    same: bool
+
+
 @dataclass(frozen=True)
 class Comparison:
-    """Two reports side by side, as plain data.
+    """Two reports side by side.
 
     Parameters
     ----------
@@ -43,13 +103,13 @@ class Comparison:
     """
 
     names: tuple[str, str]
-    measures: tuple[dict[str, Any], ...]
-    columns: tuple[dict[str, Any], ...]
-    pairs: tuple[dict[str, Any], ...]
-    settings: tuple[dict[str, Any], ...]
+    measures: tuple[MeasureRow, ...]
+    columns: tuple[ColumnChange, ...]
+    pairs: tuple[PairChange, ...]
+    settings: tuple[SettingRow, ...]
     notes: tuple[str, ...]
     attacks: tuple[dict[str, Any], ...] = ()
-    promises: tuple[dict[str, Any], ...] = ()
+    promises: tuple[PromiseLine, ...] = ()
     promise_notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,7 +120,7 @@ class Comparison:
             "A": self.names[0],
             "B": self.names[1],
             **{
-                key: [dict(row) for row in getattr(self, key)]
+                key: [_plain(row) for row in getattr(self, key)]
                 for key in ("measures", "columns", "pairs", "settings", "attacks", "promises")
             },
             "notes": list(self.notes),
@@ -71,8 +131,8 @@ class Comparison:
         """Return the table of measures as text, one row for each; `HEAD` names its columns."""
         return [
             (
-                row["measure"], number(row["A"]), between(row["interval_A"]), number(row["B"]), between(row["interval_B"]),
-                number(row["difference"]), _verdict(row),
+                row.measure, number(row.a), between(row.interval_a), number(row.b), between(row.interval_b),
+                number(row.difference), _verdict(row),
             )
             for row in self.measures
         ]  # fmt: skip
@@ -81,16 +141,16 @@ class Comparison:
         """Return the comparison as plain text for a terminal."""
         parts = [f"A: {self.names[0]}\nB: {self.names[1]}"]
         if self.promises:
-            told = [(str(r["what"]), str(r["A"]), str(r["B"])) for r in self.promises]
+            told = [(r.what, r.a, r.b) for r in self.promises]
             parts.append(
                 "\n".join((_aligned(("promised", "A", "B"), told), *(f"- {note}" for note in self.promise_notes)))
             )
         parts.append(_aligned(HEAD, self.rows()))
         if self.columns:
-            rows = [(shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns[:5]]
+            rows = [(shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns[:5]]
             parts.append(_aligned(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
         if self.pairs:
-            rows = [(_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs[:5]]
+            rows = [(_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs[:5]]
             parts.append(_aligned(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
         if self.attacks:
             found = [_attack(row) for row in self.attacks[:MOST_SAID]]
@@ -105,9 +165,8 @@ class Comparison:
         from .page import page
 
         facts = (("A", self.names[0]), ("B", self.names[1]))
-        seeded = [
-            side for side in "AB" for row in self.promises if row["what"] == "promise" and "TEST ONLY" in str(row[side])
-        ]
+        promises = [row for row in self.promises if row.what == "promise"]
+        seeded = [side for side in "AB" for row in promises if "TEST ONLY" in getattr(row, side.lower())]
         alarm = f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy." if seeded else ""
         return page("Two reports compared", tuple(self.sections()), facts=facts, alarm=alarm)
 
@@ -119,14 +178,14 @@ class Comparison:
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
         if self.promises:
-            told = tuple((str(r["what"]), str(r["A"]), str(r["B"])) for r in self.promises)
+            told = tuple((r.what, r.a, r.b) for r in self.promises)
             table = Table("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
             notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
             yield Section("promises", "What is promised", (*notes, table))
         numbers = frozenset({1, 2, 3, 4, 5})
         head = tuple(name[0].upper() + name[1:] for name in HEAD)
         rows: tuple[Row, ...] = tuple(
-            (Cell(cells[0], str(row["direction"])), *cells[1:])
+            (Cell(cells[0], row.direction), *cells[1:])
             for cells, row in zip(self.rows(), self.measures, strict=True)
         )
         caption = "Each measure of both tables"
@@ -138,13 +197,13 @@ class Comparison:
             yield Section("compared", "Measure by measure", tuple(blocks))
         changed: list[Table] = []
         if self.columns:
-            cells = tuple((shown(r["column"]), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.columns)
+            cells = tuple((shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns)
             head = ("Column", "A", "B", "B less A")
             changed.append(
                 Table("Jensen-Shannon distance of columns that changed most", head, cells, frozenset({1, 2, 3}))
             )
         if self.pairs:
-            cells = tuple((_pair(r), fixed(r["A"]), fixed(r["B"]), signed(r["change"])) for r in self.pairs)
+            cells = tuple((_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs)
             head = ("Pair of columns", "A", "B", "B less A")
             changed.append(Table("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
         if changed:
@@ -155,19 +214,26 @@ class Comparison:
             yield Section("settings", "Settings that differ", (Listing(tuple(map(_setting, self.settings))),))
 
 
-def _verdict(row: Data) -> str:
-    if row["better"] is None:
-        return f"not comparable: {row['why']}" if row["A"] is not None and row["B"] is not None else str(row["why"])
-    bare = row["better"] in "AB" and not row["interval_A"] and not row["interval_B"]
-    return str(row["better"]) + (" (no interval)" if bare else "")
+def _plain(row: Any) -> dict[str, Any]:
+    """A row as plain data, its sides called A and B."""
+    if isinstance(row, Mapping):
+        return dict(row)
+    return {re.sub(r"(^|_)([ab])$", lambda side: side[0].upper(), key): value for key, value in to_plain(row).items()}
 
 
-def _tally(rows: Sequence[Data]) -> str:
+def _verdict(row: MeasureRow) -> str:
+    if row.better is None:
+        return f"not comparable: {row.why}" if row.a is not None and row.b is not None else row.why
+    bare = row.better in "AB" and not row.interval_a and not row.interval_b
+    return row.better + (" (no interval)" if bare else "")
+
+
+def _tally(rows: Sequence[MeasureRow]) -> str:
     words = {
         "A": "{} nearer in A", "B": "{} nearer in B", "equal": "{} equal", "cannot be told apart": "{} cannot be told apart",
         None: "{} not comparable",
     }  # fmt: skip
-    counts = {word: sum(row["better"] == word for row in rows) for word in words}
+    counts = {word: sum(row.better == word for row in rows) for word in words}
     told = ", ".join(words[word].format(count) for word, count in counts.items() if count)
     return f"Of {len(rows)} measures: {told or 'none'}."
 
@@ -206,13 +272,13 @@ def _attack_blocks(rows: Sequence[Data]) -> Iterator[Block]:
     )
 
 
-def _setting(row: Data) -> str:
-    end = "; its numbers are not comparable" if row["matters"] else ""
-    return f"{row['measure']}, {shown(row['setting'])}: {shown(row['A'], 80)} in A, {shown(row['B'], 80)} in B{end}."
+def _setting(row: SettingRow) -> str:
+    end = "; its numbers are not comparable" if row.matters else ""
+    return f"{row.measure}, {shown(row.setting)}: {shown(row.a, 80)} in A, {shown(row.b, 80)} in B{end}."
 
 
-def _pair(row: Data) -> str:
-    return " × ".join(shown(name, 40) for name in row["columns"])
+def _pair(row: PairChange) -> str:
+    return " × ".join(shown(name, 40) for name in row.columns)
 
 
 def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import exp
-from typing import Any
 
 from ..privacy.account import Account
 from ..synth.account import SynthesisAccount
+from .comparison import PromiseLine
 from .promise import Promise, promise_of
 
 __all__ = ["promise_notes", "promise_rows"]
@@ -15,14 +15,14 @@ __all__ = ["promise_notes", "promise_rows"]
 UNKNOWN = "not known: the report does not say how the table was made"
 
 
-def promise_rows(a: SynthesisAccount | None, b: SynthesisAccount | None) -> tuple[dict[str, Any], ...]:
-    """Return the promises of two syntheses as rows (`what`, `A`, `B`, `same`), in words; none where neither has an account."""
+def promise_rows(a: SynthesisAccount | None, b: SynthesisAccount | None) -> tuple[PromiseLine, ...]:
+    """Return the promises of two syntheses line by line, in words; none where neither has an account."""
     pair = promise_of(a), promise_of(b)
     if not any(p is not None and (p.account is not None or p.alarm) for p in pair):
         return ()
     columns = [_column(promise) for promise in pair]
     return tuple(
-        {"what": what, "A": columns[0][what], "B": columns[1][what], "same": columns[0][what] == columns[1][what]}
+        PromiseLine(what, columns[0][what], columns[1][what], columns[0][what] == columns[1][what])
         for what in columns[0]
     )
 
