@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from chaffinch.outputs.columns import Codes, Column, Columns, Floats
+from chaffinch.outputs.columns import CodeColumn, Codes, Columns, Floats
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 
 PAPER_ROWS = 50_357
@@ -35,7 +35,7 @@ def schema(*, with_age: bool = True) -> Columns:
     """Return the columns of the paper's dataset; without age every column is categorical, and no move is small."""
     return Columns(
         tuple(
-            Column(name, size, np.arange(float(size)) if name == "age" else None)
+            CodeColumn(name, size, np.arange(float(size)) if name == "age" else None)
             for name, size in LEVELS.items()
             if with_age or name != "age"
         )

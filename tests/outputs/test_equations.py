@@ -8,12 +8,12 @@ import statsmodels.api as sm
 from scipy.special import gammaln
 
 from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch.outputs.columns import Column, Columns
+from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Model, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.families import FAMILIES, FamilyName
 
 N = 40
-COLUMNS = Columns((Column("a", 3), Column("x", 5, values=np.linspace(-1.0, 1.0, 5)), Column("y", 4)))
+COLUMNS = Columns((CodeColumn("a", 3), CodeColumn("x", 5, values=np.linspace(-1.0, 1.0, 5)), CodeColumn("y", 4)))
 CODES = COLUMNS.start(N, seed=3)
 TERMS = (
     Terms.dense((), (), np.array([[1.0, 0.0, 0.0, 0.0, 0.0]])),
@@ -154,7 +154,7 @@ def test_a_table_counts_what_it_keeps() -> None:
             "levels",
         ),
         (lambda: COLUMNS.check(np.full((2, 3), 3)), "Column 'a' has codes outside"),
-        (lambda: Column("x", 2, values=np.array([1.0, 1.0])), "must rise"),
+        (lambda: CodeColumn("x", 2, values=np.array([1.0, 1.0])), "must rise"),
     ],
 )
 def test_what_breaks_a_rule_is_named(make: object, said: str) -> None:
@@ -170,7 +170,7 @@ def test_unknown_names_are_told_with_a_suggestion() -> None:
 
 
 def test_starts_follow_the_chances() -> None:
-    columns = Columns((Column("a", 3, weights=np.array([1.0, 0.0, 3.0])),))
+    columns = Columns((CodeColumn("a", 3, weights=np.array([1.0, 0.0, 3.0])),))
     counts = np.bincount(columns.start(10_000, seed=1)[:, 0], minlength=3)
     # Binomial(10,000, 0.75): within 5 standard deviations (217), which fails once in 1.7 million if right.
     assert counts[1] == 0

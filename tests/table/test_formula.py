@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from chaffinch import InputError, read
 from chaffinch.table import Categories, Column, Schema, Table
 from chaffinch.table.design import Design, design
-from chaffinch.table.formula import Factor, Formula, formula_of
+from chaffinch.table.formula import ColumnFactor, RegressionFormula, formula_of
 
 COLUMNS = (
     Column("y", "float"),
@@ -75,10 +75,10 @@ def test_formulas_read_as_written(text: str, found: str) -> None:
 
 def test_a_formula_is_plain_data() -> None:
     formula = formula_of("y ~ 0 + x*a", SCHEMA)
-    assert formula == Formula(
-        Factor("y"), ((Factor("x"),), (Factor("a"),), (Factor("a"), Factor("x"))), intercept=False
+    assert formula == RegressionFormula(
+        ColumnFactor("y"), ((ColumnFactor("x"),), (ColumnFactor("a"),), (ColumnFactor("a"), ColumnFactor("x"))), intercept=False
     )
-    assert formula.factors == (Factor("x"), Factor("a"))
+    assert formula.factors == (ColumnFactor("x"), ColumnFactor("a"))
 
 
 NAMES = st.sampled_from(["a", "b", "x", "z", "C(x)", "log(z)"])
@@ -115,8 +115,8 @@ def test_the_terms_are_those_that_patsy_reads(text: str, head: str) -> None:
 def test_any_column_name_survives(names: list[str], data: st.DataObject) -> None:
     schema = Schema(tuple(Column(name, "integer") for name in names))
     chosen = data.draw(st.lists(st.sampled_from(names[1:]), min_size=1, unique=True))
-    factors = tuple(sorted((Factor(name) for name in chosen), key=lambda f: names.index(f.column)))
-    formula = Formula(Factor(names[0]), ((factors[0],), factors) if len(factors) > 1 else (factors,))
+    factors = tuple(sorted((ColumnFactor(name) for name in chosen), key=lambda f: names.index(f.column)))
+    formula = RegressionFormula(ColumnFactor(names[0]), ((factors[0],), factors) if len(factors) > 1 else (factors,))
     assert formula_of(str(formula), schema) == formula
 
 
@@ -340,7 +340,7 @@ def test_functions() -> None:
 
 def test_factors_are_codes_and_values_per_level() -> None:
     ours = laid("a + x")
-    a, x = ours.factors[Factor("a")], ours.factors[Factor("x")]
+    a, x = ours.factors[ColumnFactor("a")], ours.factors[ColumnFactor("x")]
     assert a.levels == ("a1", "a2", "a3")
     assert a.look_up(1).tolist() == [0.0, 1.0, 0.0]
     assert np.array_equal(a.codes, TABLE.code("a"))
@@ -351,7 +351,7 @@ def test_factors_are_codes_and_values_per_level() -> None:
 
 def test_another_reference() -> None:
     formula = formula_of("y ~ a", TABLE.schema)
-    assert design(formula, TABLE, references={Factor("a"): 2}).names == ("Intercept", "a[a1]", "a[a2]")
+    assert design(formula, TABLE, references={ColumnFactor("a"): 2}).names == ("Intercept", "a[a1]", "a[a2]")
 
 
 def test_a_level_that_no_record_has_keeps_its_column() -> None:
@@ -390,7 +390,7 @@ def test_declared_missing_codes_count_as_missing(tmp_path: object) -> None:
     table = read(pa.table({"y": [i / 3 for i in range(n)], "x": x}), schema=schema)
     found = design(formula_of("y ~ x", table.schema), table)
     assert (found.n_rows, found.n_left_out) == (85, 15)
-    assert found.factors[Factor("x")].values.min() > 0
+    assert found.factors[ColumnFactor("x")].values.min() > 0
 
 
 def test_dates_are_numbers() -> None:

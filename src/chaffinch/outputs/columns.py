@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.seeds import Seed, generator
 
-__all__ = ["Codes", "Column", "Columns", "Floats"]
+__all__ = ["CodeColumn", "Codes", "Columns", "Floats"]
 
 Codes = NDArray[np.int32]
 """A dataset as the engines see it: (n_rows, n_columns), each entry a code from 0 to the column's size - 1."""
@@ -23,7 +23,7 @@ MOST_LEVELS = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
-class Column:
+class CodeColumn:
     """A column: how many levels it has, what they are worth, and from which distribution new ones are drawn.
 
     Parameters
@@ -72,14 +72,14 @@ class Columns:
 
     Examples
     --------
-    >>> columns = Columns((Column("sex", 2), Column("age", 3, values=np.array([0.0, 1.0, 2.0]))))
+    >>> columns = Columns((CodeColumn("sex", 2), CodeColumn("age", 3, values=np.array([0.0, 1.0, 2.0]))))
     >>> columns.position("age"), columns.sizes
     (1, (2, 3))
     >>> columns.start(4, seed=1).shape
     (4, 2)
     """
 
-    every: tuple[Column, ...]
+    every: tuple[CodeColumn, ...]
 
     def __post_init__(self) -> None:
         if not self.every:
@@ -87,7 +87,7 @@ class Columns:
         if len(set(self.names)) < len(self.every):
             raise InputError("Columns must have different names.")
 
-    def __iter__(self) -> Iterator[Column]:
+    def __iter__(self) -> Iterator[CodeColumn]:
         return iter(self.every)
 
     def __len__(self) -> int:

@@ -21,7 +21,7 @@ from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
-from .solve.process import Job, Made, run
+from .solve.process import EngineCopy, EngineJob, run
 from .solve.state import OutputError
 
 __all__ = ["EngineName", "EvolveSettings", "StartName", "evolve_spec"]
@@ -58,7 +58,7 @@ class EvolveSettings:
     spread
         Rounds of null moves, which change records and keep every output as it is, after the outputs are reached.
     options
-        Settings of `ea`: those of `solve.ea.Evolution`. The other engines have none.
+        Settings of `ea`: those of `solve.ea.EvolutionSettings`. The other engines have none.
     """
 
     rows: int | None = None
@@ -98,7 +98,7 @@ def evolve_spec(
     arrived = [0]
 
     def batch(numbers: list[int]) -> list[tuple[int, EvolvedCopy]]:
-        def each(_number: int, _made: Made) -> None:
+        def each(_number: int, _made: EngineCopy) -> None:
             arrived[0] += 1
             progress("evolving", arrived[0] / settings.copies)
 
@@ -127,7 +127,7 @@ def evolve_spec(
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
-def _job(spec: Spec, settings: EvolveSettings) -> tuple[Job, int]:
+def _job(spec: Spec, settings: EvolveSettings) -> tuple[EngineJob, int]:
     """What engines are asked for, without seeds, and how many proposals a search may make; InputError for what cannot be."""
     n_rows = spec.n_rows(settings.rows)
     evolution = settings_from(settings.options) if settings.engine == "ea" else None
@@ -141,7 +141,7 @@ def _job(spec: Spec, settings: EvolveSettings) -> tuple[Job, int]:
     proposals = proposals_of(settings.seconds, settings.proposals, each=each_takes, default=SECONDS)
     most = proposals if evolution is None else min(proposals, evolution.generations * evolution.population)
     check_contradictions(spec, n_rows)
-    job = Job(
+    job = EngineJob(
         spec.to_dict(),
         (),
         engine=settings.engine,
@@ -156,7 +156,7 @@ def _job(spec: Spec, settings: EvolveSettings) -> tuple[Job, int]:
     return job, proposals
 
 
-def _copy(spec: Spec, made: Made, tolerance: float) -> EvolvedCopy:
+def _copy(spec: Spec, made: EngineCopy, tolerance: float) -> EvolvedCopy:
     solved = made.solved
     codes = spec.columns.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))

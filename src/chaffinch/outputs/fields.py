@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, UnknownNameError, listed, unknown_name
 from .._base.masking import HIDDEN, THRESHOLD, unknown_level
-from .columns import Column, Columns, Floats
+from .columns import CodeColumn, Columns, Floats
 
 __all__ = ["MOST_CELLS", "Field", "Fields", "Scalar", "same_column_checked"]
 
@@ -59,7 +59,7 @@ class Field:
             isinstance(level, int | float) and not isinstance(level, bool) for level in self.levels
         ):
             raise InputError(f"Column '{self.name}' mixes words and numbers. Write all its levels as words, in quotes.")
-        self.column  # noqa: B018  Column's own rules: numbers rise, weights fit
+        self.column  # noqa: B018  CodeColumn's own rules: numbers rise, weights fit
 
     @property
     def numeric(self) -> bool:
@@ -84,10 +84,10 @@ class Field:
         return np.array([float(level) for level in self.levels])
 
     @cached_property
-    def column(self) -> Column:
+    def column(self) -> CodeColumn:
         """The column as the engines see it."""
         weights = None if self.weights is None else np.array(self.weights, dtype=float)
-        return Column(self.name, len(self.levels), self.values if self.numeric else None, weights, self.fixed)
+        return CodeColumn(self.name, len(self.levels), self.values if self.numeric else None, weights, self.fixed)
 
     @cached_property
     def _codes(self) -> dict[Scalar, int]:

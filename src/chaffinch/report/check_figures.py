@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..outputs.check.assessment import Stage, Step
+from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.error_lines import ErrorLine
 from ..outputs.check.marginal import Estimate, RiskMeasure
 from ..outputs.check.sizes import RiskBySize
@@ -111,7 +111,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
     return Figure("marginal-figure", caption, (plot,), table, note, open=True)
 
 
-def cumulative(stages: Sequence[Step], level: float) -> Figure | None:
+def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None:
     """Return the marginal risk as outputs are added one by one; None where there is but one step."""
     steps = list(stages)[:MOST_STEPS]
     if len(steps) < 2:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Interval", "clopper_pearson", "clustered_auc", "clustered_rate", "exact_lower", "jackknife", "mean_interval", "wilson"]
+__all__ = ["Interval", "clopper_pearson", "clustered_auc", "clustered_rate", "exact_lower", "jackknife", "mean_interval", "student_quantile", "wilson"]
 
 Interval = tuple[float, float]
 
@@ -146,6 +146,19 @@ def clustered_auc(
 def _few(cluster: NDArray[np.int64]) -> float:
     count = len(np.unique(cluster))
     return count / (count - 1) if count > 1 else 2.0
+
+
+def student_quantile(share: float, degrees: float) -> float:
+    """Return Student's quantile; with infinitely many degrees of freedom the normal one.
+
+    Examples
+    --------
+    >>> round(student_quantile(0.975, 10.0), 3), round(student_quantile(0.975, float("inf")), 3)
+    (2.228, 1.96)
+    """
+    from scipy.special import ndtri, stdtrit
+
+    return float(ndtri(share)) if degrees == np.inf else float(stdtrit(degrees, share))
 
 
 def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .codec import Codec
 from .codes import narrowest
-from .formula import Factor, Formula
+from .formula import ColumnFactor, RegressionFormula
 from .grid import to_numbers
 from .schema import NUMERIC_KINDS
 from .table import Table
@@ -22,7 +22,7 @@ __all__ = ["Coded", "Coefficient", "Design", "design"]
 
 MAX_COEFFICIENTS = 1_000
 
-Coefficient = tuple[tuple[Factor, int | None], ...]
+Coefficient = tuple[tuple[ColumnFactor, int | None], ...]
 """The factors of one column of a design, each with its level, None for numbers; empty for the intercept."""
 
 
@@ -42,7 +42,7 @@ class Coded:
         The level that the others are compared with.
     """
 
-    factor: Factor
+    factor: ColumnFactor
     codes: NDArray[np.unsignedinteger]
     levels: tuple[str, ...]
     values: NDArray[np.float64]
@@ -61,9 +61,9 @@ class Coded:
 class Design:
     """The complete records of a table under a formula: the response and the factors, coded, and the coefficients."""
 
-    formula: Formula
+    formula: RegressionFormula
     response: Coded
-    factors: Mapping[Factor, Coded]
+    factors: Mapping[ColumnFactor, Coded]
     coefficients: tuple[Coefficient, ...]
     n_rows: int
     n_left_out: int = field(default=0)
@@ -93,7 +93,7 @@ class Design:
         return out
 
 
-def design(formula: Formula, table: Table, *, references: Mapping[Factor, int] | None = None) -> Design:
+def design(formula: RegressionFormula, table: Table, *, references: Mapping[ColumnFactor, int] | None = None) -> Design:
     """Return a formula laid out for a table: records with a missing value in a column of the formula are left out.
 
     Categorical columns are coded against a reference level, the first unless `references` says otherwise; where the
@@ -121,17 +121,17 @@ def design(formula: Formula, table: Table, *, references: Mapping[Factor, int] |
     return Design(formula, response, coded, _coefficients(formula, coded), n_rows, table.n_rows - n_rows)
 
 
-def _is_number(table: Table, factor: Factor) -> bool:
+def _is_number(table: Table, factor: ColumnFactor) -> bool:
     return factor.function == "log" or (not factor.function and table.schema[factor.column].kind in NUMERIC_KINDS)
 
 
-def _codec(table: Table, factor: Factor) -> Codec:
+def _codec(table: Table, factor: ColumnFactor) -> Codec:
     codec = table.schema[factor.column].codec
     assert codec is not None  # a table's schema is fitted
     return codec
 
 
-def _present(table: Table, factor: Factor) -> NDArray[np.bool_]:
+def _present(table: Table, factor: ColumnFactor) -> NDArray[np.bool_]:
     """Return which records have a value: null and missing codes are none, (other) is one."""
     present: NDArray[np.bool_] = table.code(factor.column) < _codec(table, factor).n_values
     if _is_number(table, factor):
@@ -140,7 +140,7 @@ def _present(table: Table, factor: Factor) -> NDArray[np.bool_]:
     return present
 
 
-def _coded(table: Table, factor: Factor, present: NDArray[np.bool_], reference: int) -> Coded:
+def _coded(table: Table, factor: ColumnFactor, present: NDArray[np.bool_], reference: int) -> Coded:
     if not _is_number(table, factor):
         codec = _codec(table, factor)
         levels = tuple(codec.names()[: codec.n_values])
@@ -156,7 +156,7 @@ def _coded(table: Table, factor: Factor, present: NDArray[np.bool_], reference: 
     return Coded(factor, codes.astype(narrowest(len(values))), (), values)
 
 
-def _coefficients(formula: Formula, coded: Mapping[Factor, Coded]) -> tuple[Coefficient, ...]:
+def _coefficients(formula: RegressionFormula, coded: Mapping[ColumnFactor, Coded]) -> tuple[Coefficient, ...]:
     """Return the columns of a design: for each part of a term every combination of levels, the first factor fastest."""
     numeric = {factor for factor, found in coded.items() if not found.levels}
     out: list[Coefficient] = []
@@ -174,14 +174,14 @@ def _coefficients(formula: Formula, coded: Mapping[Factor, Coded]) -> tuple[Coef
     return tuple(out)
 
 
-def _parts(formula: Formula, numeric: set[Factor]) -> list[list[tuple[Factor, bool | None]]]:
+def _parts(formula: RegressionFormula, numeric: set[ColumnFactor]) -> list[list[tuple[ColumnFactor, bool | None]]]:
     """Return how the factors of each term are coded: against a reference (False), by all levels (True), or numbers (None).
 
     A categorical term spans the spaces of all its margins, a:b = 1 + a- + b- + a-:b-, where a- lacks the reference.
     Margins that earlier terms with the same numbers span are left out, and what remains is joined: 1 + a- is a.
     """
-    spanned: dict[frozenset[Factor], set[frozenset[tuple[Factor, bool]]]] = {}
-    parts: list[list[tuple[Factor, bool | None]]] = []
+    spanned: dict[frozenset[ColumnFactor], set[frozenset[tuple[ColumnFactor, bool]]]] = {}
+    parts: list[list[tuple[ColumnFactor, bool | None]]] = []
     for term in [(), *formula.terms] if formula.intercept else formula.terms:
         levelled = [factor for factor in term if factor not in numeric]
         before = spanned.setdefault(frozenset(term) & numeric, set())
@@ -198,7 +198,7 @@ def _parts(formula: Formula, numeric: set[Factor]) -> list[list[tuple[Factor, bo
     return parts
 
 
-def _joined(margins: list[frozenset[tuple[Factor, bool]]]) -> list[frozenset[tuple[Factor, bool]]]:
+def _joined(margins: list[frozenset[tuple[ColumnFactor, bool]]]) -> list[frozenset[tuple[ColumnFactor, bool]]]:
     """Return margins with pairs m and m:a- joined to m:a, greedily from the left, until no pair is left."""
     margins = list(margins)
     while True:

@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple, NoReturn
 from .._base.errors import InputError, UnknownNameError, unknown_name
 from .schema import NUMERIC_KINDS, Column, Schema
 
-__all__ = ["Factor", "Formula", "Term", "formula_of"]
+__all__ = ["ColumnFactor", "RegressionFormula", "Term", "formula_of"]
 
 MAX_LENGTH = 10_000
 MAX_DEPTH = 30
@@ -36,7 +36,7 @@ _SHAPE = "Formulas read like 'y ~ a + b + a:b + a*b + C(a) + log(x)', with 0 or 
 
 
 @dataclass(frozen=True, order=True)
-class Factor:
+class ColumnFactor:
     """A column in a formula, as it is or through a function: `C` makes levels of numbers, `log` is natural."""
 
     column: str
@@ -52,20 +52,20 @@ class Factor:
         return f"{self.function}({name})" if self.function else name
 
 
-Term = tuple[Factor, ...]
+Term = tuple[ColumnFactor, ...]
 """Factors that are multiplied, in the order of the schema's columns."""
 
 
 @dataclass(frozen=True)
-class Formula:
+class RegressionFormula:
     """A response, terms from low order to high, and whether there is an intercept; `str` gives it as text again."""
 
-    response: Factor
+    response: ColumnFactor
     terms: tuple[Term, ...]
     intercept: bool = True
 
     @property
-    def factors(self) -> tuple[Factor, ...]:
+    def factors(self) -> tuple[ColumnFactor, ...]:
         """The distinct factors of the terms, in order of appearance."""
         return tuple(dict.fromkeys(factor for term in self.terms for factor in term))
 
@@ -74,7 +74,7 @@ class Formula:
         return f"{self.response} ~ {' + '.join([*head, *(':'.join(map(str, term)) for term in self.terms)])}"
 
 
-def formula_of(text: str, schema: Schema) -> Formula:
+def formula_of(text: str, schema: Schema) -> RegressionFormula:
     """Return the formula that a text spells, with columns of a schema.
 
     Raises
@@ -127,7 +127,7 @@ class _Parser:
         got = "the end of the formula" if token.kind == "end" else f"'{token.text[:40]}'"
         raise InputError(f"Formula, position {token.position}: {rule}. Got {got}. {_SHAPE}")
 
-    def formula(self) -> Formula:
+    def formula(self) -> RegressionFormula:
         response = self.factor("the response, a column name, must stand here")
         if not self.take("~"):
             self.fail("'~' must follow the response, which is one column, C(column) or log(column)")
@@ -138,7 +138,7 @@ class _Parser:
             raise InputError(f"Column '{response.column}' stands on both sides of the formula. Keep it on one.")
         if not terms and not self.intercept:
             raise InputError(f"The formula leaves nothing to fit: no term and no intercept. {_SHAPE}")
-        return Formula(response, tuple(sorted(terms, key=len)), self.intercept)
+        return RegressionFormula(response, tuple(sorted(terms, key=len)), self.intercept)
 
     def sum(self, depth: int) -> list[Term]:
         terms: list[Term] = []
@@ -193,23 +193,23 @@ class _Parser:
             self.fail("')' must close the parenthesis")
         return terms
 
-    def factor(self, rule: str) -> Factor:
+    def factor(self, rule: str) -> ColumnFactor:
         token = self.name(rule)
         if token.kind == "quoted" or not self.take("("):
-            return Factor(self.column(token).name)
+            return ColumnFactor(self.column(token).name)
         if token.text not in ("C", "log"):
             raise _placed(unknown_name("function", token.text[:40], ("C", "log")), token)
         column = self.column(self.name("a column name must stand between the parentheses of a function"))
         if not self.take(")"):
             self.fail("')' must close the function, which takes one column")
         if token.text == "C":
-            return Factor(column.name, "C" if column.kind in NUMERIC_KINDS else "")
+            return ColumnFactor(column.name, "C" if column.kind in NUMERIC_KINDS else "")
         if column.kind not in ("integer", "float"):
             raise InputError(
                 f"Formula, position {token.position}: log needs a column of numbers. Column '{column.name}' is "
                 f"{column.kind}. Name it without log, or declare it integer or float in the schema."
             )
-        return Factor(column.name, "log")
+        return ColumnFactor(column.name, "log")
 
     def name(self, rule: str) -> _Token:
         token = self.next

@@ -17,7 +17,7 @@ from ..stats.glm import CannotFitError, RegressionFit, independent_columns, logi
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
 from ..table.design import Coded, Coefficient, Design, design
-from ..table.formula import Factor, Formula, formula_of
+from ..table.formula import ColumnFactor, RegressionFormula, formula_of
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
 
@@ -81,7 +81,7 @@ def interval_overlap(first: Interval, second: Interval) -> float:
 
 
 def regression(
-    original: Table, synthetic: Any, formula: str | Formula, *, level: float = 0.95, threshold: int = THRESHOLD
+    original: Table, synthetic: Any, formula: str | RegressionFormula, *, level: float = 0.95, threshold: int = THRESHOLD
 ) -> Regression:
     """Return the mean overlap of the confidence intervals of a formula's coefficients: 1 for a copy, higher is better.
 
@@ -115,7 +115,7 @@ def regression(
     """
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1. Got {level}.")
-    wanted = formula if isinstance(formula, Formula) else formula_of(formula, original.schema)
+    wanted = formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
     pair = pair_up(original, synthetic)
     plain = design(wanted, pair.original)
@@ -181,7 +181,7 @@ def _at_least(threshold: int) -> str:
     return "ten or more" if threshold == 10 else f"{threshold} or more"
 
 
-def _references(laid: Design, threshold: int) -> dict[Factor, int]:
+def _references(laid: Design, threshold: int) -> dict[ColumnFactor, int]:
     """Return for each categorical factor its first level of as many records as the threshold, else its first."""
     groups = _groups(laid)
     return {factor: int(_often(coded, groups, threshold).argmax()) for factor, coded in laid.factors.items() if coded.levels}
@@ -276,13 +276,13 @@ def _groups(laid: Design) -> list[NDArray[np.bool_]]:
 
 
 def _cells(
-    first: Design, factors: tuple[Factor, ...], groups: Sequence[NDArray[np.bool_]]
-) -> Callable[[Mapping[Factor, int]], int]:
+    first: Design, factors: tuple[ColumnFactor, ...], groups: Sequence[NDArray[np.bool_]]
+) -> Callable[[Mapping[ColumnFactor, int]], int]:
     """Return a function from levels of some factors, else their references, to the records of the smallest group there."""
     coded = [first.factors[factor] for factor in factors]
     tallies = [Counter(zip(*(c.codes[group].tolist() for c in coded), strict=True)) for group in groups]
 
-    def count(levels: Mapping[Factor, int]) -> int:
+    def count(levels: Mapping[ColumnFactor, int]) -> int:
         cell = tuple(levels.get(c.factor, c.reference) for c in coded)
         return min(tally[cell] for tally in tallies) if coded else first.n_rows
 

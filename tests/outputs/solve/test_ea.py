@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from chaffinch import InputError
-from chaffinch.outputs.columns import Column, Columns
+from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.solve import ea, maxent
-from chaffinch.outputs.solve.ea import Evolution, evolve_statistic, solve
+from chaffinch.outputs.solve.ea import EvolutionSettings, evolve_statistic, solve
 from chaffinch.outputs.solve.fitness import fitness_of
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
-COLUMNS = Columns((Column("y", 2), Column("a", 3), Column("x", 10, np.arange(10.0))))
-QUICK = Evolution(population=16, generations=400, mutation=0.02, mutation_every=100)
+COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 3), CodeColumn("x", 10, np.arange(10.0))))
+QUICK = EvolutionSettings(population=16, generations=400, mutation=0.02, mutation_every=100)
 
 
 def logit(half=0.02):
@@ -32,7 +32,7 @@ def counts(lo, hi):
 
 
 def test_settings_are_the_papers_table_1():
-    s = Evolution()
+    s = EvolutionSettings()
     assert (s.population, s.generations, s.crossover, s.crossover_per_record) == (32, 2_000, 0.8, 0.1)
     assert (s.mutation, s.mutation_divisor, s.mutation_every) == (0.005, 3.0, 250)
     assert (s.mutation_at(249), s.mutation_at(250)) == (0.005, 0.005 / 3)
@@ -41,9 +41,9 @@ def test_settings_are_the_papers_table_1():
 
 def test_settings_are_checked():
     with pytest.raises(InputError, match=r"Unknown selection 'tournment'. Did you mean 'tournament'"):
-        Evolution(selection="tournment")
+        EvolutionSettings(selection="tournment")
     with pytest.raises(InputError, match="crossover must lie between 0 and 1"):
-        Evolution(crossover=1.5)
+        EvolutionSettings(crossover=1.5)
     with pytest.raises(InputError, match="Unknown setting 'popluation'"):
         ea.settings_from({"popluation": 3})
     assert ea.settings_from({"population": 4}).population == 4
@@ -52,14 +52,14 @@ def test_settings_are_checked():
 def test_mutation_and_crossover_have_their_rates():
     """20,000 cells at 0.1, of which 1 in 10 draws the old level again; 5 sd of the binomial either way: once in 1.7 million."""
     rng = np.random.default_rng(1)
-    columns = Columns((Column("x", 10), Column("fixed", 5, fixed=True)))
+    columns = Columns((CodeColumn("x", 10), CodeColumn("fixed", 5, fixed=True)))
     children = np.zeros((4, 5_000, 2), dtype=np.int32)
     ea._mutate(children, columns, 0.1, rng)
     changed = (children[:, :, 0] != 0).sum()
     assert abs(changed - 1_800) < 5 * np.sqrt(20_000 * 0.09 * 0.91)
     assert (children[:, :, 1] == 0).all()
     parents = np.stack([np.full((5_000, 2), k, dtype=np.int32) for k in range(4)])
-    crossed = ea._crossed(parents.copy(), Evolution(crossover=1.0, crossover_per_record=0.1), rng)
+    crossed = ea._crossed(parents.copy(), EvolutionSettings(crossover=1.0, crossover_per_record=0.1), rng)
     share = (crossed[0, :, 0] == 1).mean()
     assert abs(share - 0.1) < 5 * np.sqrt(0.09 / 5_000)
     np.testing.assert_array_equal(crossed[0, :, 0], crossed[0, :, 1])  # whole records
@@ -70,7 +70,7 @@ def test_mutation_and_crossover_have_their_rates():
 def test_fitter_candidates_are_parents_more_often(selection):
     rng = np.random.default_rng(1)
     errors = np.arange(10.0)[::-1].copy()
-    chosen = np.concatenate([ea._parents(errors, Evolution(selection=selection), rng) for _ in range(200)])
+    chosen = np.concatenate([ea._parents(errors, EvolutionSettings(selection=selection), rng) for _ in range(200)])
     times = np.bincount(chosen, minlength=10)
     assert times[5:].sum() > 1.5 * times[:5].sum()
 
@@ -93,7 +93,7 @@ def test_fitness_is_the_papers_error(name):
 @pytest.mark.parametrize("fitness", ["score", "fisher"])
 def test_a_small_problem_is_reached_and_refitted(fitness, survival):
     problem = Problem(COLUMNS, (logit(), counts([50, 1, 60], [60, 9, 200])))
-    settings = Evolution(
+    settings = EvolutionSettings(
         population=16, generations=400, mutation=0.02, mutation_every=100, fitness=fitness, survival=survival
     )
     solved = solve(problem, COLUMNS.start(150, seed=1), seed=2, settings=settings)
@@ -109,7 +109,7 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
         problem,
         COLUMNS.start(100, seed=1),
         seed=2,
-        settings=Evolution(population=8, generations=60, mutation=0.001),
+        settings=EvolutionSettings(population=8, generations=60, mutation=0.001),
     )
     found = [point.objective for point in solved.trace]
     assert all(after <= before for before, after in pairwise(found))
@@ -119,7 +119,7 @@ def test_errors_never_rise_where_the_best_live_on_under_a_fixed_measure():
 
 def test_refit_fitness_reaches_a_tiny_problem():
     problem = Problem(COLUMNS, (logit(0.1),))
-    settings = Evolution(population=6, generations=40, mutation=0.05, fitness="refit")
+    settings = EvolutionSettings(population=6, generations=40, mutation=0.05, fitness="refit")
     assert solve(problem, COLUMNS.start(60, seed=1), seed=2, settings=settings).reached
 
 
@@ -142,15 +142,15 @@ def test_a_users_statistic():
 
 
 def test_seeds_and_fixed_columns_and_proposals():
-    columns = Columns((*COLUMNS.every[:2], Column("x", 10, np.arange(10.0), fixed=True)))
+    columns = Columns((*COLUMNS.every[:2], CodeColumn("x", 10, np.arange(10.0), fixed=True)))
     problem = Problem(columns, (logit(1e-6),))
     start = columns.start(80, seed=1)
-    few = Evolution(population=4, generations=20)
+    few = EvolutionSettings(population=4, generations=20)
     first, again, other = (solve(problem, start, seed=s, settings=few) for s in (1, 1, 2))
     np.testing.assert_array_equal(first.codes, again.codes)
     assert (first.codes != other.codes).any()
     np.testing.assert_array_equal(first.codes[:, 2], start[:, 2])
-    late = solve(problem, start, proposals=3, seed=1, settings=Evolution(population=4))
+    late = solve(problem, start, proposals=3, seed=1, settings=EvolutionSettings(population=4))
     assert late.proposals == 0  # a generation has four children
     assert solve(problem, start, proposals=11, seed=1, settings=few).proposals == 8
     assert not late.reached

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.columns import Codes, Column, Columns
+from chaffinch.outputs.columns import CodeColumn, Codes, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Model, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.families import FAMILIES, PARTS, FamilyName, Part
 from chaffinch.outputs.solve.combine import _candidates as candidates_of
@@ -27,10 +27,10 @@ from chaffinch.outputs.solve.state import State
 SIZES = (3, 6, 2, 4)
 COLUMNS = Columns(
     (
-        Column("a", 3, weights=np.array([1.0, 2.0, 1.0])),
-        Column("x", 6, values=np.linspace(-1.0, 1.5, 6)),
-        Column("b", 2),
-        Column("y", 4),
+        CodeColumn("a", 3, weights=np.array([1.0, 2.0, 1.0])),
+        CodeColumn("x", 6, values=np.linspace(-1.0, 1.5, 6)),
+        CodeColumn("b", 2),
+        CodeColumn("y", 4),
     )
 )
 POSITIVE = ("gamma_log", "gamma_inverse", "inverse_gaussian_log", "inverse_gaussian")
@@ -432,7 +432,7 @@ def test_the_same_seed_gives_the_same_dataset() -> None:
 
 def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
     """Two tables that contradict each other: 30 and 20 of 100 records are ones."""
-    columns = Columns((Column("x", 2), Column("z", 3)))
+    columns = Columns((CodeColumn("x", 2), CodeColumn("z", 3)))
     one, other = (CountTable(str(n), ((0, np.array([-1, 0])),), np.array([n]), np.array([n])) for n in (30, 20))
     seen = []
     solved = solve(
@@ -446,7 +446,7 @@ def test_what_cannot_be_reached_is_brought_close_and_said() -> None:
 
 
 def test_fixed_columns_stay() -> None:
-    columns = Columns((Column("x", 2, fixed=True), Column("z", 3)))
+    columns = Columns((CodeColumn("x", 2, fixed=True), CodeColumn("z", 3)))
     start = columns.start(90, seed=1)
     n_ones = int(start[:, 0].sum())
     lo = np.array([0, 0, 90 - n_ones, n_ones, 0, 0])
@@ -454,7 +454,7 @@ def test_fixed_columns_stay() -> None:
     solved = solve(Problem(columns, (table,)), start, seed=1)
     assert solved.reached
     np.testing.assert_array_equal(solved.codes[:, 0], start[:, 0])
-    nothing = Columns((Column("x", 2, fixed=True),))
+    nothing = Columns((CodeColumn("x", 2, fixed=True),))
     stuck = CountTable("t", ((0, np.array([0, 1])),), np.array([5, 5]), np.array([5, 5]))
     assert not solve(Problem(nothing, (stuck,)), np.zeros((10, 1), dtype=int), seed=1).reached
 

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from chaffinch.outputs.columns import Column, Columns
+from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.families import multipliers
 from chaffinch.outputs.solve import maxent
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 
-COLUMNS = Columns((Column("y", 2), Column("a", 3), Column("b", 4), Column("age", 30, np.arange(30.0))))
+COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 3), CodeColumn("b", 4), CodeColumn("age", 30, np.arange(30.0))))
 
 
 def table(name, columns, codes, chosen):
@@ -79,7 +79,7 @@ def test_filtered_suppressed_and_empty_cells():
 )
 def test_the_score_is_zero_on_average(family, levels, coefficients):
     """S / sd(S) is about standard normal for each equation: beyond 5 once in 2 million equations."""
-    columns = Columns((Column("y", len(levels), levels), *COLUMNS.every[1:]))
+    columns = Columns((CodeColumn("y", len(levels), levels), *COLUMNS.every[1:]))
     system = model(family, Lookup((0,), (len(levels),), levels[:, None]), coefficients)
     drawn = maxent.draw(Problem(columns, (system,)), columns.start(4_000, seed=1), seed=2)
     psi = system.contributions(drawn)
@@ -120,7 +120,7 @@ def test_a_small_problem_is_reached_and_refitted():
 
 
 def test_a_label_tabulated_with_a_covariate_is_left_to_the_table_and_fixed_columns_stay():
-    columns = Columns((COLUMNS.every[0], Column("a", 3, fixed=True), *COLUMNS.every[2:]))
+    columns = Columns((COLUMNS.every[0], CodeColumn("a", 3, fixed=True), *COLUMNS.every[2:]))
     truth = columns.start(600, seed=1)
     problem = Problem(columns, (model(), table("ya", columns, truth, (0, 1))))
     start = columns.start(600, seed=2)

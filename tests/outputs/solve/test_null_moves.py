@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch import InputError
-from chaffinch.outputs.columns import Column, Columns
+from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.solve import null_moves
 from chaffinch.outputs.solve.joint import reads_with
 from chaffinch.outputs.solve.null_moves import walk
 
-COLUMNS = Columns((Column("y", 2), Column("a", 2), Column("b", 3), Column("c", 4, np.arange(4.0)), Column("d", 5)))
+COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 2), CodeColumn("b", 3), CodeColumn("c", 4, np.arange(4.0)), CodeColumn("d", 5)))
 LABEL = Lookup((0,), (2,), np.array([[0.0], [1.0]]))
 
 
@@ -120,7 +120,7 @@ def test_what_a_canonical_regression_reads_with_its_label_and_with_a_covariate()
 
 
 def test_fixed_columns_stay_and_rounds_are_checked():
-    columns = Columns((Column("y", 3, fixed=True), Column("z", 3)))
+    columns = Columns((CodeColumn("y", 3, fixed=True), CodeColumn("z", 3)))
     problem = Problem(columns, (CountTable("z", ((1, np.arange(3)),), np.zeros(3, int), np.full(3, 99)),))
     start = columns.start(50, seed=1)
     after = walk(problem, start, rounds=1, seed=2).codes

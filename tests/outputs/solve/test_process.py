@@ -10,7 +10,7 @@ import pytest
 
 from chaffinch import ChaffinchError, InputError
 from chaffinch.outputs.solve import process
-from chaffinch.outputs.solve.process import Job, run
+from chaffinch.outputs.solve.process import EngineJob, run
 
 SPEC = {
     "format": "chaffinch-outputs",
@@ -26,7 +26,7 @@ SEEDS = [(7, (0,)), (7, (1,))]
 
 
 def job(**changes):
-    return Job(**{"spec": SPEC, "seeds": SEEDS, "proposals": 2_000_000, **changes})
+    return EngineJob(**{"spec": SPEC, "seeds": SEEDS, "proposals": 2_000_000, **changes})
 
 
 def test_copies_arrive_in_order_with_their_traces():

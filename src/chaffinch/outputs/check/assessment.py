@@ -21,7 +21,7 @@ from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold
 from .marginal import LEVEL, Estimate, RiskMeasure, difference, excess_of, measures_of
 
-__all__ = ["AddedRisk", "Assessment", "CheckRun", "Stage", "Step"]
+__all__ = ["AddedRisk", "Assessment", "CheckRun", "CumulativeStage", "Stage"]
 
 Sides = NDArray[np.int8]
 
@@ -73,7 +73,7 @@ class AddedRisk(Estimate):
 
 
 @dataclass(frozen=True)
-class Step(Stage):
+class CumulativeStage(Stage):
     """A stage on the way from what was released already to all outputs, with what it adds to the one before."""
 
     added: tuple[AddedRisk, ...] = ()
@@ -90,11 +90,11 @@ class Assessment:
     stage: Stage
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]]
 
-    def step(self, before: Assessment | None, *, level: float = LEVEL) -> Step:
+    def step(self, before: Assessment | None, *, level: float = LEVEL) -> CumulativeStage:
         """Return the stage with what it adds to the one before."""
         added = () if before is None else tuple(self._added(before, level))
         parts = {name: getattr(self.stage, name) for name in ("name", "outputs", "reached", "fits", "measures")}
-        return Step(**parts, added=added)
+        return CumulativeStage(**parts, added=added)
 
     def _added(self, before: Assessment, level: float) -> list[AddedRisk]:
         return [

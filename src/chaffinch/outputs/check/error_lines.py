@@ -14,6 +14,7 @@ import numpy as np
 from ..._base.plain import Number, finite
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
+from ...stats.intervals import student_quantile
 from .assessment import CheckRun
 from .attribution import CONVENTIONS
 from .ensembles import Evolver
@@ -114,7 +115,7 @@ def line_through(
     if len(x) < 3 or np.ptp(x) == 0.0:
         return NOTHING, NOTHING, float("nan")
     fit = stats.linregress(x, y)
-    quantile = float(stats.t.ppf(0.5 + level / 2.0, len(x) - 2))
+    quantile = student_quantile(0.5 + level / 2.0, len(x) - 2)
     lines = [
         Estimate(
             float(value), float(error), float(value - quantile * error), float(value + quantile * error), len(x) - 2

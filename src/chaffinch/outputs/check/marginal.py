@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.plain import Number, finite
+from ...stats.intervals import student_quantile
 from ..columns import Floats
 from .attribution import CONVENTIONS, EnsembleTcap
 
@@ -173,9 +174,7 @@ def combined(parts: Sequence[FoldFigure], *, level: float = LEVEL) -> Estimate:
 
 
 def _estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
-    from scipy import stats
-
-    half = float(stats.t.ppf(0.5 + level / 2.0, max(freedom, 1.0))) * error
+    half = student_quantile(0.5 + level / 2.0, max(freedom, 1.0)) * error
     return Estimate(value, error, value - half, value + half, freedom)
 
 
@@ -202,8 +201,6 @@ def measures_of(
     n_tests
         How many marginal risks there are in the assessment.
     """
-    from scipy import stats
-
     each = 1.0 - (1.0 - level) / n_tests
     measures = []
     for c, convention in enumerate(CONVENTIONS):
@@ -212,7 +209,7 @@ def measures_of(
             for ensembles, side in ((evolved, ORIGINAL), (evolved, HOLDOUT), (prior, ORIGINAL))
         )
         marginal = combined([excess_of(one, c) for one in evolved], level=each)
-        quantiles = stats.t.ppf([0.5 + each / 2.0, POWER], max(marginal.freedom, 1.0))
+        quantiles = sum(student_quantile(share, max(marginal.freedom, 1.0)) for share in (0.5 + each / 2.0, POWER))
         measures.append(
             RiskMeasure(
                 sensitive,
@@ -222,7 +219,7 @@ def measures_of(
                 prior=combined(before, level=level),
                 marginal=marginal,
                 beyond_prior=difference(original, before, level=level),
-                detectable=float(quantiles.sum()) * marginal.error,
+                detectable=quantiles * marginal.error,
             )
         )
     return tuple(measures)

@@ -12,7 +12,7 @@ from ..._base.runs import RunFacts
 from ..document import Recipes
 from ..rules import RuleReport
 from .agreement import Agreement, Exposed
-from .assessment import Stage, Step
+from .assessment import CumulativeStage, Stage
 from .attribution import EnsembleTcap
 from .ensembles import OutputFit
 from .error_lines import ErrorLine
@@ -129,7 +129,7 @@ class CheckResult:
     left_out: float
     outputs: tuple[CheckedOutput, ...]
     all: Stage
-    cumulative: tuple[Step, ...]
+    cumulative: tuple[CumulativeStage, ...]
     without: tuple[Stage, ...]
     agreement: tuple[Agreement, ...]
     whole: tuple[WholeDataRisk, ...]
@@ -201,7 +201,7 @@ class CheckResult:
         findings = [{"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)]
         kinds: dict[str, Any] = {
             "verdict": CheckVerdict, "settings": ResolvedSettings, "records": int | str, "left_out": float, "outputs": tuple[CheckedOutput, ...],
-            "all": Stage, "cumulative": tuple[Step, ...], "without": tuple[Stage, ...], "agreement": tuple[Agreement, ...],
+            "all": Stage, "cumulative": tuple[CumulativeStage, ...], "without": tuple[Stage, ...], "agreement": tuple[Agreement, ...],
             "whole": tuple[WholeDataRisk, ...], "sizes": tuple[RiskBySize, ...], "error_lines": tuple[ErrorLine, ...], "rules": RuleReport,
             "exposed_classes": int | str, "about": CheckAbout, "run": dict[str, Any],
         }  # fmt: skip

@@ -47,7 +47,7 @@ class CheckVerdict:
     @property
     def text(self) -> str:
         """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
-        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was ensemble_tcap"
+        shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
         text = f"no excess found (detectable: {shown})" if self.word == "no excess found" else self.word
         return f"{text}; not all rules assessed" if self.not_assessed else text
 

@@ -57,9 +57,9 @@ def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fi
     Examples
     --------
     >>> import numpy as np
-    >>> from chaffinch.outputs.columns import Column, Columns
+    >>> from chaffinch.outputs.columns import CodeColumn, Columns
     >>> table = CountTable("t", ((0, np.arange(2)),), np.array([4, 6]), np.array([4, 6]))
-    >>> problem = Problem(Columns((Column("sex", 2),)), (table,))
+    >>> problem = Problem(Columns((CodeColumn("sex", 2),)), (table,))
     >>> round(1e6 * seconds_each(problem, rows=10), 6), round(1e6 * seconds_each(problem, rows=300, engine="ea"), 6)
     (0.17, 25.5)
     """

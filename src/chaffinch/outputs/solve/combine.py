@@ -20,7 +20,7 @@ from .cancelling import few_that_cancel
 from .moves import Moves
 from .state import State
 
-__all__ = ["Combined", "combine", "few_that_cancel"]
+__all__ = ["CombinedMove", "combine", "few_that_cancel"]
 
 Ints = NDArray[np.int64]
 
@@ -54,21 +54,21 @@ SPARE = 1.15
 
 
 @dataclass(frozen=True)
-class Combined:
+class CombinedMove:
     """Whether a combination of moves was made that helps, None if there was no use in looking; and the proposals it counts as."""
 
     helped: bool | None
     proposals: int = 0
 
 
-def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined:
+def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMove:
     """Make several moves at once if some were found that bring the numbers nearer; return whether.
 
     Tables keep every count inside.
     """
     n_systems, n_numbers = len(state.systems), sum(len(s.lo) for s in state.systems)
     if not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS) or state.table_error > 1e-9:
-        return Combined(None)
+        return CombinedMove(None)
     every = [_try(state, moves, rng, None)]
     helped = every[0].helped
     if (
@@ -77,7 +77,7 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
         every += [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
         looked = [one.helped for one in every if one.helped is not None]
         helped = any(looked) if looked else None
-    return Combined(helped, sum(one.proposals for one in every))
+    return CombinedMove(helped, sum(one.proposals for one in every))
 
 
 def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
@@ -180,7 +180,7 @@ def _plan(x: Floats, off: Floats) -> _Plan | None:
     return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(levels))
 
 
-def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> Combined:
+def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> CombinedMove:
     """Look for a combination of moves, of those that change only one system if asked; make it if it helps."""
     moved, by_sums = _candidates(state, moves)
     proposals = len(moved)
@@ -194,7 +194,7 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
         some &= still[:, others].all(axis=1)
     moved, by_sums, changes = moved[some], by_sums[some], changes[some]
     if len(moved) < 8:
-        return Combined(None, proposals)
+        return CombinedMove(None, proposals)
     # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
     marks = np.round(changes @ rng.normal(size=changes.shape[1]) / (1e-9 * np.abs(changes).max()))
     _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
@@ -202,7 +202,7 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     x = changes[first[kinds]]
     plan = _plan(x, off)
     if plan is None:
-        return Combined(None, proposals)
+        return CombinedMove(None, proposals)
     added, before, had = by_sums[first[kinds]], state.codes.copy(), float(_excess(off))
     for levels in plan.levels:
         proposals += PAIRING * levels
@@ -222,10 +222,10 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
                 state.codes[record, column] = level
             state.refresh()
             if state.table_error <= 1e-9:
-                return Combined(True, proposals)
+                return CombinedMove(True, proposals)
             state.codes[:] = before
             state.refresh()
-    return Combined(False, proposals)
+    return CombinedMove(False, proposals)
 
 
 def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints | None:

@@ -27,7 +27,7 @@ from .fitness import Fitness, FitnessName, fitness_of
 from .incremental import Checkpoint, Solved
 from .state import OutputError, State
 
-__all__ = ["BlackBox", "Evolution", "Selection", "evolve_statistic", "solve"]
+__all__ = ["BlackBox", "EvolutionSettings", "Selection", "evolve_statistic", "solve"]
 
 Selection = Literal["tournament", "roulette", "truncation"]
 Survival = Literal["plus", "comma"]
@@ -39,7 +39,7 @@ BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]
 
 
 @dataclass(frozen=True)
-class Evolution:
+class EvolutionSettings:
     """Settings of the algorithm; the paper's table 1 where it has them.
 
     Parameters
@@ -91,7 +91,7 @@ class Evolution:
 
         Examples
         --------
-        >>> [round(Evolution().mutation_at(g), 6) for g in (0, 249, 250, 500)]
+        >>> [round(EvolutionSettings().mutation_at(g), 6) for g in (0, 249, 250, 500)]
         [0.005, 0.005, 0.001667, 0.000556]
         """
         return float(self.mutation / self.mutation_divisor ** (generation // self.mutation_every))
@@ -104,7 +104,7 @@ def solve(
     proposals: int | None = None,
     tolerance: float = 1e-3,
     seed: Seed = None,
-    settings: Evolution | None = None,
+    settings: EvolutionSettings | None = None,
     watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
     """Return the best dataset of the last generation; `proposals` in its trace are generations, `objective` the best fitness.
@@ -123,7 +123,7 @@ def solve(
     watch
         Called with each checkpoint of the trace: ten in each step of the mutation, and the last.
     """
-    settings = settings or Evolution()
+    settings = settings or EvolutionSettings()
     last = _last_generation(settings, proposals)
     started = time.perf_counter()
     fitness = fitness_of(settings.fitness, problem)
@@ -156,7 +156,7 @@ def evolve_statistic(
     tolerance: float = 0.0,
     proposals: int | None = None,
     seed: Seed = None,
-    settings: Evolution | None = None,
+    settings: EvolutionSettings | None = None,
 ) -> Solved:
     """Return a dataset for which a user's own statistic comes near its published values: any function of the columns.
 
@@ -179,16 +179,16 @@ def evolve_statistic(
     --------
     A trimmed mean is no sum over records:
 
-    >>> from chaffinch.outputs.columns import Column
-    >>> columns = Columns((Column("x", 9, np.arange(9.0)),))
+    >>> from chaffinch.outputs.columns import CodeColumn
+    >>> columns = Columns((CodeColumn("x", 9, np.arange(9.0)),))
     >>> def trimmed(data):
     ...     return np.array([np.sort(data["x"])[2:-2].mean()])
-    >>> few = Evolution(population=8, generations=200, mutation=0.1)
+    >>> few = EvolutionSettings(population=8, generations=200, mutation=0.1)
     >>> solved = evolve_statistic(columns, columns.start(20, seed=1), trimmed, np.array([6.0]), seed=2, settings=few)
     >>> solved.reached, float(trimmed({"x": solved.codes[:, 0]})[0])
     (True, 6.0)
     """
-    settings = settings or Evolution()
+    settings = settings or EvolutionSettings()
     wanted, last = np.atleast_1d(np.asarray(targets, dtype=float)), _last_generation(settings, proposals)
     started = time.perf_counter()
     trace: list[Checkpoint] = []
@@ -231,7 +231,7 @@ def evolve_statistic(
 Look = Callable[[int, Codes, float], bool]
 
 
-def _last_generation(settings: Evolution, proposals: int | None) -> int:
+def _last_generation(settings: EvolutionSettings, proposals: int | None) -> int:
     """The generation after which a run ends: that of the settings, or the last whose children are all within the proposals."""
     if proposals is None:
         return settings.generations
@@ -243,7 +243,7 @@ def _evolve(
     columns: Columns,
     codes: NDArray[np.integer],
     fitness: Fitness,
-    settings: Evolution,
+    settings: EvolutionSettings,
     rng: np.random.Generator,
     look: Look,
 ) -> tuple[Codes, int]:
@@ -277,7 +277,7 @@ RENEW = 25
 """Generations after which the metric and the first-order estimates are made anew around the best candidate."""
 
 
-def _parents(errors: Floats, settings: Evolution, rng: np.random.Generator) -> NDArray[np.intp]:
+def _parents(errors: Floats, settings: EvolutionSettings, rng: np.random.Generator) -> NDArray[np.intp]:
     """Choose as many parents as there are candidates; neighbours in the list mate."""
     n = len(errors)
     if settings.selection == "tournament":
@@ -290,7 +290,7 @@ def _parents(errors: Floats, settings: Evolution, rng: np.random.Generator) -> N
     return ranked[rng.integers(0, max(1, n // 2), n)]
 
 
-def _crossed(parents: NDArray[np.int32], settings: Evolution, rng: np.random.Generator) -> NDArray[np.int32]:
+def _crossed(parents: NDArray[np.int32], settings: EvolutionSettings, rng: np.random.Generator) -> NDArray[np.int32]:
     """Exchange records between neighbours, in place."""
     for k in range(0, len(parents) - 1, 2):
         if rng.random() < settings.crossover:
@@ -315,10 +315,10 @@ def _mutate(children: NDArray[np.int32], columns: Columns, rate: float, rng: np.
         children.reshape(n_cells, -1)[at, c] = new
 
 
-def settings_from(options: Mapping[str, object]) -> Evolution:
+def settings_from(options: Mapping[str, object]) -> EvolutionSettings:
     """Return settings from plain data, as the spawned process gets them."""
-    known = Evolution.__dataclass_fields__
+    known = EvolutionSettings.__dataclass_fields__
     for name in options:
         if name not in known:
             raise unknown_name("setting", name, known)
-    return Evolution(**options)  # type: ignore[arg-type]
+    return EvolutionSettings(**options)  # type: ignore[arg-type]

@@ -22,7 +22,7 @@ from ..columns import Floats
 from ..equations import SumSystem
 from ..families import FAMILIES
 
-__all__ = ["AIM", "REACHED", "Gram", "Linear", "nearest", "of_coefficients", "of_sums"]
+__all__ = ["AIM", "REACHED", "Gram", "LinearForm", "nearest", "of_coefficients", "of_sums"]
 
 AIM = 0.8
 """Share of an interval's half-width that a loose search aims inside of, and"""
@@ -45,7 +45,7 @@ Gram = Callable[[int], tuple[Floats, float, float]]
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class LinearForm:
     """Published numbers near the sums S0 of some records.
 
     Parameters
@@ -121,7 +121,7 @@ class Linear:
         return nearest(self.values, weight, middle - half, middle + half, middle if before is None else before)
 
 
-def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) -> Linear:
+def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) -> LinearForm:
     """Return the coefficients of a model near the present records."""
     assert system.model is not None
     assert system.at is not None
@@ -135,7 +135,7 @@ def of_coefficients(system: SumSystem, sums: Floats, n_rows: int, gram: Gram) ->
     weight = observed @ inverse @ observed / dispersion
     scale = np.sqrt(dispersion * np.maximum(np.diag(inverse), 0.0))
     undetermined = _undetermined(expected, least)
-    return Linear(
+    return LinearForm(
         sums, system.at + slope @ sums, slope, weight, scale, observed, inverse / dispersion, undetermined
     )  # fmt: skip
 
@@ -151,7 +151,7 @@ def _undetermined(information: Floats, least: Floats) -> NDArray[np.bool_]:
     return result
 
 
-def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> Linear:
+def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> LinearForm:
     """Return sums, or what is read off them, near the present records.
 
     `squares` is the sum of the records' contributions times themselves, (p, p), or (p,) for sums weighed one by one.
@@ -160,13 +160,13 @@ def of_sums(system: SumSystem, sums: Floats, n_rows: int, squares: Floats) -> Li
     # A sum that all records add the same to has no variance, and one that none adds to neither; they count as one record does.
     spread = np.maximum(raw - sums**2 / n_rows, np.maximum(1e-6 * raw, _largest(system) ** 2))
     if system.diagonal:
-        return Linear(sums, sums, np.ones(system.size), 1.0 / spread, np.sqrt(spread))
+        return LinearForm(sums, sums, np.ones(system.size), 1.0 / spread, np.sqrt(spread))
     covariance = squares - np.outer(sums, sums) / n_rows
     np.fill_diagonal(covariance, spread)
     values, slope = system.reported(sums) if callable(system.reported) else (sums, np.eye(system.size))
     covariance = slope @ covariance @ slope.T
     least = 1e-12 * np.full(len(values), max(float(np.diag(covariance).max()), 1e-300))
-    return Linear(sums, values, slope, _weight(covariance, least), np.sqrt(np.maximum(np.diag(covariance), least)))
+    return LinearForm(sums, values, slope, _weight(covariance, least), np.sqrt(np.maximum(np.diag(covariance), least)))
 
 
 def _largest(system: SumSystem) -> Floats:

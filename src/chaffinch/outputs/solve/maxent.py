@@ -66,9 +66,9 @@ def draw(problem: Problem, codes: NDArray[np.integer], *, seed: Seed = None) -> 
 
     Examples
     --------
-    >>> from chaffinch.outputs.columns import Column
+    >>> from chaffinch.outputs.columns import CodeColumn
     >>> table = CountTable("t", ((0, np.arange(2)), (1, np.arange(2))), np.array([3, 1, 2, 4]), np.array([3, 1, 2, 4]))
-    >>> problem = Problem(Columns((Column("a", 2), Column("b", 2))), (table,))
+    >>> problem = Problem(Columns((CodeColumn("a", 2), CodeColumn("b", 2))), (table,))
     >>> table.counts(draw(problem, np.zeros((10, 2), dtype=np.int32), seed=1)).tolist()
     [3, 1, 2, 4]
     """

@@ -73,10 +73,10 @@ def walk(problem: Problem, codes: NDArray[np.integer], *, rounds: int = 1, seed:
     --------
     Only the margin of the second column was published, so its values go anywhere, and none is lost:
 
-    >>> from chaffinch.outputs.columns import Column, Columns
+    >>> from chaffinch.outputs.columns import CodeColumn, Columns
     >>> from chaffinch.outputs.equations import CountTable
     >>> margin = CountTable("b", ((1, np.arange(2)),), np.array([4, 4]), np.array([4, 4]))
-    >>> problem = Problem(Columns((Column("a", 8), Column("b", 2))), (margin,))
+    >>> problem = Problem(Columns((CodeColumn("a", 8), CodeColumn("b", 2))), (margin,))
     >>> start = np.stack([np.arange(8), np.repeat([0, 1], 4)], axis=1)
     >>> after = walk(problem, start, seed=1)
     >>> np.bincount(after.codes[:, 1]).tolist(), after.changed > 0

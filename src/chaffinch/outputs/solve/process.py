@@ -30,7 +30,7 @@ from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError
 
-__all__ = ["ENGINES", "Job", "Made", "run"]
+__all__ = ["ENGINES", "EngineCopy", "EngineJob", "run"]
 
 ENGINES = ("incremental", "maxent", "ea")
 STARTS = ("uniform", "margins")
@@ -58,7 +58,7 @@ MOST_HEAD = 64 << 20
 
 
 @dataclass(frozen=True)
-class Job:
+class EngineJob:
     """What a process is asked for.
 
     Parameters
@@ -103,14 +103,14 @@ class Job:
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class EngineCopy:
     """One copy: what the engine found, and the share of records that null moves changed after that, 0 to 1."""
 
     solved: Solved
     moved: float = 0.0
 
 
-def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Made]:
+def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None) -> list[EngineCopy]:
     """Return a copy for each seed of a job, made by an engine in a process of its own.
 
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
@@ -142,7 +142,7 @@ def run(job: Job, *, each: Callable[[int, Made], None] | None = None) -> list[Ma
             target=lambda: noise.append(child.stderr.read() if child.stderr else b""), daemon=True
         )
         listener.start()
-        made: list[Made] = []
+        made: list[EngineCopy] = []
         try:
             assert child.stdin is not None
             assert child.stdout is not None
@@ -182,7 +182,7 @@ def _plain(entropy: int | Sequence[int]) -> int | list[int]:
     return int(entropy) if isinstance(entropy, int | np.integer) else [int(part) for part in entropy]
 
 
-def _answers(stream: IO[bytes]) -> Iterator[Made]:
+def _answers(stream: IO[bytes]) -> Iterator[EngineCopy]:
     """Read what the process answers, copy by copy."""
     while line := stream.readline(MOST_HEAD):
         head = json.loads(line)
@@ -196,7 +196,7 @@ def _answers(stream: IO[bytes]) -> Iterator[Made]:
         )
         errors = tuple(OutputError(*error) for error in head["errors"])
         solved = Solved(codes, head["reached"], errors, head["proposals"], head["accepted"], head["seconds"], trace)
-        yield Made(solved, head["moved"])
+        yield EngineCopy(solved, head["moved"])
 
 
 # What follows runs in the process.
@@ -228,7 +228,7 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     from ..document import Spec
 
     seeds = [np.random.SeedSequence(entropy, spawn_key=tuple(key)) for entropy, key in request["seeds"]]
-    job = Job(**{**request, "seeds": request["seeds"]})
+    job = EngineJob(**{**request, "seeds": request["seeds"]})
     spec = Spec.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     columns = problem.columns if job.start == "margins" else _uniform(problem.columns)
@@ -256,7 +256,7 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
         _say(answers, head, body.getvalue())
 
 
-def _compile(problem: Problem, job: Job) -> None:
+def _compile(problem: Problem, job: EngineJob) -> None:
     """Have the kernels compiled, or loaded, before the first copy is timed: an installation does it once, and it takes a while."""
     if job.engine != "ea":
         from . import incremental
@@ -271,7 +271,7 @@ def _uniform(columns: Columns) -> Columns:
     return Columns(tuple(replace(column, weights=None) for column in columns))
 
 
-def _one(problem: Problem, rows: int, job: Job, seed: np.random.SeedSequence) -> Made:
+def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> EngineCopy:
     first, search, spreading = seed.spawn(3)
     start = problem.columns.start(rows, seed=first)
     began = time.perf_counter()
@@ -282,11 +282,11 @@ def _one(problem: Problem, rows: int, job: Job, seed: np.random.SeedSequence) ->
         from .null_moves import walk
 
         spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
-        return Made(replace(solved, codes=spread.codes, seconds=time.perf_counter() - began), spread.changed)
-    return Made(solved)
+        return EngineCopy(replace(solved, codes=spread.codes, seconds=time.perf_counter() - began), spread.changed)
+    return EngineCopy(solved)
 
 
-def _solve(problem: Problem, start: Codes, job: Job, seed: np.random.SeedSequence) -> Solved:
+def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
     if job.engine == "ea":
         from .ea import settings_from
         from .ea import solve as evolve

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..columns import Codes, Floats
 from ..equations import CountTable, Problem, SumSystem
 from .compiled import compile_problem
-from .linear import REACHED, Linear, of_coefficients, of_sums
+from .linear import REACHED, LinearForm, of_coefficients, of_sums
 
 __all__ = ["OutputError", "State"]
 
@@ -77,7 +77,7 @@ class State:
         self.sums_of = _slices([s.size for s in self.systems])
         self._weights_of = _slices([s.size if s.diagonal else s.size**2 for s in self.systems])
         self.weights = np.zeros(self._weights_of[-1].stop if self.systems else 0)
-        self.linear: list[Linear] = []
+        self.linear: list[LinearForm] = []
         self.aims: list[Floats] = []
         self.focus = [np.ones(len(s.lo)) for s in self.systems]
         self.cell_focus = np.ones(p.n_cells)
@@ -109,7 +109,7 @@ class State:
         self.program.floats[self.program.cell_weight :][: len(weights)] = weights
         self.table_error = float((self.off() ** 2 * weights).sum())
 
-    def _linear(self, k: int, every: int) -> Linear:
+    def _linear(self, k: int, every: int) -> LinearForm:
         from .kernels import gram, square_sums
 
         system, sums = self.systems[k], self.sums[self.sums_of[k]].copy()
