@@ -22,7 +22,7 @@ def check(
     spec: Annotated[
         Path,
         typer.Argument(
-            help="The outputs, with or without numbers (TOML, or JSON with the same keys); or a folder that ACRO made.", show_default=False
+            help="The outputs, with or without numbers (TOML, or JSON with the same keys); or a folder that ACRO made. Kinds: {kinds}.", show_default=False
         ),
     ],
     data: Annotated[Path, typer.Option(help="The records behind the outputs: CSV, Parquet, Arrow, SPSS or Stata.")],

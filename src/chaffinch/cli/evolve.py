@@ -19,7 +19,8 @@ __all__ = ["evolve"]
 
 def evolve(
     spec: Annotated[
-        Path, typer.Argument(help="Columns and what was published of them: TOML, or JSON with the same keys.", show_default=False)
+        Path,
+        typer.Argument(help="Columns and what was published of them: TOML, or JSON with the same keys. Kinds: {kinds}.", show_default=False),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write; its ending says the format.")],
     rows: Annotated[int | None, typer.Option(help="Records of the dataset; those that SPEC says unless given.")] = None,

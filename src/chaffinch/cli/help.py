@@ -26,6 +26,12 @@ def _models() -> Iterable[str]:
     return CLASSIFIERS
 
 
+def _kinds() -> Iterable[str]:
+    from ..outputs.kinds import KINDS
+
+    return KINDS.names
+
+
 def _attackers() -> Iterable[str]:
     from ..risk.attribution.attacker import attacker_words
 
@@ -76,6 +82,7 @@ def _tree_formats() -> Iterable[str]:
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "attackers": _attackers,
+    "kinds": _kinds,
     "conventions": _conventions,
     "metrics": _metrics,
     "learners": _learners,

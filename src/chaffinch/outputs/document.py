@@ -226,6 +226,17 @@ class Outputs:
 
     # Equations.
 
+    @property
+    def searched(self) -> Outputs:
+        """Those outputs that datasets are evolved from; of the others only the rules are checked."""
+        if not self.outputs:
+            return self
+        outputs = tuple(output for output in self.outputs if output.definition.searched)
+        if not outputs:
+            kinds = ", ".join(dict.fromkeys(output.kind for output in self.outputs))
+            raise InputError(f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another.")
+        return self if len(outputs) == len(self) else Outputs(self.fields, outputs, self.rows)
+
     @cached_property
     def _compiled(self) -> dict[int, tuple[Compiled, ...]]:
         return {}
@@ -251,11 +262,7 @@ class Outputs:
         """Return the whole as equations, for the engines."""
         if not self.outputs:
             raise InputError("There are no outputs to reproduce. Add at least one as [[outputs]].")
-        parts = tuple(part for one in self.compiled(rows) for part in one.equations)
-        if not parts:
-            kinds = ", ".join(dict.fromkeys(output.kind for output in self.outputs))
-            raise InputError(f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another.")
-        return Problem(self.columns, parts)
+        return Problem(self.columns, tuple(part for one in self.compiled(rows) for part in one.equations))
 
     def source(self, equation: str, rows: int | None = None) -> OutputSpec:
         """Return the output that an equation set of the problem, by name, came from."""

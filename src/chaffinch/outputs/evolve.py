@@ -91,6 +91,7 @@ def evolve_spec(
     proposals; not on `workers`, nor on how quick or busy the machine is.
     """
     began = time.perf_counter()
+    spec = spec.searched
     job, proposals = _job(spec, settings)
     streams = seed_sequence(seed).spawn(settings.copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]

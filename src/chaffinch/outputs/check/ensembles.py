@@ -15,6 +15,7 @@ from ..columns import Codes, Columns
 from ..document import Spec
 from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..fields import Fields
+from ..kinds import KINDS
 from ..limits import needs_tolerance
 
 __all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
@@ -98,7 +99,7 @@ class Evolver:
         )  # fmt: skip
         evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, progress=progress)
         fits = []
-        for number, output in enumerate(spec.outputs):
+        for number, output in enumerate(spec.searched.outputs):
             seen = [copy.compared[number] for copy in evolved.copies]
             fits.append(
                 OutputFit(
@@ -117,16 +118,11 @@ class Evolver:
 
 def _error(outputs: Sequence[Any]) -> float:
     """The mean absolute error over regressions if there are any, else over all outputs."""
-    chosen = [one for one in outputs if one.kind in REGRESSIONS] or list(outputs)
+    chosen = [one for one in outputs if KINDS[one.kind].regression] or list(outputs)
     sizes = [one.size for one in chosen]
     if not sum(sizes):
         return float("nan")
     return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
-
-
-REGRESSIONS = (
-    "ols", "logit", "probit", "cloglog", "poisson", "negative-binomial", "gamma", "inverse-gaussian", "glm", "multinomial",
-)  # fmt: skip
 
 
 def prior_datasets(

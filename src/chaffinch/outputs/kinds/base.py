@@ -72,7 +72,8 @@ class Kind:
     sentence
         What it is, in a few words, for help and pages.
     searched
-        Whether it has equations, so that datasets can be evolved from it; False: rules only.
+        Whether it has equations, so that datasets can be evolved from it; False: rules only. The engines run in processes of their own, which
+        know the kinds of this folder and no others: kinds that are registered elsewhere are for rules only.
     regression
         Whether its numbers are coefficients by name.
     """
@@ -86,7 +87,7 @@ class Kind:
 
 
 KINDS: Registry[Kind] = Registry("kind")
-"""All kinds of outputs. Add one of your own with `KINDS.register(Kind(...))`."""
+"""All kinds of outputs. Add one of your own with `KINDS.register(Kind(..., searched=False))`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,9 +164,9 @@ class OutputSpec(PartialSpec):
 
     # What a kind says of itself.
 
-    @abstractmethod
     def equations(self, frame: Frame) -> tuple[Output, ...]:
-        """Return what the output says of the records. Their names begin with the output's."""
+        """Return what the output says of the records; none for a kind that is not searched for. Their names begin with the output's."""
+        return ()
 
     @abstractmethod
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:

@@ -1,0 +1,147 @@
+"""A kind is one place: a toy one, added through the registry, is read, computed, judged by rules, on the page and in help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from chaffinch._base.errors import InputError
+from chaffinch.cli.app import app
+from chaffinch.outputs.crossing import Crossing, Frame, column_numbers
+from chaffinch.outputs.document import read_recipes, read_spec, recipes_of
+from chaffinch.outputs.evolve import evolve
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
+from chaffinch.outputs.kinds.base import PrintedNumbers, Sample
+from chaffinch.outputs.printing import Printer
+from chaffinch.outputs.refit import Number, compared, count_number
+from chaffinch.outputs.rules import Policy, check_rules
+from chaffinch.outputs.rules.counts import threshold
+from chaffinch.outputs.rules.findings import Finding
+from chaffinch.outputs.rules.tallies import COUNT, Tally
+from chaffinch.outputs.rules.tallying import Tallier
+
+FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))
+FILE = """
+format = "chaffinch-outputs"
+version = 1
+rows = 40
+columns = [{ name = "sex", levels = ["f", "m"] }, { name = "age", from = 0, to = 5 }]
+outputs = [
+    { name = "old", kind = "count-above", of = "age", bound = 3, count = 17 },
+    { name = "sexes", kind = "table", by = ["sex"], counts = [25, 15] },
+]
+"""
+
+
+class AboveSpec(OutputSpec):
+    """How many records have a number above a bound."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("count",)
+    REQUIRED: ClassVar[tuple[str, ...]] = ("count",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
+
+    kind: Literal["count-above"] = "count-above"
+    of: str
+    bound: float
+    count: int | None = None
+
+    def _step(self, fields: Fields) -> tuple[int, Any]:
+        field = fields[self.of]
+        return fields.position(self.of), np.where(field.values > self.bound, 0, -1).astype(np.int64)
+
+    def filled(self, frame: Frame) -> AboveSpec:
+        return self.changed(count=0)
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        return iter(())
+
+    def _count(self, sample: Sample) -> int:
+        return int((column_numbers(self.of, sample.fields, sample.inside) > self.bound).sum())
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        return {"count": self._count(sample)}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        yield count_number("count", self.count, self.count, self._count(sample))
+
+    def tallies(self, tallier: Tallier) -> list[Tally]:
+        return [tallier.tally("cells", Crossing((self._step(tallier.fields),), (("above",),)), quantities=[COUNT])]
+
+    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        return threshold(tallies, policy)
+
+
+@pytest.fixture
+def toy() -> Iterator[Kind]:
+    kind = KINDS.register(Kind("count-above", AboveSpec, "Frequencies", "how many lie above a bound", searched=False))
+    yield kind
+    KINDS.remove(kind.name)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "outputs.toml"
+    path.write_text(FILE, encoding="utf-8")
+    return path
+
+
+def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
+    spec = read_spec(file)
+    assert spec["old"].definition is toy
+    codes = np.array([[0, 4]] * 3 + [[1, 1]] * 30, dtype=np.int32)
+    recipes = read_recipes(file)
+    assert recipes.computed(codes)["old"].to_dict() == {
+        "name": "old", "kind": "count-above", "of": "age", "bound": 3, "count": 3,
+    }  # fmt: skip
+    assert [one.within for one in compared(spec, codes)] == [False, False]
+    report = check_rules(recipes.only(["old"]), codes, Policy())
+    assert next((one.rule, one.status, one.statbarn, one.where) for one in report) == (
+        "threshold", "fail", "Frequencies", ("above",),
+    )  # fmt: skip
+    bare = recipes_of([{"name": "old", "kind": "count-above", "of": "age", "bound": 3}], FIELDS)
+    assert not bare["old"].has_numbers
+    assert bare.computed(codes).outputs[0].to_dict()["count"] == 3
+    assert Policy(kinds={"count-above": {"threshold": 3}}).of("count-above").threshold == 3
+
+
+def test_a_toy_kind_is_in_results_and_on_the_page(toy: Kind, file: Path, tmp_path: Path) -> None:
+    data, result, page = (tmp_path / name for name in ("people.csv", "c.json", "c.html"))
+    data.write_text("sex,age\n" + "".join(f"{'fm'[k % 3 == 0]},{k % 7 % 6}\n" for k in range(120)), encoding="utf-8")
+    words = ["check", str(file), "--data", str(data), "--keys", "sex", "--sensitive", "age", "--syntheses", "2"]
+    words += ["--whole-runs", "0", "--no-cumulative", "--seed", "1", "--quiet", "--json", str(result), "--html", str(page)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code in (0, 1), done.output
+    told = json.loads(result.read_text("utf-8"))
+    (old,) = [one for one in told["outputs"] if one["name"] == "old"]
+    assert (old["kind"], old["statbarn"]) == ("count-above", "Frequencies")
+    assert "threshold" in {one["rule"] for one in told["rules"]["findings"] if one["output"] == "old"}
+    assert "count-above" in page.read_text("utf-8")
+
+
+def test_of_a_kind_for_rules_only_no_dataset_is_evolved(toy: Kind, file: Path) -> None:
+    spec = read_spec(file)
+    assert spec.searched.names == ("sexes",)
+    copy = evolve(spec, seed=1).copies[0]
+    assert copy.reached
+    assert [one.name for one in copy.outputs] == ["sexes"]
+    with pytest.raises(InputError, match="of kind count-above only the rules are checked"):
+        evolve(spec.only(["old"]))
+
+
+@pytest.mark.parametrize("command", ["evolve", "check"])
+def test_a_toy_kind_is_in_help(toy: Kind, command: str) -> None:
+    text = "".join(CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"}).output.split())
+    assert "count-above" in text
+    assert "chi-square" in text
+
+
+def test_without_the_toy_it_is_unknown(file: Path) -> None:
+    with pytest.raises(InputError, match="Unknown kind 'count-above'"):
+        read_spec(file)
