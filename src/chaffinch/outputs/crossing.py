@@ -185,7 +185,9 @@ def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, .
     return group, tuple(called), tuple(safe)
 
 
-def shaped(given: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None) -> NDArray[np.object_]:
+def shaped(
+    given: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None
+) -> NDArray[np.object_]:
     """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
 
     `absent` stands for cells that a mapping does not name; where it is None they must all be named. `total` is what one more entry along

@@ -234,7 +234,9 @@ class Outputs:
         outputs = tuple(output for output in self.outputs if output.definition.searched)
         if not outputs:
             kinds = ", ".join(dict.fromkeys(output.kind for output in self.outputs))
-            raise InputError(f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another.")
+            raise InputError(
+                f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another."
+            )
         return self if len(outputs) == len(self) else Outputs(self.fields, outputs, self.rows)
 
     @cached_property
@@ -331,5 +333,3 @@ def _naming(output: OutputSpec) -> Iterator[None]:
 def _compiled(output: OutputSpec, frame: Frame) -> Compiled:
     with _naming(output):
         return Compiled(output, output.equations(frame))
-
-

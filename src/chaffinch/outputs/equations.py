@@ -23,17 +23,7 @@ from .columns import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 from .lookups import Ints, Lookup, Terms
 
-__all__ = [
-    "CountTable",
-    "Lookup",
-    "Model",
-    "Output",
-    "Problem",
-    "Reading",
-    "SumSystem",
-    "Terms",
-    "regression",
-]
+__all__ = ["CountTable", "Lookup", "Model", "Output", "Problem", "Reading", "SumSystem", "Terms", "regression"]
 
 Reading = Callable[[Floats], tuple[Floats, Floats]]
 """From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""

@@ -7,5 +7,8 @@ from .base import KINDS, Kind, OutputSpec
 
 __all__ = ["KINDS", "Kind", "OutputSpec"]
 
-for _module in iter_modules(__path__):
-    import_module(f"{__name__}.{_module.name}")
+_FIRST = ("table", "histogram", "moments", "correlation", "quantiles", "regression", "kaplan_meier", "tree")
+"""What messages and help list first; all other files follow."""
+
+for _name in (*_FIRST, *(module.name for module in iter_modules(__path__))):
+    import_module(f"{__name__}.{_name}")

@@ -57,6 +57,7 @@ Whole = Annotated[int, Key(ge=0, strict=True)]
 ROWS = 10**9
 """More records than any part will have: what is checked on reading must not depend on their number."""
 
+
 @dataclass(frozen=True)
 class Kind:
     """A kind of output by its name in files.

@@ -39,8 +39,6 @@ def _cross(left: Floats, right: Floats, a: int, b: int, grid: Any) -> Floats:
     return left[grid[a]] * right[grid[b]]
 
 
-
-
 class Correlations:
     """Pearson correlations of pairs, out of count, sums, squares and products of one group of records.
 
@@ -225,7 +223,8 @@ class CorrelationSpec(OutputSpec):
             return "one record has no correlation"
         # Angles fall as correlations rise. Ends that were rounded beyond 1 are taken back.
         angles = {
-            pair: (math.acos(min(max(r.hi, -1.0), 1.0)), math.acos(min(max(r.lo, -1.0), 1.0))) for pair, r in intervals.items()
+            pair: (math.acos(min(max(r.hi, -1.0), 1.0)), math.acos(min(max(r.lo, -1.0), 1.0)))
+            for pair, r in intervals.items()
         }
         for three in combinations(range(len(self.of)), 3):
             pairs = list(combinations(three, 2))
@@ -255,5 +254,7 @@ def _placed(terms: Terms, equations: list[int]) -> Terms:
 
 
 KINDS.register(
-    Kind("correlation", CorrelationSpec, "CorrelationCoefficients", "the Pearson correlation of two columns, or a matrix")
+    Kind(
+        "correlation", CorrelationSpec, "CorrelationCoefficients", "the Pearson correlation of two columns, or a matrix"
+    )
 )

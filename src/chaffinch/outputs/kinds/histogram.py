@@ -105,10 +105,7 @@ class HistogramSpec(Counted):
         """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
         values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
         if len(values):
-            for end, extreme, side in (
-                (self.edges[0], values.min(), "first"),
-                (self.edges[-1], values.max(), "last"),
-            ):
+            for end, extreme, side in ((self.edges[0], values.min(), "first"), (self.edges[-1], values.max(), "last")):
                 if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
                     where.append(f"the {side} edge")
         ends = finding(

@@ -254,9 +254,7 @@ class MomentSpec(OutputSpec):
         shown = math.sqrt(largest) if self.kind == "sd" else largest
         what = "a standard deviation" if self.kind == "sd" else "a variance"
         if interval.lo > shown + room(shown):
-            return (
-                f"{what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
-            )
+            return f"{what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
         if n is not None and len(values) > 1 and interval.lo > 0:
             least = least_variance(float(np.diff(values).min()), n, ddof=self.ddof)
             shown = math.sqrt(least) if self.kind == "sd" else least
@@ -285,7 +283,9 @@ class MomentSpec(OutputSpec):
             if group not in means:
                 continue
             mean = (
-                means[group] if centre.kind == "mean" else Interval(means[group].lo / (n or 1), means[group].hi / (n or 1))
+                means[group]
+                if centre.kind == "mean"
+                else Interval(means[group].lo / (n or 1), means[group].hi / (n or 1))
             )
             # The mean of the interval, and of the range, that leaves most room: the one nearest to the middle.
             nearest = min(max(0.5 * (low + high), max(mean.lo, low)), min(mean.hi, high))

@@ -24,16 +24,7 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
-from ..crossing import (
-    Crossing,
-    Frame,
-    cell_names,
-    column_numbers,
-    record_groups,
-    shaped,
-    sums_by_cell,
-    table_of_counts,
-)
+from ..crossing import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell, table_of_counts
 from ..equations import Output, SumSystem
 from ..precision import UNSAID, Interval, people
 from ..printing import WITHHELD, Printer
@@ -157,7 +148,6 @@ class QuantileSpec(OutputSpec):
             raise InputError(f"Output '{self.name}' has no value that is not withheld.")
         return tuple(equations)
 
-
     def check_recipe(self, frame: Frame) -> None:
         """Raise for a column that is no number, and without `at`."""
         self.filter(frame)
@@ -265,10 +255,7 @@ class QuantileSpec(OutputSpec):
     def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
-        return [
-            *threshold(tallies, policy),
-            *quantile_rules(tallies[0], values, self.points, self.decimals, policy),
-        ]
+        return [*threshold(tallies, policy), *quantile_rules(tallies[0], values, self.points, self.decimals, policy)]
 
 
 class _Box:

@@ -121,9 +121,7 @@ class TableSpec(Counted):
             left = [name for name, out in zip(self.by, gone, strict=True) if not out]
             name = self.name if not any(gone) else f"{self.name}: {' by '.join(left) or 'all'}"
             # Total over a column with groups: over the levels that are in a group.
-            whole = [
-                whole_of(step) for step, out in zip(cells.steps, gone, strict=True) if out and (step[1] < 0).any()
-            ]
+            whole = [whole_of(step) for step, out in zip(cells.steps, gone, strict=True) if out and (step[1] < 0).any()]
             tables.append(table_of_counts(name, frame, [*steps, *whole], kept, lo, hi))
         return (*tables, *self.n_equations(frame))
 

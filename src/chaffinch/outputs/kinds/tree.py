@@ -183,9 +183,7 @@ class TreeSpec(Counted):
             tallies.append(table)
             if cells.steps and not table.withheld.any() and self.base == 1:
                 whole = Crossing((), ())
-                tallies.append(
-                    tallier.tally(f"{name}: total", whole, within=kept, quantities=[COUNT], implied=True)
-                )
+                tallies.append(tallier.tally(f"{name}: total", whole, within=kept, quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]
 
     def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:

@@ -83,9 +83,7 @@ def _report(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
     talliers = {output.name: Tallier(output, fields, codes) for output in outputs}
-    tallies: dict[str, Sequence[Tally]] = {
-        name: tallier.output.tallies(tallier) for name, tallier in talliers.items()
-    }
+    tallies: dict[str, Sequence[Tally]] = {name: tallier.output.tallies(tallier) for name, tallier in talliers.items()}
     before: dict[str, Sequence[Tally]] = {output.name: tallies_of(output, fields, codes) for output in released}
     findings: list[Finding] = []
     for output in outputs:

@@ -14,6 +14,7 @@ Status = Literal["pass", "review", "not assessed", "fail"]
 ORDER: tuple[Status, ...] = ("pass", "review", "not assessed", "fail")
 """From good to bad: what was not looked at may be worse than what a person should look at."""
 
+
 def statbarn_of(kind: str) -> str:
     """Return the class that ACRO files a kind of output under.
 

@@ -202,14 +202,7 @@ def nested(
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def united(
-    a_starts: Any,
-    a_to: Any,
-    a_people: Any,
-    b_starts: Any,
-    b_to: Any,
-    b_out: Any,
-    threshold: int,
-    seed: int,
+    a_starts: Any, a_to: Any, a_people: Any, b_starts: Any, b_to: Any, b_out: Any, threshold: int, seed: int
 ) -> Any:
     """Return which cells make up the two unions that start from a seed, a's and then b's: what `nested` counted."""
     n_a, n_b = len(a_starts) - 1, len(b_starts) - 1

@@ -80,9 +80,16 @@ def group_rules(cells: Tally, values: Floats, policy: Policy) -> list[Finding]:
     findings = []
     for rule, bad, words in (
         ("n-k dominance", broken.nk, f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"),
-        ("p-ratio", broken.p_ratio, f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"),
+        (
+            "p-ratio",
+            broken.p_ratio,
+            f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest",
+        ),
     ):
-        where, unclear = cells.called(np.flatnonzero(bad & shown)), cells.called(np.flatnonzero(broken.negative & shown))
+        where, unclear = (
+            cells.called(np.flatnonzero(bad & shown)),
+            cells.called(np.flatnonzero(broken.negative & shown)),
+        )
         findings.append(
             finding(
                 name,

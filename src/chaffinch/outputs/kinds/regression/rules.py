@@ -60,9 +60,7 @@ class Patterns:
         return self.parameters / max(len(self.counts), 1)
 
 
-def regression_rules(
-    output: RegressionSpec, tallies: list[Tally], tallier: Tallier, policy: Policy
-) -> list[Finding]:
+def regression_rules(output: RegressionSpec, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
     formula, terms = output.compiled(tallier.frame), _terms(output, tallier)
@@ -190,10 +188,7 @@ def _patterns(
 ) -> Finding:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least = policy.pattern_least
-    every = [
-        patterns_of(formula, fields, records, saturation=policy.saturation),
-        _levels_only(terms, fields, records),
-    ]
+    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(terms, fields, records)]
     tables = [one for one in every if one is not None and one.share >= policy.saturation]
     worst, of, split = list[str](), 0, False
     for one in tables:

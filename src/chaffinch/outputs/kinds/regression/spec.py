@@ -17,10 +17,9 @@ from pydantic import Field as Key
 
 from ...._base.errors import InputError, unknown_name
 from ...._base.masking import unknown_level, without_levels
-from ...columns import Floats
 from ...crossing import Frame, scalar_code
-from ...equations import Lookup, Model, Output, SumSystem, Terms, regression
-from ...families import FAMILIES, FamilyName
+from ...equations import Lookup, Output, SumSystem, regression
+from ...families import FamilyName
 from ...fields import Scalar
 from ...formula import Formula, plain_name, read_formula
 from ...precision import Interval
@@ -29,7 +28,6 @@ from ...refit import Number
 from ...rules.tallies import Tally
 from ...rules.tallying import Tallier
 from ..base import OutputSpec, PrintedNumbers, Sample
-from .information import Information, LeastSquares, products, squares
 
 if TYPE_CHECKING:
     from ...rules.findings import Finding
@@ -295,7 +293,7 @@ class RegressionSpec(OutputSpec):
     def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
         if self.family_name != "multinomial":
-            return [self._named(self.coefficients, formula, "coefficient")]
+            return [self.named(self.coefficients, formula, "coefficient")]
         field = frame.fields.every[formula.label.columns[0]]
         rest = [field.labels[code] for code in self.classes(frame, formula)[1:]]
         common = [label for label in rest if label in field.common]
@@ -312,12 +310,12 @@ class RegressionSpec(OutputSpec):
             raise InputError(
                 f"Output '{self.name}' has no coefficients for {of}. It needs those of every class but the base."
             )
-        return [self._named(self.coefficients[label], formula, "coefficient") for label in rest]
+        return [self.named(self.coefficients[label], formula, "coefficient") for label in rest]
 
-    def _named(
+    def named(
         self, given: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
     ) -> list[Interval]:
-        """The intervals of numbers by the names of the formula's columns, or of some of them."""
+        """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
         some = range(formula.size) if keys is None else keys
         names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
         by = {plain_name(name): number for name, number in given.items()}
@@ -351,14 +349,13 @@ class RegressionSpec(OutputSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
+        from .beside import beside_coefficients
+
         formula = self.compiled(frame)
         main = self.system(frame, formula)
         assert main.model is not None
         assert main.at is not None
-        if self.family_name == "gaussian":
-            beside = self._leastsquares(frame, formula, main.model.label, main.at)
-        else:
-            beside = self._others(frame, formula, main.model)
+        beside = beside_coefficients(self, frame, formula, main.model, main.at)
         return (main, *beside, *self.n_equations(frame))
 
     def system(self, frame: Frame, formula: Formula, *, published: bool = True) -> SumSystem:
@@ -386,90 +383,6 @@ class RegressionSpec(OutputSpec):
             offset=offset,
             parameter=self.parameter(),
         )
-
-    def _errors(self, formula: Formula) -> tuple[list[int], Floats]:
-        """Return which standard errors are published, and their intervals."""
-        assert self.standard_errors is not None
-        keys = [
-            k
-            for k, name in enumerate(formula.names)
-            if plain_name(name) in {plain_name(n) for n in self.standard_errors}
-        ]
-        given = {name: number for name, number in self.standard_errors.items() if name != "alpha"}
-        bounds = np.array(self._named(given, formula, "standard error", keys)).reshape(-1, 2)
-        if not keys or (bounds[:, 1] <= 0).any():
-            raise InputError(f"Output '{self.name}': standard errors must be above 0.")
-        return keys, np.maximum(bounds, 0.0)
-
-    def _leastsquares(self, frame: Frame, formula: Formula, label: Lookup, at: Floats) -> list[Output]:
-        if self.standard_errors is None and self.loglik is None and self.dispersion is None:
-            return []
-        if self.offset is not None:
-            raise InputError(
-                f"Output '{self.name}': standard errors and log-likelihood with an offset are not supported."
-            )
-        keys, bounds = self._errors(formula) if self.standard_errors is not None else ([], np.zeros((0, 2)))
-        extra = [("loglik", self.loglik), ("dispersion", self.dispersion)]
-        what = [name for name, number in extra if number is not None]
-        bounds = np.vstack(
-            [bounds, *(np.array([self.printed(number, name)]) for name, number in extra if number is not None)]
-        )
-        terms, size = squares(formula, label, frame.fields, what=self.name)
-        reading = LeastSquares(formula.size, at, keys, what)
-        name = f"{self.name}: {' and '.join([*(['standard errors'] if keys else []), *what])}"
-        keep = self.filter(frame).keep()
-        return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
-
-    def _others(self, frame: Frame, formula: Formula, model: Model) -> list[Output]:
-        family, keep, systems = self.family_name, self.filter(frame).keep(), list[Output]()
-        dispersed = FAMILIES[family].dispersed
-        constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
-        dispersion = None if self.dispersion is None else self.printed(self.dispersion, "the dispersion")
-        if dispersion is not None:
-            if not dispersed:
-                raise InputError(f"Output '{self.name}' has a dispersion, which kind = \"{self.kind}\" does not have.")
-            n = self.known_n(frame)
-            if n is None or n <= formula.size:
-                raise InputError(
-                    f"Output '{self.name}' has a dispersion: it needs n, above its {formula.size} coefficients."
-                )
-            bounds = np.array([dispersion]) * (n - formula.size)
-            pearson = Model(family, model.eta, model.label, "pearson", model.parameter)
-            systems.append(
-                SumSystem(f"{self.name}: dispersion", 1, (constant,), bounds[:, 0], bounds[:, 1], pearson, keep)
-            )
-        if self.standard_errors is not None:
-            if family == "multinomial":
-                raise InputError(
-                    f"Output '{self.name}': standard errors of multinomial regressions are not supported. Leave them out."
-                )
-            if (
-                self.kind in ("probit", "negative-binomial") and self.information is None
-            ) or self.information == "observed":
-                raise InputError(
-                    f"Output '{self.name}': standard errors from the observed information are not supported. Leave them out; or, if "
-                    'they come from a GLM, say information = "expected".'
-                )
-            if dispersed and dispersion is None:
-                raise InputError(
-                    f"Output '{self.name}' has standard errors: kind = \"{self.kind}\" then needs the dispersion."
-                )
-            keys, errors = self._errors(formula)
-            weight = Model(family, model.eta, model.label, "weight", model.parameter)
-            terms, size = products(formula, frame.fields, what=self.name)
-            reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
-            name = f"{self.name}: standard errors"
-            systems.append(SumSystem(name, size, terms, errors[:, 0], errors[:, 1], weight, keep, reported=reading))
-        if self.loglik is not None:
-            if dispersed and dispersion is None:
-                raise InputError(
-                    f"Output '{self.name}' has a log-likelihood: kind = \"{self.kind}\" then needs the dispersion."
-                )
-            parameter = model.parameter if dispersion is None else dispersion.middle
-            bounds = np.array([self.printed(self.loglik, "the log-likelihood")])
-            loglik = Model(family, model.eta, model.label, "loglik", parameter)
-            systems.append(SumSystem(f"{self.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
-        return systems
 
 
 def _known(formula: Formula) -> dict[str, str]:

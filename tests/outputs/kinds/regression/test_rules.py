@@ -27,7 +27,7 @@ def cross(people, few=2, many=30, ages=(20,)):
     return people(*groups)
 
 
-def test_a_saturated_logit_with_a_cell_of_two(check, one, people):
+def test_a_saturated_logit_with_a_cell_of_two(judged, one, people):
     """The case that passes ACRO with 353 degrees of freedom: 12 parameters, 12 cells, one of them with two people."""
     fields = Fields((Field("A", tuple("pqrs")), Field("B", tuple("xyz")), Field("Y", ("no", "yes"))))
     sizes = np.full(12, 33)
@@ -47,114 +47,114 @@ def test_a_saturated_logit_with_a_cell_of_two(check, one, people):
     assert all(each.statbarn == "CorrelationCoefficients" for each in report)
 
 
-def test_the_same_without_the_small_cell(check, people):
+def test_the_same_without_the_small_cell(judged, people):
     codes = cross(people, few=30)
-    assert check(codes, {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes"}).worst == "pass"
+    assert judged(codes, {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes"}).worst == "pass"
 
 
-def test_main_effects_do_not_tell_the_cell_apart(check, one, people):
+def test_main_effects_do_not_tell_the_cell_apart(judged, one, people):
     codes = cross(people)
-    report = check(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"})
+    report = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"})
     assert report.worst == "pass"
     assert "far fewer" in one(report, PATTERNS).words  # four parameters, six patterns
-    near = check(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"}, policy=Policy(saturation=0.6))
+    near = judged(codes, {"kind": "logit", "formula": "Y ~ A + B", "success": "yes"}, policy=Policy(saturation=0.6))
     assert one(near, PATTERNS).status == "fail"
 
 
-def test_a_number_beside_hides_nothing(check, one, people):
+def test_a_number_beside_hides_nothing(judged, one, people):
     codes = cross(people, ages=tuple(range(20, 60)))
-    report = check(codes, {"kind": "logit", "formula": "Y ~ AGE + C(A)*C(B)", "success": "yes"})
+    report = judged(codes, {"kind": "logit", "formula": "Y ~ AGE + C(A)*C(B)", "success": "yes"})
     assert one(report, SMALL).status == "fail"
     assert one(report, PATTERNS).status == "fail"  # saturated in its levels
 
 
-def test_patterns_have_a_threshold_of_their_own(check, one, people):
+def test_patterns_have_a_threshold_of_their_own(judged, one, people):
     codes = cross(people, few=14)  # seven with each label
     entry = {"kind": "ols", "formula": "PAY ~ C(A)*C(B)"}
     for least, status in ((14, "pass"), (15, "fail")):
-        report = check(codes, entry, policy=Policy(pattern_threshold=least))
+        report = judged(codes, entry, policy=Policy(pattern_threshold=least))
         assert (one(report, PATTERNS).status, one(report, SMALL).status) == (status, "pass")
 
 
-def test_slopes_within_small_groups(check, one, people):
+def test_slopes_within_small_groups(judged, one, people):
     codes = cross(people, ages=tuple(range(20, 60)))
-    report = check(codes, {"kind": "logit", "formula": "Y ~ C(A):C(B):AGE", "success": "yes"})
+    report = judged(codes, {"kind": "logit", "formula": "Y ~ C(A):C(B):AGE", "success": "yes"})
     assert "C(A)[a3]:C(B)[b2]" in one(report, SMALL).where
-    assert one(check(codes, {"kind": "logit", "formula": "Y ~ C(A):AGE", "success": "yes"}), SMALL).status == "pass"
+    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ C(A):AGE", "success": "yes"}), SMALL).status == "pass"
 
 
 @pytest.mark.parametrize("reference", ["a1", "a2"])
-def test_a_small_reference_level_counts_too(check, one, people, reference):
+def test_a_small_reference_level_counts_too(judged, one, people, reference):
     codes = people(
         (3, {"A": "a1"}),
         (3, {"A": "a1", "Y": "yes"}),
         *((20, {"A": a, "Y": y}) for a in ("a2", "a3") for y in ("no", "yes")),
     )
     entry = {"kind": "logit", "formula": f"Y ~ C(A, Treatment('{reference}'))", "success": "yes"}
-    assert one(check(codes, entry), SMALL).where == (f"C(A, Treatment('{reference}'))[a1]",)
+    assert one(judged(codes, entry), SMALL).where == (f"C(A, Treatment('{reference}'))[a1]",)
 
 
-def test_numbers_that_are_groups(check, one, people):
+def test_numbers_that_are_groups(judged, one, people):
     # A number of two values, one of which few people have; and one that few have at all.
     codes = people((40, {"PAY": 0, "AGE": 30}), (40, {"PAY": 0, "AGE": 31, "Y": "yes"}), (4, {"PAY": 1, "AGE": 32}))
-    report = check(codes, {"kind": "logit", "formula": "Y ~ AGE + PAY", "success": "yes"})
+    report = judged(codes, {"kind": "logit", "formula": "Y ~ AGE + PAY", "success": "yes"})
     assert one(report, SMALL).where == ("PAY",)
-    assert one(check(codes, {"kind": "logit", "formula": "Y ~ AGE", "success": "yes"}), SMALL).status == "pass"
-    two = check(codes, {"kind": "logit", "formula": "Y ~ PAY", "success": "yes"})
+    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ AGE", "success": "yes"}), SMALL).status == "pass"
+    two = judged(codes, {"kind": "logit", "formula": "Y ~ PAY", "success": "yes"})
     assert one(two, PATTERNS).status == "fail"  # two parameters, two patterns, four people
 
 
-def test_filters_count(check, one, people):
+def test_filters_count(judged, one, people):
     codes = cross(people)
     entry = {"kind": "logit", "formula": "Y ~ C(A)*C(B)", "success": "yes", "where": "A != 'a3'"}
-    assert check(codes, entry).worst == "pass"
+    assert judged(codes, entry).worst == "pass"
     few = {"kind": "logit", "formula": "Y ~ AGE", "success": "yes", "where": "A == 'a3' and B == 'b2'", "n": 2}
-    report = check(codes, few)
+    report = judged(codes, few)
     assert one(report, DOF).status == "fail"
     assert one(report, "threshold").where == ("n",)
 
 
-def test_equal_labels(check, one, people):
+def test_equal_labels(judged, one, people):
     codes = people((30, {"A": "a1"}), (30, {"A": "a2"}), (30, {"A": "a2", "Y": "yes"}), (20, {"A": "a3", "Y": "yes"}))
     logit = {"kind": "logit", "formula": "Y ~ C(A)", "success": "yes"}
-    found = one(check(codes, logit), EQUAL)
+    found = one(judged(codes, logit), EQUAL)
     assert (found.status, found.where) == ("fail", ("C(A)[a1]", "C(A)[a3]"))
-    assert one(check(codes, logit, policy=Policy(zeros_are_disclosive=False)), EQUAL).status == "review"
+    assert one(judged(codes, logit, policy=Policy(zeros_are_disclosive=False)), EQUAL).status == "review"
     number = {"kind": "ols", "formula": "PAY ~ C(A)"}
-    assert one(check(codes, number), EQUAL).status == "review"
+    assert one(judged(codes, number), EQUAL).status == "review"
 
 
-def test_a_saturated_model_is_a_table_of_its_label(check, one, people):
+def test_a_saturated_model_is_a_table_of_its_label(judged, one, people):
     # Thirty people in each group, but only three of a2 say yes: a table of A by Y would fail.
     codes = people(
         *((15, {"A": a, "Y": y}) for a in ("a1", "a3") for y in ("no", "yes")),
         (27, {"A": "a2"}),
         (3, {"A": "a2", "Y": "yes"}),
     )
-    found = one(check(codes, {"kind": "probit", "formula": "Y ~ C(A)", "success": "yes"}), PATTERNS)
+    found = one(judged(codes, {"kind": "probit", "formula": "Y ~ C(A)", "success": "yes"}), PATTERNS)
     assert (found.status, found.where) == ("fail", ("A = a2",))
-    assert one(check(codes, {"kind": "logit", "formula": "Y ~ C(A) + AGE", "success": "yes"}), SMALL).status == "pass"
+    assert one(judged(codes, {"kind": "logit", "formula": "Y ~ C(A) + AGE", "success": "yes"}), SMALL).status == "pass"
 
 
-def test_multinomial_parameters(check, one, people):
+def test_multinomial_parameters(judged, one, people):
     codes = people(*((4, {"A": a, "AGE": age}) for a in ("a1", "a2", "a3") for age in (20, 30)))
     entry = {"kind": "multinomial", "formula": "A ~ AGE"}
     # 24 people; 2 x 2 parameters.
-    assert one(check(codes, entry, policy=Policy(residual_dof=20)), DOF).status == "pass"
-    assert one(check(codes, entry, policy=Policy(residual_dof=21)), DOF).status == "fail"
+    assert one(judged(codes, entry, policy=Policy(residual_dof=20)), DOF).status == "pass"
+    assert one(judged(codes, entry, policy=Policy(residual_dof=21)), DOF).status == "fail"
 
 
-def test_correlations(check, one, people):
+def test_correlations(judged, one, people):
     codes = people(*((1, {"AGE": age, "PAY": age % 3}) for age in range(11)))
-    assert one(check(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}), DOF).status == "fail"
-    assert check(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}, policy=Policy(residual_dof=9)).worst == "pass"
+    assert one(judged(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}), DOF).status == "fail"
+    assert judged(codes, {"kind": "correlation", "of": ["AGE", "PAY"]}, policy=Policy(residual_dof=9)).worst == "pass"
 
 
 @pytest.mark.parametrize(
     "right",
     ["A", "A + B", "A*B", "A:B", "0 + A", "A + AGE", "A*AGE", "AGE + I(AGE ** 2)", "I(AGE * 0) + B", "B:AGE + A"],
 )
-def test_patterns_are_distinct_rows_of_patsys_design(fields, right):
+def test_patterns_are_distinct_rows_of_patsys_design(people_fields, right):
     """patsy builds the design; numpy counts its rows and its rank."""
     import pandas as pd
     import patsy
@@ -162,10 +162,10 @@ def test_patterns_are_distinct_rows_of_patsys_design(fields, right):
     rng = np.random.default_rng(5)
     codes = np.stack([rng.integers(0, size, 200) for size in (3, 2, 2, 4, 5)], axis=1).astype(np.int32)
     frame = pd.DataFrame(
-        {f.name: np.array(f.levels, dtype=object)[codes[:, k]] for k, f in enumerate(fields)}
+        {f.name: np.array(f.levels, dtype=object)[codes[:, k]] for k, f in enumerate(people_fields)}
     ).infer_objects()
     design = np.asarray(patsy.dmatrix(right, frame))
     rows, counts = np.unique(design, axis=0, return_counts=True)
-    found = patterns_of(read_formula(f"PAY ~ {right}", fields), fields, codes)
+    found = patterns_of(read_formula(f"PAY ~ {right}", people_fields), people_fields, codes)
     assert found.parameters == np.linalg.matrix_rank(rows)
     assert sorted(found.counts) == sorted(counts)
