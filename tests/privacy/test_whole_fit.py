@@ -153,7 +153,7 @@ def seen(audits, *, runs):
     """
     settings, truth, counts = PrivBayes(epsilon=1.0), (np.array([1, 0]), np.array([0, 1])), []
     inside = mock.patch.multiple(
-        privbayes, private_model=lambda schema, order, parents, tables, **options: tables, agreed=lambda tables: tables
+        privbayes, private_model=lambda schema, order, parents, tables, *rest, **options: tables, agreed=lambda tables: tables
     )
     with inside:
         for side in (0, 1):
