@@ -1,105 +1,34 @@
-"""release and compare, as a person uses them."""
+"""What the words of the command line say about measuring."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 
 import pytest
 
-LABEL = "contraceptive_method"
+from chaffinch.cli.measuring import asked_measures, command_line, utility_settings
+from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.utility import choices
 
 
-def run(*arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
-        capture_output=True, text=True, timeout=300, **options,
-    )  # fmt: skip
+def test_measures_to_take_or_to_leave_out():
+    assert asked_measures(None) is None
+    assert asked_measures("tvd,phi_k") == ("tvd", "phi_k")
+    assert asked_measures("-delta") == tuple(name for name in choices() if name != "delta")
+    with pytest.raises(InputError, match="not both"):
+        asked_measures("tvd,-delta")
+    with pytest.raises(UnknownNameError, match="'mean'"):
+        asked_measures("mean")
 
 
-@pytest.fixture(scope="module")
-def synthetic(data, tmp_path_factory):
-    out = tmp_path_factory.mktemp("made") / "synthetic.csv"
-    assert run("synth", data / "cmc.csv", "-o", out, "--seed", 1, "--quiet").returncode == 0
-    return out
+def test_settings_of_the_command_line():
+    words = {"label": None, "formula": None, "repeats": 2, "measures": None, "models": "nb,rf"}
+    assert utility_settings(**words, svm_rows=0).svm_rows is None
+    assert utility_settings(**words, svm_rows=20).models == ("nb", "rf")
+    with pytest.raises(InputError, match="--svm-rows must be at least 10"):
+        utility_settings(**words, svm_rows=3)
 
 
-def test_release_fills_a_folder_and_the_same_seed_gives_the_same(data, tmp_path):
-    options = ["--label", LABEL, "--sensitive", "wife_age", "--repeats", 1, "--measures=-delta", "--seed", 3, "--quiet"]
-    for name in ("one", "two"):
-        done = run("release", data / "cmc.csv", "-o", tmp_path / name, *options)
-        assert done.returncode == 0, done.stderr
-        made = sorted(path.name for path in (tmp_path / name).iterdir())
-        assert made == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
-    one, two = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("one", "two"))
-    for report in (one, two):
-        del report["run"], report["synthesis"]["run"]
-    assert one == two
-    assert (tmp_path / "one" / "synthetic.csv").read_bytes() == (tmp_path / "two" / "synthetic.csv").read_bytes()
-    assert {"mu", "tvd", "learning"} <= set(one["utility"])
-    assert "Bayesian network of 10 columns" in (tmp_path / "one" / "report.html").read_text()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
-
-
-def test_a_release_that_fails_leaves_nothing(data, tmp_path):
-    done = run("release", data / "cmc.csv", "-o", tmp_path / "out", "--label", LABEL, "--formula", "nobody ~ wife_age")
-    assert done.returncode == 2
-    assert "Unknown column 'nobody'" in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_release_keeps_other_files_of_the_folder_and_never_the_input(data, tmp_path):
-    folder = tmp_path / "out"
-    folder.mkdir()
-    (folder / "notes.txt").write_text("mine")
-    (folder / "synthetic.csv").write_bytes((data / "cmc.csv").read_bytes())
-    done = run("release", folder / "synthetic.csv", "-o", folder, "--measures", "tvd", "--quiet")
-    assert done.returncode == 2
-    assert "would be overwritten" in done.stderr
-    done = run("release", data / "cmc.csv", "-o", folder, "--measures", "tvd", "--quiet")
-    assert done.returncode == 0, done.stderr
-    assert (folder / "notes.txt").read_text() == "mine"
-
-
-def test_compare_tells_which_table_is_nearer(data, synthetic, tmp_path):
-    assert (
-        run("synth", data / "cmc.csv", "-o", tmp_path / "i.csv", "--method", "independent", "--seed", 1).returncode == 0
-    )
-    for name, table in (("a", synthetic), ("b", tmp_path / "i.csv")):
-        done = run(
-            "utility",
-            data / "cmc.csv",
-            table,
-            "--measures",
-            "phi_k,tvd",
-            "--seed",
-            1,
-            "--quiet",
-            "--json",
-            tmp_path / f"{name}.json",
-        )
-        assert done.returncode == 0, done.stderr
-    done = run(
-        "compare",
-        tmp_path / "a.json",
-        tmp_path / "b.json",
-        "--json",
-        tmp_path / "c.json",
-        "--html",
-        tmp_path / "c.html",
-    )
-    assert done.returncode == 0, done.stderr
-    assert "mu" in done.stdout
-    assert json.loads((tmp_path / "c.json").read_text())
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("not json", "is not JSON"), ("[1]", "is no report"), ('{"format": "other"}', "chaffinch")],
-)
-def test_compare_refuses_what_is_no_report(tmp_path, text, words):
-    (tmp_path / "a.json").write_text(text)
-    done = run("compare", tmp_path / "a.json", tmp_path / "a.json")
-    assert done.returncode == 2
-    assert words in done.stderr
+def test_a_command_names_files_and_not_where_they_lie(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["chaffinch", "release", "/data/secret/a b.csv", "--json=/x/u.json"])
+    assert command_line() == "chaffinch release 'a b.csv' --json=u.json"
