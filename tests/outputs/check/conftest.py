@@ -7,6 +7,7 @@ from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.recipes import recipes_of
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.solve import incremental
 
@@ -28,7 +29,9 @@ def made_here(spec, *, copies, seed, progress=None):
         for some in zip(*seen, strict=True)
     ]  # fmt: skip
     errors = tuple(float(np.mean([one.mean for one in some])) for some in seen)
-    return DatasetEnsemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors)
+    return DatasetEnsemble(
+        tuple(one.codes for one in solved), tuple(one.reached for one in solved), tuple(fits), errors
+    )
 
 
 @pytest.fixture
@@ -57,9 +60,21 @@ def people():
 
 def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, **settings):
     """A check of recipes, its settings by name."""
-    return check_recipes(recipes, data, CheckSettings(**settings), released=released, seed=seed, workers=workers, maker=maker)
+    return check_recipes(
+        recipes, data, CheckSettings(**settings), released=released, seed=seed, workers=workers, maker=maker
+    )
 
 
 @pytest.fixture(name="check")
 def checker():
     return check
+
+
+@pytest.fixture
+def checked(check, fields, people, maker):
+    def run(*entries, n=240, seed=1, released=(), **options):
+        options = {"keys": ("a", "b", "c"), "sensitive": ("y",), "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
+        old = recipes_of(released, fields) if released else None
+        return check(recipes_of(entries, fields), people(n, seed), released=old, maker=maker, **options)
+
+    return run

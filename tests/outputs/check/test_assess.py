@@ -1,19 +1,15 @@
 """The whole assessment, with controls: outputs that tell nothing, outputs that tell too much, and what mitigation gains."""
 
-import json
-import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from chaffinch import InputError
-from chaffinch.outputs.check import CheckResult, CheckSettings
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Fields
 
-KEYS, SENSITIVE = ("a", "b", "c"), ("y",)
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}
 MARGIN = {
     "name": "margin",
@@ -22,16 +18,6 @@ MARGIN = {
     "groups": {"a": {"low": ["a0", "a1"], "high": ["a2", "a3", "a4"]}},
 }
 PLAIN = {"name": "plain", "kind": "table", "by": ["y"]}
-
-
-@pytest.fixture
-def checked(check, fields, people, maker):
-    def run(*entries, n=240, seed=1, released=(), **options):
-        options = {"keys": KEYS, "sensitive": SENSITIVE, "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
-        old = recipes_of(released, fields) if released else None
-        return check(recipes_of(entries, fields), people(n, seed), released=old, maker=maker, **options)
-
-    return run
 
 
 def marginal(found, convention="matched_rows"):
@@ -94,48 +80,6 @@ def test_agreement_says_whom(checked, fields, people):
             alike &= codes[:, fields.position(name)] == fields[name].labels.index(level)
         value = fields["y"].labels.index(one.value)
         assert (alike.sum(), (codes[alike, 4] == value).sum()) == (one.people, one.with_value)
-
-
-def test_what_leaves_holds_no_class(checked):
-    found = checked(JOINT)
-    names = re.compile(r"\b[abcy]\d\b")  # of levels
-    assert not names.search(json.dumps(found.to_dict()))
-    assert names.search(json.dumps(found.confidential()))
-
-
-def test_shares_of_few_people_do_not_leave(checked):
-    """The same with a threshold that more people than there are must pass."""
-    (shown,), (hidden,) = checked(JOINT).agreement, checked(JOINT, threshold=500).agreement
-    assert shown.to_dict()["excess"]["value"] == shown.excess.value
-    assert None not in (shown.pinned, shown.right)
-    assert (hidden.pinned, hidden.right, hidden.to_dict()["excess"]["value"]) == (None, None, None)
-    assert all(one.right is None for one in hidden.by_keys)
-
-
-def test_counts_follow_the_threshold(checked):
-    found = checked(JOINT, threshold=500)
-    assert (found.records, found.exposed_classes) == ("<500", "<500")
-    assert checked(JOINT, threshold=7).records == 238
-
-
-def test_results_come_back_from_plain_data(checked):
-    found = checked(PLAIN, JOINT, fold_of_fold=True, whole_runs=2, error_line=False, leave_one_out="always", released=[MARGIN])
-    plain = json.loads(json.dumps(found.to_dict()))
-    again = CheckResult.from_dict(plain)
-    assert again.to_dict() == plain
-    assert again.passed == found.passed
-    assert again.all.measures[0].excess
-    for wrong, words in (({}, "must be of format"), ({**plain, "all": {}}, "'all'"), ({**plain, "version": 2}, "version 1")):
-        with pytest.raises(InputError, match=words):
-            CheckResult.from_dict(wrong)
-
-
-def test_settings_are_checked_at_once():
-    assert CheckSettings(keys="a", sensitive=["y"]).keys == ("a",)
-    with pytest.raises(InputError, match="keys must differ"):
-        CheckSettings(keys=["a", "a"], sensitive=["y"])
-    with pytest.raises(InputError, match="Did you mean 'always'"):
-        CheckSettings(keys=["a"], sensitive=["y"], leave_one_out="alway")
 
 
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):

@@ -1,10 +1,9 @@
-"""Folds and intervals: hand-worked numbers, and the rate at which zero is covered when there is nothing to find."""
+"""Intervals: hand-worked numbers, and the rate at which zero is covered when there is nothing to find."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from chaffinch import InputError
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.check.folds import folds
 from chaffinch.outputs.check.marginal import FoldFigure, combined, difference, measures_of
@@ -34,26 +33,6 @@ def assessed(seed, *, n=300, syntheses=12, copied=0):
             one[:copied] = people[rng.choice(fold.original, copied, replace=False)]
         found.append(ensemble_tcap(datasets, people, group, attack, threads=1))
     return measures_of("y", found, found)
-
-
-def test_folds_swap_sides():
-    first, second = folds(101, seed=1)
-    assert sorted(first.holdout) == sorted(set(range(101)) - set(first.original))
-    assert not set(first.holdout) & set(second.holdout)
-    assert len(first.compared) == len(first.holdout) == 50
-    assert set(first.compared) <= set(first.original)
-
-
-def test_smaller_holdouts_and_folds_of_folds():
-    few = folds(200, holdout_share=0.2, repeats=2, seed=1)
-    assert [len(fold.holdout) for fold in few] == [40] * 4
-    assert [len(fold.compared) for fold in few] == [40] * 4
-    inner = folds(200, seed=1, within=few[0])
-    assert all(set(fold.original) | set(fold.holdout) == set(few[0].original) for fold in inner)
-    with pytest.raises(InputError, match=r"at most 0\.5"):
-        folds(100, holdout_share=0.7)
-    with pytest.raises(InputError, match="at least 20"):
-        folds(30)
 
 
 def test_two_folds_by_hand():

@@ -1,44 +1,16 @@
 """Outputs gathered from fitted results and tables: the records they were made of must satisfy them, in full precision."""
 
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula
 import statsmodels.formula.api as smf
 
 from chaffinch import Column, InputError, Schema, read
-from chaffinch.outputs.readers.statsmodels import columns_of, levels_of, outputs_of, spec_of, table_of
-from chaffinch.outputs.refit import compared
+from chaffinch.outputs.readers.statsmodels import columns_of, levels_of, outputs_of, spec_of
 
-CMC = Path(__file__).parents[3] / "examples" / "data" / "cmc.csv"
-COLUMNS = [
-    {"name": "age", "from": 16, "to": 49},
-    {"name": "school", "levels": ["e1", "e2", "e3", "e4"]},
-    {"name": "children", "from": 0, "to": 16},
-    {"name": "religion", "levels": [0, 1]},
-    {"name": "works", "levels": ["no", "yes"]},
-    {"name": "method", "levels": [1, 2, 3]},
-]
 TIGHT = {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100}
-
-
-@pytest.fixture(scope="module")
-def frame():
-    raw = pd.read_csv(CMC)
-    return pd.DataFrame(
-        {
-            "age": raw["wife_age"],
-            "school": "e" + raw["wife_education"].astype(str),
-            "children": raw["num_children"],
-            "religion": raw["wife_religion"],
-            "works": np.where(raw["wife_now_working"] == 0, "yes", "no"),
-            "method": raw["contraceptive_method"],
-        }
-    )
 
 
 @pytest.fixture(params=["patsy", "formulaic"])
@@ -51,13 +23,7 @@ def engine(request, monkeypatch):
     return request.param
 
 
-def satisfied(frame, entry, rows=None):
-    """Whether records satisfy an entry, numbers computed again by `refit`."""
-    spec = spec_of(COLUMNS, [entry], rows=len(frame))
-    return compared(spec, spec.fields.codes({name: frame[name].tolist() for name in frame}))[0]
-
-
-def test_each_model_gives_what_its_records_satisfy(frame, engine):
+def test_each_model_gives_what_its_records_satisfy(frame, engine, satisfied):
     gamma = sm.families.Gamma(sm.families.links.Log())
     results = {
         "ols": smf.ols("age ~ school + children", frame).fit(),
@@ -90,7 +56,7 @@ def test_each_model_gives_what_its_records_satisfy(frame, engine):
         )
 
 
-def test_negative_binomial_has_its_alpha_apart(frame):
+def test_negative_binomial_has_its_alpha_apart(frame, satisfied):
     result = smf.negativebinomial("children ~ age", frame).fit(disp=0, maxiter=200)
     entry = outputs_of(result, name="nb")
     assert entry["alpha"] == result.params["alpha"]
@@ -98,7 +64,7 @@ def test_negative_binomial_has_its_alpha_apart(frame):
     assert satisfied(frame, entry).worst < 1e-3  # the optimiser stops early; alpha is given, not fitted, in the refit
 
 
-def test_families_links_and_labels_of_words(frame):
+def test_families_links_and_labels_of_words(frame, satisfied):
     result = smf.glm("works ~ age", frame, family=sm.families.Binomial(sm.families.links.CLogLog())).fit()
     entry = outputs_of(result, name="g")
     assert (entry["family"], entry["link"], entry["success"]) == ("binomial", "cloglog", "no")
@@ -106,7 +72,7 @@ def test_families_links_and_labels_of_words(frame):
     assert outputs_of(smf.logit("religion ~ age", frame).fit(disp=0), name="r", success=1)["success"] == 1
 
 
-def test_filters_are_said_by_the_user_and_data_may_be_removed(frame):
+def test_filters_are_said_by_the_user_and_data_may_be_removed(frame, satisfied):
     kept = frame[frame["age"] < 30]
     result = smf.ols("children ~ age", kept).fit()
     result.remove_data()
@@ -116,7 +82,7 @@ def test_filters_are_said_by_the_user_and_data_may_be_removed(frame):
     assert satisfied(frame, {**entry, "where": "age < 31"}).within is False
 
 
-def test_what_is_not_supported_is_said(frame):
+def test_what_is_not_supported_is_said(frame, satisfied):
     with pytest.raises(InputError, match="fitted without a formula"):
         outputs_of(sm.OLS(frame["age"], sm.add_constant(frame["children"])).fit(), name="r")
     with pytest.raises(InputError, match="offset or exposure"):
@@ -135,53 +101,6 @@ def test_what_is_not_supported_is_said(frame):
 def test_levels_are_read_only_when_asked(frame, engine):
     result = smf.logit("religion ~ age + C(school) + works", frame).fit(disp=0)
     assert levels_of(result) == {"school": ["e1", "e2", "e3", "e4"], "works": ["no", "yes"]}
-
-
-def test_crosstabs_series_and_long_tables_say_the_same(frame):
-    cross = pd.crosstab(frame["school"], frame["works"])
-    entries = [
-        table_of(cross, name="t"),
-        table_of(frame.groupby(["school", "works"]).size(), name="t"),
-        table_of(frame.groupby(["school", "works"]).size().reset_index(name="n"), name="t", count="n"),
-        table_of(
-            pl.from_pandas(frame).group_by("school", "works").len().sort("school", "works"), name="t", count="len"
-        ),
-    ]
-    assert entries[0]["cells"]["e2|yes"] == cross.loc["e2", "yes"]
-    for entry in entries:
-        assert entry == entries[0]
-        assert satisfied(frame, entry).within
-    with_margins = table_of(pd.crosstab(frame["school"], frame["works"], margins=True), name="t", margins=True)
-    assert satisfied(frame, with_margins).within
-    cross.iloc[0, 0] += 1
-    assert satisfied(frame, {**table_of(cross, name="t")}).outside == 1
-
-
-def test_suppressed_rounded_and_percentages(frame):
-    cross = pd.crosstab(frame["school"], frame["method"])
-    hidden = cross.astype(float).where(cross >= 100)
-    with pytest.raises(InputError, match=r"missing cells. If they are suppressed"):
-        table_of(hidden, name="t")
-    entry = table_of(hidden, name="t", threshold=100)
-    assert None in entry["cells"].values()
-    assert satisfied(frame, entry).within
-    assert satisfied(frame, table_of((cross / 5).round().astype(int) * 5, name="t", base=5)).within
-    rows = (pd.crosstab(frame["school"], frame["method"], normalize="index") * 100).round(2)
-    assert satisfied(frame, table_of(rows, name="t", percentages="rows", decimals=2)).within
-
-
-def test_summaries_by_groups(frame):
-    for kind, function in (("mean", "mean"), ("sd", "std"), ("median", "median"), ("sum", "sum")):
-        entry = table_of(frame.groupby("school")["age"].agg(function), name="s", kind=kind, of="age")
-        assert satisfied(frame, entry).within, kind
-    pivot = frame.pivot_table(index="school", columns="works", values="age", aggfunc="mean")
-    assert satisfied(frame, table_of(pivot, name="p", kind="mean", of="age")).within
-    with pytest.raises(InputError, match="names the column of a summary"):
-        table_of(pivot, name="p", kind="mean")
-    with pytest.raises(InputError, match="crosses 2 columns: name them"):
-        table_of(pivot, name="p", by=["school"])
-    with pytest.raises(InputError, match="Unknown column 'nn'"):
-        table_of(pl.DataFrame({"a": [1], "n": [2]}), name="p", count="nn")
 
 
 def test_columns_come_from_what_a_schema_declares(frame):
