@@ -61,18 +61,7 @@ def attack_of(
 ) -> KeyAttack:
     """Return the attack with every set of so many keys.
 
-    Parameters
-    ----------
-    fields
-        All columns.
-    keys
-        Columns that an attacker may know; the sensitive one is left out.
-    sensitive
-        The column to be guessed.
-    sizes
-        The least and largest number of keys in a set; 3 to all of them if absent (fewer if there are fewer).
-    tau
-        See `KeyAttack`.
+    Sets have 3 to all keys unless `sizes` says otherwise, fewer if there are fewer; the sensitive column is left out of them.
 
     Examples
     --------
@@ -171,18 +160,7 @@ def ensemble_tcap(
 ) -> EnsembleTcap:
     """Return what datasets give away about the people of two groups.
 
-    Parameters
-    ----------
-    datasets
-        Synthetic datasets, as codes.
-    people
-        The real records, as codes of the same columns.
-    group
-        For each of them 0 (original), 1 (holdout) or -1 (takes no part).
-    attack
-        Keys and sensitive attribute.
-    threads
-        How many work at once; results do not depend on it.
+    `group` has for each person 0 (original), 1 (holdout) or -1 (takes no part).
     """
     from . import kernels  # compiled: loaded when needed
 

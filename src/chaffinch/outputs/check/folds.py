@@ -49,18 +49,7 @@ def folds(
 ) -> tuple[Fold, ...]:
     """Return two folds for each random split: their held-out people are different ones, so each half plays both parts.
 
-    Parameters
-    ----------
-    n_rows
-        People in the data.
-    holdout_share
-        Share of people who are held out in a fold, above 0 and at most 0.5.
-    repeats
-        How many random splits.
-    seed
-        For the splits.
-    within
-        A fold whose original rows alone are to be split, in place of all the data.
+    With `within`, the original rows of a fold are split in place of all the data.
 
     Examples
     --------

@@ -188,18 +188,8 @@ def measures_of(
 ) -> tuple[RiskMeasure, ...]:
     """Return the measures of one sensitive attribute, one for each convention.
 
-    Parameters
-    ----------
-    sensitive
-        Its name.
-    evolved
-        What the ensemble of each fold gives away.
-    prior
-        What datasets from the same start without outputs give away, fold by fold.
-    level
-        Of the intervals; that of the marginal risk is divided over `n_tests`.
-    n_tests
-        How many marginal risks there are in the assessment.
+    The level of marginal risks is divided over `n_tests`, as many as there are in the assessment; `prior` is of datasets from the same start
+    without outputs.
     """
     each = 1.0 - (1.0 - level) / n_tests
     measures = []

@@ -114,18 +114,7 @@ def recorded(
 ) -> ReleasedOutputs:
     """Return what was released with more outputs, each chained to the one before.
 
-    Parameters
-    ----------
-    released
-        What there is.
-    entries
-        Outputs with their published numbers.
-    fields
-        The columns they are about.
-    used
-        For each output, by name, the columns it uses.
-    added
-        The date; today's if absent.
+    `used` has the columns of each output by its name; the date is today's if absent.
     """
     columns = {one["name"]: one for one in released.columns}
     names = {entry["name"] for entry in released.entries}

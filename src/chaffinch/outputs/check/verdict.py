@@ -71,17 +71,6 @@ def verdict_of(
 ) -> CheckVerdict:
     """Return the verdict.
 
-    Parameters
-    ----------
-    measures
-        Of all outputs together.
-    reached
-        The share of datasets that reproduce every output.
-    inconsistent
-        Outputs whose published numbers are not those of the data.
-    not_assessed
-        Rules that were not assessed to the end, each with its output.
-
     Examples
     --------
     >>> verdict_of([], reached=1.0, inconsistent=["table 2"]).text

@@ -58,17 +58,6 @@ class Spread:
 def walk(problem: Problem, codes: NDArray[np.integer], *, rounds: int = 1, seed: Seed = None) -> Spread:
     """Return another dataset with the same outputs: every count equal, every sum to rounding; this is checked before it returns.
 
-    Parameters
-    ----------
-    problem
-        What must stay.
-    codes
-        Where the walk starts.
-    rounds
-        How often each column is shuffled and flipped, in random order.
-    seed
-        For the walk.
-
     Examples
     --------
     Only the margin of the second column was published, so its values go anywhere, and none is lost:

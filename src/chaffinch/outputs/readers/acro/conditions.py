@@ -43,17 +43,7 @@ def column_text(name: str) -> str:
 
 
 def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | None:
-    """Return a condition in the words of our filters; None where it keeps all records without missing values.
-
-    Parameters
-    ----------
-    node
-        The condition.
-    column
-        Gives the name of the column that an expression is, None for any other.
-    looked_up
-        Gives what a name stands for.
-    """
+    """Return a condition in the words of our filters; None where it keeps all records without missing values."""
     node = looked_up(node)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
         return _joined([node.left, node.right], isinstance(node.op, ast.BitAnd), column, looked_up)

@@ -35,15 +35,7 @@ _QUOTED = re.compile(r"Q\(\s*(['\"])(?P<quoted>.+)\1\s*\)")
 def regression_outputs(
     result: AcroResult, fields: Fields, call: Call | None, check: Callable[[dict[str, Any]], None]
 ) -> list[ReadOutput]:
-    """Return the output in a regression; UnclearError, with the reason, where it cannot be told.
-
-    Parameters
-    ----------
-    result, fields, call
-        The result, the columns, and its command; None where that is cut off.
-    check
-        Raises InputError for an entry that does not fit the columns.
-    """
+    """Return the output in a regression; UnclearError, with the reason, where it cannot be told."""
     try:
         summary = read_summary([file.rows or () for file in result.tables])
     except InputError as error:
