@@ -9,7 +9,7 @@ from scipy.special import gammaln
 
 from chaffinch._base.errors import InputError, UnknownNameError
 from chaffinch.outputs.columns import CodeColumn, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Model, Problem, SumSystem, Terms, regression
+from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, SumSystem, Terms, regression
 from chaffinch.outputs.families import FAMILIES, FamilyName
 
 N = 40
@@ -85,7 +85,7 @@ def test_log_likelihoods_add_up_to_those_of_statsmodels(family: FamilyName) -> N
     score = fitted(family, coefficients).model
     assert score is not None
     one = Terms.dense((), (), np.ones((1, 1)))
-    model = Model(family, score.eta, score.label, part="loglik")
+    model = RegressionModel(family, score.eta, score.label, part="loglik")
     system = SumSystem("loglik", 1, (one,), np.zeros(1), np.zeros(1), model)
     y = np.array(LABELS[family])[CODES[:, 2]]
     kinds = {"logit": sm.Logit, "probit": sm.Probit, "poisson": sm.Poisson, "multinomial": sm.MNLogit}
@@ -98,7 +98,7 @@ def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyNa
     score = fitted(family).model
     assert score is not None
     scale = 1.0 if family == "cloglog" else ALPHA
-    model = Model(family, score.eta, score.label, part="loglik", parameter=scale)
+    model = RegressionModel(family, score.eta, score.label, part="loglik", parameter=scale)
     y = np.array(LABELS[family])[CODES[:, 2]]
     glm = sm.GLM(y, DESIGN, family=statsmodels_family(family))
     expected = glm.family.loglike_obs(y, glm.predict(B), scale=1.0 if family == "negative_binomial" else scale)
@@ -111,7 +111,7 @@ def test_log_likelihoods_of_glms_add_up_to_those_of_statsmodels(family: FamilyNa
 def test_weights_are_the_information_of_statsmodels() -> None:
     score = fitted("probit").model
     assert score is not None
-    weight = Model("probit", score.eta, score.label, part="weight").multipliers(CODES)
+    weight = RegressionModel("probit", score.eta, score.label, part="weight").multipliers(CODES)
     y = np.array(LABELS["probit"])[CODES[:, 2]]
     glm = sm.GLM(y, DESIGN, family=sm.families.Binomial(sm.families.links.Probit()))
     expected = -glm.hessian(B, observed=False)

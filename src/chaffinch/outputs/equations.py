@@ -23,7 +23,7 @@ from .columns import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
 from .lookups import Ints, Lookup, Terms
 
-__all__ = ["CountTable", "Lookup", "Model", "Output", "Problem", "Reading", "SumSystem", "Terms", "regression"]
+__all__ = ["CountTable", "Lookup", "Output", "Problem", "Reading", "RegressionModel", "SumSystem", "Terms", "regression"]
 
 Reading = Callable[[Floats], tuple[Floats, Floats]]
 """From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""
@@ -98,7 +98,7 @@ class CountTable:
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class RegressionModel:
     """The regression part of a system of sums: a family at given coefficients.
 
     Parameters
@@ -179,7 +179,7 @@ class SumSystem:
     terms: tuple[Terms, ...]
     lo: Floats
     hi: Floats
-    model: Model | None = None
+    model: RegressionModel | None = None
     keep: tuple[Lookup, ...] = ()
     reported: Literal["sums", "coefficients"] | Reading = "sums"
     at: Floats | None = None
@@ -275,7 +275,7 @@ def regression(
     flat = matrix.T.ravel()
     half = np.broadcast_to(np.asarray(half_widths, dtype=float), coefficients.shape)
     half = half.T.ravel() if half.ndim == 2 else half
-    model = Model(family, (*(t.times(matrix) for t in terms), *offset), label, parameter=parameter)
+    model = RegressionModel(family, (*(t.times(matrix) for t in terms), *offset), label, parameter=parameter)
     return SumSystem(
         name, flat.size, tuple(terms), flat - half, flat + half, model, tuple(keep), reported="coefficients", at=flat
     )

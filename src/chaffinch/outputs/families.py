@@ -18,7 +18,7 @@ import numpy as np
 
 from .columns import Floats
 
-__all__ = ["FAMILIES", "PARTS", "Family", "FamilyName", "Part", "moments", "multipliers"]
+__all__ = ["FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "moments", "multipliers"]
 
 FamilyName = Literal[
     "gaussian",
@@ -38,7 +38,7 @@ Part = Literal["score", "weight", "loglik", "pearson"]
 PARTS: tuple[Part, ...] = ("score", "weight", "loglik", "pearson")
 
 
-class Family(NamedTuple):
+class RegressionFamily(NamedTuple):
     """What the engines must know of a family besides its formulas.
 
     `canonical`: whether expected and observed information are equal. `dispersed`: whether the score's variance is the information
@@ -50,18 +50,18 @@ class Family(NamedTuple):
     dispersed: bool
 
 
-FAMILIES: dict[FamilyName, Family] = {
-    "gaussian": Family(1, canonical=True, dispersed=True),
-    "logit": Family(2, canonical=True, dispersed=False),
-    "probit": Family(3, canonical=False, dispersed=False),
-    "cloglog": Family(4, canonical=False, dispersed=False),
-    "poisson": Family(5, canonical=True, dispersed=False),
-    "negative_binomial": Family(6, canonical=False, dispersed=False),
-    "gamma_log": Family(7, canonical=False, dispersed=True),
-    "gamma_inverse": Family(8, canonical=True, dispersed=True),
-    "inverse_gaussian_log": Family(9, canonical=False, dispersed=True),
-    "inverse_gaussian": Family(10, canonical=True, dispersed=True),
-    "multinomial": Family(11, canonical=True, dispersed=False),
+FAMILIES: dict[FamilyName, RegressionFamily] = {
+    "gaussian": RegressionFamily(1, canonical=True, dispersed=True),
+    "logit": RegressionFamily(2, canonical=True, dispersed=False),
+    "probit": RegressionFamily(3, canonical=False, dispersed=False),
+    "cloglog": RegressionFamily(4, canonical=False, dispersed=False),
+    "poisson": RegressionFamily(5, canonical=True, dispersed=False),
+    "negative_binomial": RegressionFamily(6, canonical=False, dispersed=False),
+    "gamma_log": RegressionFamily(7, canonical=False, dispersed=True),
+    "gamma_inverse": RegressionFamily(8, canonical=True, dispersed=True),
+    "inverse_gaussian_log": RegressionFamily(9, canonical=False, dispersed=True),
+    "inverse_gaussian": RegressionFamily(10, canonical=True, dispersed=True),
+    "multinomial": RegressionFamily(11, canonical=True, dispersed=False),
 }
 """Families by name; with the link after the name where it is not the family's own (negative binomial: log)."""
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Codes, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Model, Problem, SumSystem, Terms, regression
+from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, SumSystem, Terms, regression
 from chaffinch.outputs.families import FAMILIES, PARTS, FamilyName, Part
 from chaffinch.outputs.solve.combine import _candidates as candidates_of
 from chaffinch.outputs.solve.combine import few_that_cancel
@@ -73,7 +73,7 @@ def random_system(rng: np.random.Generator, name: str, family: FamilyName | None
     model = None
     if family:
         eta = (*(t.times(coefficients) for t in terms), offset)
-        model = Model(family, eta, labels(family), part=part, parameter=0.7)
+        model = RegressionModel(family, eta, labels(family), part=part, parameter=0.7)
     size = n_equations * (model.width if model else 1)
     middle, half = rng.normal(0.0, 1.0, size), rng.choice([0.0, 0.3], size)
     if family and part == "score":

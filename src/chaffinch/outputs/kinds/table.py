@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from ..rules.findings import Finding
     from ..rules.policy import Policy
 
-__all__ = ["Shares", "TableSpec"]
+__all__ = ["TableShares", "TableSpec"]
 
 Ints = NDArray[np.int64]
 
@@ -148,7 +148,7 @@ class TableSpec(Counted):
             extra = (table_of_counts(f"{self.name}: totals", frame, [cells.steps[axis], *others], kept, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
-            reading = Shares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
+            reading = TableShares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
             if not reading.cells:
                 return extra
             bounds = np.array([share for share in shares if share is not None])
@@ -310,7 +310,7 @@ def _open(table: Tally) -> bool:
     return not table.withheld.any() and table.base == 1
 
 
-class Shares:
+class TableShares:
     """Counts as shares of the total of the row, column or table that they stand in, with derivatives."""
 
     def __init__(self, whole: NDArray[np.int64], cells: Sequence[int]) -> None:

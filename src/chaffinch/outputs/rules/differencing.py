@@ -47,7 +47,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class TallyComparison:
     """What two tallies have between them: differences, the names of cells whose unions were not looked at, and of how many cells."""
 
     differences: tuple[Difference, ...] = ()
@@ -134,7 +134,7 @@ def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
     return list(_comparison(one, other, threshold, _Work(MOST_STEPS_OF_ALL)).differences)
 
 
-def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> Comparison:
+def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyComparison:
     shared, made, unseen = _shared(one, other), list[Difference](), list[str]()
     for outer, inner, a, b in ((one, other, shared.a, shared.b), (other, one, shared.b, shared.a)):
         found = _searched(a, b, threshold, work)
@@ -154,7 +154,7 @@ def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> Compar
         if cells:
             complete = defined or len(seeds) <= MOST_CHECKED
             made.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
-    return Comparison(tuple(made), tuple(unseen), 2 * (one.size + other.size))
+    return TallyComparison(tuple(made), tuple(unseen), 2 * (one.size + other.size))
 
 
 def differencing(
@@ -195,10 +195,10 @@ def differencing(
 class _Known:
     """What was compared already, since outputs share margins and totals, and the work that is left."""
 
-    comparisons: dict[tuple[bytes, bytes, int], Comparison]
+    comparisons: dict[tuple[bytes, bytes, int], TallyComparison]
     work: _Work
 
-    def of(self, one: Tally, other: Tally, threshold: int) -> Comparison:
+    def of(self, one: Tally, other: Tally, threshold: int) -> TallyComparison:
         """Return the comparison of two tallies."""
         key = (one.key, other.key, threshold)
         if key not in self.comparisons:

@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic import Field as Key
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import THRESHOLD
 from ..._base.safe_files import read_small
 
 __all__ = ["Policy", "policy_of_acro", "read_policy"]
@@ -43,7 +44,7 @@ class _Rules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    threshold: _Count = 10
+    threshold: _Count = THRESHOLD
     zeros_are_disclosive: bool = True
     nk_n: _Count = 2
     nk_k: _Share = 0.9

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
-from ..equations import CountTable, Model, Problem, SumSystem
+from ..equations import CountTable, Problem, RegressionModel, SumSystem
 from ..families import moments
 from .budget import PROPOSALS
 from .incremental import Checkpoint, Solved
@@ -213,7 +213,7 @@ def _draw_label(out: Codes, columns: Columns, system: SumSystem, label: int, rng
         out[part, label] = np.minimum((ends <= points).sum(axis=1), len(values) - 1)
 
 
-def _shares(model: Model, eta: Floats, values: Floats, chances: Floats) -> Floats:
+def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats) -> Floats:
     """Return the chance of each level for each record, up to a factor: (n, levels)."""
     if model.family == "multinomial":
         whole = np.hstack([np.zeros((len(eta), 1)), eta])

@@ -7,7 +7,7 @@ import numpy as np
 from ...._base.errors import InputError
 from ...columns import Floats
 from ...crossing import Frame
-from ...equations import Lookup, Model, Output, SumSystem, Terms
+from ...equations import Lookup, Output, RegressionModel, SumSystem, Terms
 from ...families import FAMILIES
 from ...formula import Formula, plain_name
 from .information import Information, LeastSquares, products, squares
@@ -17,7 +17,7 @@ __all__ = ["beside_coefficients"]
 
 
 def beside_coefficients(
-    output: RegressionSpec, frame: Frame, formula: Formula, model: Model, at: Floats
+    output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel, at: Floats
 ) -> list[Output]:
     """Return a system for each number that is published beside the coefficients; `at` are these."""
     if output.family_name == "gaussian":
@@ -58,7 +58,7 @@ def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label:
     return [SumSystem(name, size, terms, bounds[:, 0], bounds[:, 1], keep=keep, reported=reading)]
 
 
-def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Model) -> list[Output]:
+def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel) -> list[Output]:
     family, keep, systems = output.family_name, output.filter(frame).keep(), list[Output]()
     dispersed = FAMILIES[family].dispersed
     constant = Terms((), (), np.array([0, 1]), np.array([0]), np.array([1.0]))
@@ -72,7 +72,7 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Model
                 f"Output '{output.name}' has a dispersion: it needs n, above its {formula.size} coefficients."
             )
         bounds = np.array([dispersion]) * (n - formula.size)
-        pearson = Model(family, model.eta, model.label, "pearson", model.parameter)
+        pearson = RegressionModel(family, model.eta, model.label, "pearson", model.parameter)
         systems.append(
             SumSystem(f"{output.name}: dispersion", 1, (constant,), bounds[:, 0], bounds[:, 1], pearson, keep)
         )
@@ -93,7 +93,7 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Model
                 f"Output '{output.name}' has standard errors: kind = \"{output.kind}\" then needs the dispersion."
             )
         keys, errors = _errors(output, formula)
-        weight = Model(family, model.eta, model.label, "weight", model.parameter)
+        weight = RegressionModel(family, model.eta, model.label, "weight", model.parameter)
         terms, size = products(formula, frame.fields, what=output.name)
         reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
         name = f"{output.name}: standard errors"
@@ -105,6 +105,6 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Model
             )
         parameter = model.parameter if dispersion is None else dispersion.middle
         bounds = np.array([output.printed(output.loglik, "the log-likelihood")])
-        loglik = Model(family, model.eta, model.label, "loglik", parameter)
+        loglik = RegressionModel(family, model.eta, model.label, "loglik", parameter)
         systems.append(SumSystem(f"{output.name}: loglik", 1, (constant,), bounds[:, 0], bounds[:, 1], loglik, keep))
     return systems
