@@ -45,13 +45,13 @@ def threshold(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
     noun, least = _noun(kind), policy.threshold
     exact = _named([pair for pair in small if pair[0].base == 1])
     rounded = _named([pair for pair in small if 1 < pair[0].base < least])
-    made = []
+    findings = []
     for status, where, more in (
         ("fail", exact, ""),
         ("review", rounded, " Their counts are rounded, to a base below that."),
     ):
         if status == "fail" or where:
-            made.append(
+            findings.append(
                 finding(
                     output,
                     kind,
@@ -63,7 +63,7 @@ def threshold(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
                     status="fail" if status == "fail" else "review",
                 )
             )
-    return made
+    return findings
 
 
 def zeros(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:

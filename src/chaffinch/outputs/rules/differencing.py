@@ -79,11 +79,11 @@ def _shared(one: Tally, other: Tally) -> _Shared:
     key = (one.known + 1) * (n_b + 1) + other.known + 1
     if (n_a + 1) * (n_b + 1) <= DENSE:
         table = np.bincount(key, minlength=(n_a + 1) * (n_b + 1))
-        found = np.flatnonzero(table)
-        people = table[found]
+        keys = np.flatnonzero(table)
+        people = table[keys]
     else:
-        found, people = np.unique(key, return_counts=True)
-    rows, columns = np.divmod(found, n_b + 1)
+        keys, people = np.unique(key, return_counts=True)
+    rows, columns = np.divmod(keys, n_b + 1)
     both = (rows > 0) & (columns > 0)
     a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
     a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]
@@ -107,13 +107,13 @@ def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, 
 
     n_a, n_b = len(outer[3]), len(inner[3])
     every = np.ones(n_a + n_b, dtype=np.bool_)
-    found = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
-    if (larger := found < 0).any():
+    beyond = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
+    if (larger := beyond < 0).any():
         steps = work.of_pair()
         again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
         work.left -= int(again[-1])
-        found[larger] = again[:-1][larger]
-    return found
+        beyond[larger] = again[:-1][larger]
+    return beyond
 
 
 def _marked(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seed: int) -> NDArray[Any]:
@@ -135,13 +135,13 @@ def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
 
 
 def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyComparison:
-    shared, made, unseen = _shared(one, other), list[Difference](), list[str]()
+    shared, differences, unseen = _shared(one, other), list[Difference](), list[str]()
     for outer, inner, a, b in ((one, other, shared.a, shared.b), (other, one, shared.b, shared.a)):
-        found = _searched(a, b, threshold, work)
+        beyond = _searched(a, b, threshold, work)
         for start, part in ((0, outer), (outer.size, inner)):
-            open_cells = np.flatnonzero(found[start : start + part.size] < 0)
+            open_cells = np.flatnonzero(beyond[start : start + part.size] < 0)
             unseen += [f"{part.part}: {name}" for name in part.called(open_cells)]
-        seeds = np.flatnonzero(found > 0)
+        seeds = np.flatnonzero(beyond > 0)
         cells, defined = set[int](), False
         for seed in seeds[:MOST_CHECKED]:
             marks = _marked(a, b, threshold, int(seed))
@@ -153,8 +153,8 @@ def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyC
                 cells.update(int(cell) for cell in np.flatnonzero(union))
         if cells:
             complete = defined or len(seeds) <= MOST_CHECKED
-            made.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
-    return TallyComparison(tuple(made), tuple(unseen), 2 * (one.size + other.size))
+            differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
+    return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
 
 
 def differencing(
@@ -176,19 +176,19 @@ def differencing(
     """
     if not policy.differencing:
         return []
-    made, known = list[Finding](), _Known({}, _Work(MOST_STEPS_OF_ALL))
+    findings, known = list[Finding](), _Known({}, _Work(MOST_STEPS_OF_ALL))
     for mine in tallies.values():
-        made += _findings(mine[0], None, _compared(mine, mine, policy, known), policy)
+        findings += _findings(mine[0], None, _compared(mine, mine, policy, known), policy)
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     for a, b, theirs in pairs:
-        made += _findings(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
-    noted = {one.output for one in made} | {one.other for one in made}
+        findings += _findings(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
+    noted = {one.output for one in findings} | {one.other for one in findings}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."
-            made.append(finding(name, mine[0].kind, "differencing", [], of=mine[0].size, good=good, bad=""))
-    return made
+            findings.append(finding(name, mine[0].kind, "differencing", [], of=mine[0].size, good=good, bad=""))
+    return findings
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,8 +202,8 @@ class _Known:
         """Return the comparison of two tallies."""
         key = (one.key, other.key, threshold)
         if key not in self.comparisons:
-            made = _comparison(one, other, threshold, self.work)
-            self.comparisons[key] = self.comparisons[other.key, one.key, threshold] = made
+            comparison = _comparison(one, other, threshold, self.work)
+            self.comparisons[key] = self.comparisons[other.key, one.key, threshold] = comparison
         return self.comparisons[key]
 
 
@@ -211,25 +211,25 @@ class _Known:
 class _Compared:
     """What was found between two outputs, the cells whose unions were not looked at, and of how many."""
 
-    found: tuple[tuple[Difference, Status], ...]
+    differences: tuple[tuple[Difference, Status], ...]
     unseen: tuple[str, ...]
     starts: int
 
 
 def _margins_beside(mine: Sequence[Tally], theirs: Sequence[Tally]) -> list[Tally]:
     """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
-    made: dict[frozenset[int], Tally] = {}
+    margins: dict[frozenset[int], Tally] = {}
     for table in mine:
         own = {position for (position, _), names in zip(table.steps, table.names, strict=True) if len(names) > 1}
         for other in theirs if table.more_margins else ():
             common = frozenset(own & {position for position, _ in other.steps})
-            if 1 < len(common) < len(own) and common not in made:
-                made[common] = margin(table, common)
-    return list(made.values())
+            if 1 < len(common) < len(own) and common not in margins:
+                margins[common] = margin(table, common)
+    return list(margins.values())
 
 
 def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, known: _Known) -> _Compared:
-    found: list[tuple[Difference, Status]] = []
+    differences: list[tuple[Difference, Status]] = []
     unseen, starts = list[str](), 0
     printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
     ours, others = [*mine, *_margins_beside(mine, theirs)], [*theirs, *_margins_beside(theirs, mine)]
@@ -249,20 +249,20 @@ def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, kn
         for difference in comparison.differences:
             exact = plain and open_to == 0
             status: Status = "review" if difference.complete or not exact else "not assessed"
-            found.append((difference, "fail" if exact and difference.by_definition else status))
-    return _Compared(tuple(found), tuple(dict.fromkeys(unseen)), starts)
+            differences.append((difference, "fail" if exact and difference.by_definition else status))
+    return _Compared(tuple(differences), tuple(dict.fromkeys(unseen)), starts)
 
 
 def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
     """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
-    statuses: list[Status] = [status for _, status in compared.found]
+    statuses: list[Status] = [status for _, status in compared.differences]
     statuses += ["not assessed"] if compared.unseen else []
     if not statuses:
         return []
     status = max(statuses, key=ORDER.index)
     where = [
         f"{difference.outer.part}: {name}"
-        for difference, verdict in compared.found
+        for difference, verdict in compared.differences
         if verdict == status
         for name in difference.outer.called(difference.cells)
     ]
@@ -275,11 +275,11 @@ def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Poli
     )
     if status == "not assessed":
         parts = []
-        if any(not difference.complete for difference, _ in compared.found):
+        if any(not difference.complete for difference, _ in compared.differences):
             parts.append(
                 f"{beside} differ by fewer than {least} people in more places than were looked at for whether that is so by definition."
             )
-        elif compared.found:
+        elif compared.differences:
             parts.append(f"{few} Only for these records, or only nearly, where it was looked at.")
         if compared.unseen:
             looked = cells_in_words(max(compared.starts - len(compared.unseen), 0))

@@ -60,7 +60,7 @@ def nested(
     shared people lead to the same sets, and so do cells of b that touch the same cells: one of them is the seed.
     """
     n_a, n_b = len(a_size), len(b_size)
-    found = np.zeros(n_a + n_b, dtype=np.int64)
+    differences = np.zeros(n_a + n_b, dtype=np.int64)
     tied = np.full(n_a + n_b, -1, dtype=np.int64)
     mark = np.full(n_a + n_b, -1, dtype=np.int64)
     seen, seen_by = np.zeros(n_b, dtype=np.int64), np.full(n_b, -1, dtype=np.int64)
@@ -101,7 +101,7 @@ def nested(
         if tied[seed] >= 0 or not wanted[seed]:
             continue
         if steps > most_steps:
-            found[seed] = -1
+            differences[seed] = -1
             continue
         queue[0], head, tail = seed, 0, 1
         mark[seed] = seed
@@ -172,9 +172,9 @@ def nested(
                         any_b = True
             difference = total - within
             if any_b and 0 < difference < threshold:
-                found[seed] = difference
+                differences[seed] = difference
         if capped:
-            found[seed] = -1
+            differences[seed] = -1
         # Cells tied to the seed by many shared people need no search of their own.
         tied[seed] = seed
         queue[0], head, tail = seed, 0, 1
@@ -197,7 +197,7 @@ def nested(
                         tied[other] = seed
                         queue[tail] = other
                         tail += 1
-    return np.append(found, steps)
+    return np.append(differences, steps)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

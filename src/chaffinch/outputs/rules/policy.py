@@ -122,11 +122,11 @@ class Policy(_Rules):
 
     def to_dict(self) -> dict[str, Any]:
         """Return every number in force, by name."""
-        made = {"format": FORMAT, "version": VERSION, **self.model_dump(), "pattern_threshold": self.pattern_least}
-        made["kinds"] = {
+        numbers = {"format": FORMAT, "version": VERSION, **self.model_dump(), "pattern_threshold": self.pattern_least}
+        numbers["kinds"] = {
             kind: _Rules(**own).model_dump(include=set(own)) for kind, own in sorted(self.kinds.items()) if own
         }
-        return made
+        return numbers
 
     @property
     def hash(self) -> str:

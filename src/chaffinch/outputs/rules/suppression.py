@@ -81,8 +81,8 @@ def bounds(
     >>> [end.tolist() for end in bounds(cells, [])], [end.tolist() for end in bounds(cells, totals)]
     ([[12, 1], [12, 9]], [[12, 3], [12, 3]])
     """
-    found = _bounds(table, others, table.withheld if of is None else of, enough)
-    return found.lo, found.hi
+    limits = _bounds(table, others, table.withheld if of is None else of, enough)
+    return limits.lo, limits.hi
 
 
 def _bounds(table: Tally, others: Iterable[Tally], of: Mask, enough: float) -> Bounds:
@@ -237,7 +237,7 @@ def suppression(
         return []
     output, of = table.output, int(table.withheld.sum())
     alone, unseen = _undone(table, own, secret, policy)
-    made = [_finding(table, alone, of, None)] if judged else []
+    findings = [_finding(table, alone, of, None)] if judged else []
     rest = np.zeros_like(alone)
     if others:
         # What all together leave open is left open by the output alone, too.
@@ -247,12 +247,12 @@ def suppression(
         if not rest.any():
             break
         some_others = [other for other in others if other.output == name]
-        found, _ = _undone(table, [*own, *some_others], rest, policy)
-        if found.any():
-            made.append(_finding(table, found, of, name))
-            rest &= ~found
+        given_away, _ = _undone(table, [*own, *some_others], rest, policy)
+        if given_away.any():
+            findings.append(_finding(table, given_away, of, name))
+            rest &= ~given_away
     if rest.any():
-        made.append(
+        findings.append(
             finding(
                 output,
                 table.kind,
@@ -264,18 +264,18 @@ def suppression(
             )
         )
     if unseen.any() and (judged or others):
-        made.append(_unfinished(table, unseen, undone, secret))
-    return [one for one in made if one.status != "pass" or len(made) == 1]
+        findings.append(_unfinished(table, unseen, undone, secret))
+    return [one for one in findings if one.status != "pass" or len(findings) == 1]
 
 
 def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> tuple[Mask, Mask]:
     """Which secret cells can be worked out, and which were not looked at before the limit of work."""
     if not secret.any():
         return secret, secret
-    found = _bounds(table, shown, secret, policy.protection)
+    limits = _bounds(table, shown, secret, policy.protection)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
-    undone = secret & (found.hi - found.lo < np.minimum(policy.protection, table.hi - table.lo))
-    return undone, secret & ~undone & ~found.assessed
+    undone = secret & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
+    return undone, secret & ~undone & ~limits.assessed
 
 
 def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Finding:
@@ -295,15 +295,15 @@ def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Findi
     )
 
 
-def _finding(table: Tally, found: Mask, of: int, other: str | None) -> Finding:
+def _finding(table: Tally, undone: Mask, of: int, other: str | None) -> Finding:
     source = "its own totals" if other is None else "another output"
     return finding(
         table.output,
         table.kind,
         "suppression undone",
-        table.called(np.flatnonzero(found)),
+        table.called(np.flatnonzero(undone)),
         of=of,
         good="No withheld cell follows from what is shown.",
-        bad=f"{some(int(found.sum()), of, 'withheld cell').capitalize()}: {source} and the cells that are shown give the count away.",
+        bad=f"{some(int(undone.sum()), of, 'withheld cell').capitalize()}: {source} and the cells that are shown give the count away.",
         other=other,
     )

@@ -306,8 +306,8 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
 
 def defined_within(inner: Tally, cells: Sequence[int] | Ints, outer: Tally, union: Mask) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
-    held = {(columns, mask.tobytes()) for columns, mask in inner.joint}
-    if any((columns, mask.tobytes()) not in held for columns, mask in outer.joint):
+    filters = {(columns, mask.tobytes()) for columns, mask in inner.joint}
+    if any((columns, mask.tobytes()) not in filters for columns, mask in outer.joint):
         return False
     outside = ~union & (outer.counts > 0)
     for cell in cells:

@@ -90,10 +90,10 @@ def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int
     else:
         return []
     there = (x != 0.0).astype(np.float64)
-    found = np.zeros(x.shape[1], dtype=bool)
+    separating = np.zeros(x.shape[1], dtype=bool)
     for label in lacking:
-        found |= label.astype(np.float64) @ there == 0.0
-    return np.flatnonzero(found & one_sign).tolist()
+        separating |= label.astype(np.float64) @ there == 0.0
+    return np.flatnonzero(separating & one_sign).tolist()
 
 
 def fault_after(
@@ -149,8 +149,8 @@ def _separating(data: Observed, family: FamilyName) -> tuple[int, ...]:
         return ()
     scale = np.abs(data.x).max(axis=0)
     x = data.x / np.where(scale > 0.0, scale, 1.0)
-    found = _by_newton(x, data.y, family)
-    return _by_programme(x, data.y, family) if found is None else found
+    separating = _by_newton(x, data.y, family)
+    return _by_programme(x, data.y, family) if separating is None else separating
 
 
 def _by_newton(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...] | None:

@@ -48,7 +48,7 @@ def _crossed(left: Terms, right: Terms, fields: Fields, place: Callable[[int, in
         raise InputError(
             f"Output '{what}': the terms of its formula have too many combinations for standard errors. Leave them out."
         )
-    found: dict[int, Floats] = {}
+    entries: dict[int, Floats] = {}
     for i, first in enumerate(a):
         for j, second in enumerate(b):
             if left is right and second < first:
@@ -56,9 +56,9 @@ def _crossed(left: Terms, right: Terms, fields: Fields, place: Callable[[int, in
             entry = x[:, i] * y[:, j]
             if entry.any():
                 at = place(min(first, second), max(first, second))
-                found[at] = found.get(at, 0.0) + entry
+                entries[at] = entries.get(at, 0.0) + entry
     rows, equations, values = [], [], []
-    for at, entry in found.items():
+    for at, entry in entries.items():
         nonzero = np.flatnonzero(entry)
         rows.append(nonzero)
         equations.append(np.full(len(nonzero), at))
@@ -74,12 +74,12 @@ def products(formula: Formula, fields: Fields, *, what: str) -> tuple[tuple[Term
     """Terms of the sums of x_i x_j, i <= j, in that order."""
     pairs = _pairs(formula.size)
     place = lambda i, j: pairs[i, j]  # noqa: E731
-    made = [
+    crossings = [
         _crossed(left, right, fields, place, what)
         for k, left in enumerate(formula.terms)
         for right in formula.terms[k:]
     ]
-    return tuple(terms for terms in made if terms.equations.size), len(pairs)
+    return tuple(terms for terms in crossings if terms.equations.size), len(pairs)
 
 
 def squares(formula: Formula, label: Lookup, fields: Fields, *, what: str) -> tuple[tuple[Terms, ...], int]:
