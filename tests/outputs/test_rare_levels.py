@@ -183,7 +183,7 @@ def test_words_of_rules_have_no_rare_reference(table: Any, fields: Fields) -> No
     failed = [one for one in report if one.rule == "small group behind a coefficient"]
     assert failed[0].status == "fail"
     assert RARE not in str(report.to_dict())
-    assert RARE in str(report.inside())
+    assert RARE in str(report.confidential())
 
 
 def test_contradictions_name_no_level(fields: Fields) -> None:

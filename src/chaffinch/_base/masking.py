@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterable
 
 from .errors import UnknownNameError, listed, plural, suggestion
 
-__all__ = ["HIDDEN", "SHOWN_FROM", "THRESHOLD", "about", "masked_count", "unknown_level", "without_levels"]
+__all__ = ["HIDDEN", "THRESHOLD", "masked_count", "unknown_level", "without_levels"]
 
 THRESHOLD = 10
 """Records that must share a value or a cell before it may show, unless a setting says otherwise."""
 
 HIDDEN = "…"
-"""What stands in a message for a value that fewer than `SHOWN_FROM` records share, or that is not known to be shared by so many."""
+"""What stands in a message for a value that fewer than `THRESHOLD` records share, or that is not known to be shared by so many."""
 
 
 def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int = 1) -> int | str:
@@ -34,14 +34,6 @@ def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int =
     return int(round(count / threshold) * threshold)
 
 
-SHOWN_FROM = THRESHOLD
-
-
-def about(count: int | float, *, at_least: int = SHOWN_FROM) -> int | str:
-    """Return a count for showing, small ones as "<at_least": `masked_count` in its former words."""
-    return f"<{at_least}" if 0 < count < at_least else masked_count(count)
-
-
 def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str = "") -> UnknownNameError:
     """Return the error for a name that is no level, or is made of none: the nearest and the list are of common names alone.
 
@@ -52,7 +44,7 @@ def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str
     name
         What came.
     common
-        Those names that may show: `SHOWN_FROM` records or more are known to have each level in them.
+        Those names that may show: `THRESHOLD` records or more are known to have each level in them.
     of
         Words that say of what, such as " of column 'area'".
 
@@ -65,13 +57,13 @@ def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str
     """
     every = [str(one) for one in common]
     if not every:
-        rest = f"{plural(thing).capitalize()} are listed only where {SHOWN_FROM} or more records are known to have "
+        rest = f"{plural(thing).capitalize()} are listed only where {THRESHOLD} or more records are known to have "
         rest += f"{'them' if thing == 'level' else 'their levels'}: look at the column itself."
         return UnknownNameError(f"Unknown {thing} '{name}'{of}. {rest}")
     which = "that" if thing == "level" else "whose levels"
     return UnknownNameError(
         f"Unknown {thing} '{name}'{of}.{suggestion(name, every)} "
-        f"{plural(thing).capitalize()} {which} {SHOWN_FROM} or more records have: {listed(every)}."
+        f"{plural(thing).capitalize()} {which} {THRESHOLD} or more records have: {listed(every)}."
     )
 
 

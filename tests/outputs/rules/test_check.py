@@ -50,7 +50,7 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         assert len(report.findings) >= 2, kind
         assert len({one.statbarn for one in report}) == 1
         assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
-        json.dumps(report.inside())
+        json.dumps(report.confidential())
 
 
 def test_recipes_with_numbers_and_without_say_the_same():

@@ -46,7 +46,7 @@ def test_what_leaves_holds_no_cells_and_no_small_counts(check, codes):
     report = check(codes, TABLE)
     told = str(report.to_dict()) + repr(report) + repr(report.findings)
     assert "a1|b2" not in told
-    assert "a1|b2" in str(report.inside())
+    assert "a1|b2" in str(report.confidential())
     assert report.to_dict()["policy_hash"] == Policy().hash
 
 

@@ -215,4 +215,4 @@ class CheckResult:
 
     def confidential(self) -> dict[str, Any]:
         """Return what must not leave: the exposed classes with their values and counts, and the cells behind each rule."""
-        return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.inside()}
+        return {"exposed": [one.to_dict() for one in self.exposed], "rules": self.rules.confidential()}

@@ -80,7 +80,7 @@ class Finding:
             "words": self.words,
         }
 
-    def inside(self) -> dict[str, Any]:
+    def confidential(self) -> dict[str, Any]:
         """Return everything, names of cells included."""
         return {**self.to_dict(), "where": list(self.where)}
 
@@ -123,9 +123,9 @@ class RuleReport:
         """Return what may leave."""
         return {**self._head(), "findings": [one.to_dict() for one in self.findings]}
 
-    def inside(self) -> dict[str, Any]:
+    def confidential(self) -> dict[str, Any]:
         """Return everything."""
-        return {**self._head(), "findings": [one.inside() for one in self.findings]}
+        return {**self._head(), "findings": [one.confidential() for one in self.findings]}
 
     def _head(self) -> dict[str, Any]:
         return {"policy": self.policy, "policy_hash": self.policy_hash, "worst": self.worst}
