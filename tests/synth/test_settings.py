@@ -180,7 +180,7 @@ def test_what_a_toy_refuses(toy, people, tmp_path, run_here):
 def test_a_toy_in_one_line_and_under_attack(toy, people):
     assert synthesiser_of("toy:noise=0.5") == Toy(noise=0.5)
     table = chaffinch.read(people)
-    study = chaffinch.study_risk(table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1)
+    study = chaffinch.risk(table, Toy().fit(table).sample(seed=1), keys=["sex"], sensitive=["ill"], seed=1)
     assert study.attacks
 
 

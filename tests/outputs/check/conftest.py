@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from chaffinch.outputs.recipes import recipes_of
 
 from chaffinch._base.seeds import seed_sequence
 from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
+from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.solve import incremental

@@ -15,7 +15,6 @@ from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.outputs.crossing import Crossing, Frame, column_numbers
 from chaffinch.outputs.document import read_recipes, read_spec, recipes_of
-from chaffinch.outputs.evolve import evolve
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
 from chaffinch.outputs.kinds.base import PrintedNumbers, Sample
@@ -26,6 +25,7 @@ from chaffinch.outputs.rules.counts import threshold
 from chaffinch.outputs.rules.findings import Finding
 from chaffinch.outputs.rules.tallies import COUNT, Tally
 from chaffinch.outputs.rules.tallying import Tallier
+from chaffinch.workflows.evolve import evolve
 
 FIELDS = Fields((Field("sex", ("f", "m")), Field("age", tuple(range(6)))))
 FILE = """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chaffinch.outputs.columns import CodeColumn, Columns
-from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
+from chaffinch.outputs.equations import CountTable, Lookup, Problem, RegressionModel, Terms, regression
 from chaffinch.outputs.families import multipliers
 from chaffinch.outputs.solve import maxent
 from chaffinch.outputs.solve.state import State
@@ -96,7 +96,7 @@ def test_a_multinomial_label_has_the_chances_of_the_model():
     values = np.array([0.0, 1.0, 2.0])
     eta = np.array([[0.5, -1.0]])
     look = Lookup((), (), eta)
-    system = maxent.Model("multinomial", (look,), Lookup((1,), (3,), values[:, None]))
+    system = RegressionModel("multinomial", (look,), Lookup((1,), (3,), values[:, None]))
     shares = maxent._shares(system, eta, values, np.full(3, 1 / 3))[0]
     score = sum(
         share * multipliers("multinomial", "score", eta, np.array([k])) for k, share in enumerate(shares / shares.sum())
