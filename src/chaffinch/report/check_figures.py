@@ -7,9 +7,10 @@ from typing import Any
 
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.error_lines import ErrorLine
-from ..outputs.check.marginal import Estimate, RiskMeasure
+from ..outputs.check.marginal import RiskMeasure
 from ..outputs.check.sizes import RiskBySize
 from ..outputs.check.whole import WholeDataRisk
+from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
 from .figures import Axis, cut
 from .plots import Dot, dots

@@ -13,6 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.plain import Number, finite
+from .intervals import student_quantile
+
 __all__ = ["NOTHING", "CrossedPart", "Estimate", "crossed_difference", "crossed_mean"]
 
 Floats = NDArray[np.float64]
@@ -23,19 +26,18 @@ LEVEL = 0.95
 class Estimate:
     """A number with its standard error, its interval and the degrees of freedom of the error; all nan where nothing was measured."""
 
-    value: float
-    error: float
-    low: float
-    high: float
-    freedom: float = math.inf
+    value: Number
+    error: Number = math.nan
+    low: Number = math.nan
+    high: Number = math.nan
+    freedom: Number = math.inf
 
     def to_dict(self) -> dict[str, float | None]:
         """Return value, low and high as JSON can hold them."""
-        numbers = {"value": self.value, "low": self.low, "high": self.high}
-        return {name: float(number) if math.isfinite(number) else None for name, number in numbers.items()}
+        return {"value": finite(self.value), "low": finite(self.low), "high": finite(self.high)}
 
 
-NOTHING = Estimate(math.nan, math.nan, math.nan, math.nan)
+NOTHING = Estimate(math.nan)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +109,5 @@ def crossed_difference(
 
 
 def _estimate(value: float, error: float, freedom: float, level: float) -> Estimate:
-    from scipy.special import stdtrit
-
-    half = float(stdtrit(max(freedom, 1.0), 0.5 + level / 2.0)) * error
+    half = student_quantile(0.5 + level / 2.0, max(freedom, 1.0)) * error
     return Estimate(value, error, value - half, value + half, freedom)

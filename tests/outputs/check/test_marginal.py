@@ -6,8 +6,9 @@ from scipy import stats
 
 from chaffinch.outputs.check.attribution import attack_of, ensemble_tcap
 from chaffinch.outputs.check.folds import folds
-from chaffinch.outputs.check.marginal import FoldFigure, combined, difference, measures_of
+from chaffinch.outputs.check.marginal import measures_of
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.stats.crossed import CrossedPart, crossed_difference, crossed_mean
 
 SIZES = (6, 4, 3, 2, 3)
 FIELDS = Fields(tuple(Field("abcdy"[k], tuple(range(size))) for k, size in enumerate(SIZES)))
@@ -37,9 +38,9 @@ def assessed(seed, *, n=300, syntheses=12, copied=0):
 
 def test_two_folds_by_hand():
     # Datasets give 1, 3 in one fold and 2, 2 in the other; four people, of whom two move each fold in opposite directions.
-    first = FoldFigure(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
-    second = FoldFigure(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
-    estimate = combined([first, second], level=0.9)
+    first = CrossedPart(np.array([1.0, 3.0]), np.array([0.2, -0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    second = CrossedPart(np.array([2.0, 2.0]), np.array([-0.2, 0.2, 0.0, 0.0]), np.array([0.08, 0.08]))
+    estimate = crossed_mean([first, second], level=0.9)
     assert estimate.value == 2.0
     assert estimate.error == pytest.approx(
         np.sqrt(2.0 / 2 / 4)
@@ -50,19 +51,19 @@ def test_two_folds_by_hand():
 
 def test_what_is_special_about_pairs_counts_once():
     # Two datasets, two people; each person matters to one dataset alone, by 1: over people 0.5, over datasets 1 (var 2 / 2), pairs 0.5.
-    part = FoldFigure(np.array([1.0, -1.0]), np.array([0.5, -0.5]), np.array([1.0, 1.0]))
-    assert combined([part]).error == pytest.approx(np.sqrt(0.5 + 1.0 - 0.5))
+    part = CrossedPart(np.array([1.0, -1.0]), np.array([0.5, -0.5]), np.array([1.0, 1.0]))
+    assert crossed_mean([part]).error == pytest.approx(np.sqrt(0.5 + 1.0 - 0.5))
 
 
 def test_apart_subtracts_the_same_people():
-    part = FoldFigure(np.array([1.0, 3.0]), np.array([0.3, -0.3]), np.array([0.2, 0.2]))
-    assert difference([part], [part]).value == 0.0
-    assert difference([part], [part]).error == pytest.approx(np.sqrt(2.0))  # datasets' variance twice, people cancel
+    part = CrossedPart(np.array([1.0, 3.0]), np.array([0.3, -0.3]), np.array([0.2, 0.2]))
+    assert crossed_difference([part], [part]).value == 0.0
+    assert crossed_difference([part], [part]).error == pytest.approx(np.sqrt(2.0))  # datasets' variance twice, people cancel
 
 
 def test_nothing_measured_is_nan():
-    nothing = FoldFigure(np.full(3, np.nan), np.zeros(2), np.zeros(3))
-    assert np.isnan(combined([nothing]).value)
+    nothing = CrossedPart(np.full(3, np.nan), np.zeros(2), np.zeros(3))
+    assert np.isnan(crossed_mean([nothing]).value)
 
 
 def test_zero_is_covered_when_there_is_nothing_to_find():

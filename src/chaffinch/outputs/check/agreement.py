@@ -17,10 +17,11 @@ from ..._base.masking import THRESHOLD
 from ..._base.plain import to_plain
 from ..._base.seeds import generator
 from ...risk.attribution.classes import class_ids
+from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..columns import Codes
 from ..fields import Fields
 from .attribution import EnsembleTcap, KeyAttack
-from .marginal import HOLDOUT, LEVEL, NOTHING, ORIGINAL, Estimate, FoldFigure, combined
+from .marginal import HOLDOUT, LEVEL, ORIGINAL
 
 __all__ = ["Agreement", "Exposed", "KeysShare", "agreement_of", "exposed_classes"]
 
@@ -126,7 +127,7 @@ def agreement_of(
             shares[f"right{after}"].append(mean[side])
             sign = 1.0 if side == ORIGINAL else -1.0
             influence[here] = sign * (score[here] - mean[side]) / max(int(here.sum()) - 1, 1)
-        parts.append(FoldFigure(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1)))
+        parts.append(CrossedPart(np.array([mean[ORIGINAL] - mean[HOLDOUT]]), influence, np.zeros(1)))
         by_keys.append(right[:, one.group == ORIGINAL].sum(axis=1))
     counts = np.array(by_keys)  # folds x key sets
     people = [int((one.group == ORIGINAL).sum()) for one in tcaps]
@@ -136,7 +137,7 @@ def agreement_of(
     )
     means = {name: masked_share(float(np.mean(some)), min(people), threshold) for name, some in shares.items()}
     known = means["right"] is not None and means["right_holdout"] is not None
-    excess = combined(parts, level=level) if known else NOTHING
+    excess = crossed_mean(parts, level=level) if known else NOTHING
     return Agreement(attack.sensitive, **means, excess=excess, by_keys=shown)
 
 

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from ..._base.plain import to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
+from ...stats.crossed import Estimate, crossed_difference
 from ..columns import Codes
 from ..document import Recipes, Spec
 from ..evolve import StartName
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
 from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold
-from .marginal import LEVEL, Estimate, RiskMeasure, difference, excess_of, measures_of
+from .marginal import LEVEL, RiskMeasure, excess_of, measures_of
 
 __all__ = ["AddedRisk", "Assessment", "CheckRun", "CumulativeStage", "Stage"]
 
@@ -99,7 +100,7 @@ class Assessment:
     def _added(self, before: Assessment, level: float) -> list[AddedRisk]:
         return [
             AddedRisk(
-                **to_plain(difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level)),
+                **to_plain(crossed_difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level)),
                 sensitive=sensitive,
                 convention=convention,
             )

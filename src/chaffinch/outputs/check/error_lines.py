@@ -14,11 +14,12 @@ import numpy as np
 from ..._base.plain import Number, finite
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
+from ...stats.crossed import NOTHING, Estimate
 from ...stats.intervals import student_quantile
 from .assessment import CheckRun
 from .attribution import CONVENTIONS
 from .ensembles import Evolver
-from .marginal import LEVEL, NOTHING, Estimate
+from .marginal import LEVEL
 
 __all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
 

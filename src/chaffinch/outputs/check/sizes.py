@@ -13,9 +13,10 @@ from typing import Any
 
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
+from ...stats.crossed import Estimate
 from .assessment import CheckRun, Stage
 from .folds import folds
-from .marginal import Estimate, RiskMeasure
+from .marginal import RiskMeasure
 
 __all__ = ["RiskBySize", "by_size"]
 
