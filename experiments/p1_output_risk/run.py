@@ -22,8 +22,9 @@ sys.path.insert(0, str(HERE))
 from people import DATASETS, People, people  # noqa: E402
 from training import machine  # noqa: E402
 
-from chaffinch import CheckResult, check, evolve  # noqa: E402
+from chaffinch import check, evolve  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
+from chaffinch.outputs.check import CheckResult  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
 from chaffinch.outputs.document import Spec, recipes_of  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402

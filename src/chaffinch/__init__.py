@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .privacy.opening import prepare
     from .risk.attribution.study import risk
     from .risk.auditing import audit
-    from .risk.membership import membership
+    from .risk.membership import ShadowSettings, membership
     from .risk.singling_out import singling_out
     from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
     from .synth import load_model as load
@@ -36,6 +36,7 @@ _HOMES = {
     "Network": "synth",
     "PrivBayes": "synth",
     "Schema": "table",
+    "ShadowSettings": "risk.membership",
     "StreamCounter": "counts",
     "Table": "table",
     "audit": "risk.auditing",
@@ -58,26 +59,6 @@ _HOMES = {
 _PACKAGES = ("errors", "risk", "trees", "utility")
 """Modules by their own names; `utility` and `risk` are functions too."""
 
-_DEEP = {
-    **dict.fromkeys(
-        ("BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "MissingExtraError", "PersonalDataWarning",
-         "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError"),
-        "errors",
-    ),
-    **dict.fromkeys(("Description", "Marginal"), "counts"),
-    **dict.fromkeys(("Note", "Scan"), "table"),
-    "RiskResult": "risk",
-    "AuditResult": "risk.auditing",
-    **dict.fromkeys(("MembershipResult", "ShadowSettings"), "risk.membership"),
-    "SinglingOutResult": "risk.singling_out",
-    "UtilityResult": "utility",
-    "CheckResult": "outputs.check",
-    "EvolveResult": "outputs.evolve_result",
-    **dict.fromkeys(("Outputs", "Recipes", "Spec", "read_outputs", "read_recipes", "read_spec"), "outputs.document"),
-    **dict.fromkeys(("Policy", "read_policy"), "outputs.rules"),
-}  # fmt: skip
-"""Names that live in their modules and are still found here; they are no part of the public names."""
-
 __all__ = [
     "BayesNet",
     "Column",
@@ -89,6 +70,7 @@ __all__ = [
     "Network",
     "PrivBayes",
     "Schema",
+    "ShadowSettings",
     "StreamCounter",
     "Table",
     "__version__",
@@ -116,7 +98,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)
-    home = _HOMES.get(name) or _DEEP.get(name)
+    home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'chaffinch' has no attribute '{name}'")
     module, _, original = home.partition(":")

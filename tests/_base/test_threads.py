@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from chaffinch import InputError
 from chaffinch._base.threads import one_thread, thread_count, thread_map
+from chaffinch.errors import InputError
 
 
 def test_a_map_keeps_the_order_and_uses_threads():

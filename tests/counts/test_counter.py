@@ -106,17 +106,17 @@ def test_weights_are_summed_in_row_order(engine, tmp_path):
 def test_weights_must_be_numbers_present_and_not_negative():
     table = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "w": [1.0, -1.0] * 20, "v": [1.0, None] * 20}))
     for name, rule in (("a", "not numbers"), ("w", "negative"), ("v", "missing")):
-        with pytest.raises(chaffinch.InputError, match=rule):
+        with pytest.raises(chaffinch.errors.InputError, match=rule):
             MemoryCounter(table, weight=name)
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'ww'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'ww'"):
         MemoryCounter(table, weight="ww")
 
 
 def test_unknown_and_repeated_columns(coded):
     counter = MemoryCounter(coded([[0, 1], [1, 0]], [2, 2]))
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'cc0'\. Did you mean 'c0'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'cc0'\. Did you mean 'c0'"):
         counter.marginals([("c0", "cc0")])
-    with pytest.raises(chaffinch.InputError, match="names each column once"):
+    with pytest.raises(chaffinch.errors.InputError, match="names each column once"):
         counter.marginals([("c0", "c0")])
-    with pytest.raises(chaffinch.InputError, match="list of column names"):
+    with pytest.raises(chaffinch.errors.InputError, match="list of column names"):
         counter.marginals(["c0"])

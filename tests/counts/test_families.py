@@ -172,15 +172,15 @@ def test_a_file_is_scored_as_a_table_is(tmp_path):
 
 def test_messages(coded):
     counter = MemoryCounter(coded([[0, 1, 2], [0, 1, 1]], [3, 2]))
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown score 'MI'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown score 'MI'"):
         family_scores(counter, [(0, (1,))], "MI")
     for family in ((0, (0,)), (0, (2,)), (-1, (0,)), (0, (1, 1))):
-        with pytest.raises(chaffinch.InputError, match=r"by position \(0 to 1\)"):
+        with pytest.raises(chaffinch.errors.InputError, match=r"by position \(0 to 1\)"):
             family_scores(counter, [family], "R")
-    with pytest.raises(chaffinch.InputError, match=r"child of 2 levels\. 'c0' has 3"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"child of 2 levels\. 'c0' has 3"):
         family_scores(counter, [(0, (1,))], "F")
-    with pytest.raises(chaffinch.InputError, match="most_rows must be at least 0"):
+    with pytest.raises(chaffinch.errors.InputError, match="most_rows must be at least 0"):
         family_scores(counter, [(0, (1,))], "I", most_rows=-1)
     weighted = MemoryCounter(chaffinch.read(pa.table({"a": ["x", "y"] * 9, "w": [1.0, 2.5] * 9})), weight="w")
-    with pytest.raises(chaffinch.InputError, match="without weights"):
+    with pytest.raises(chaffinch.errors.InputError, match="without weights"):
         family_scores(weighted, [(0, ())], "R")

@@ -54,11 +54,11 @@ def test_properties_of_marginals(coded, drawn, random):
 
 
 def test_marginal_checks_its_shape():
-    with pytest.raises(chaffinch.InputError, match="cannot have counts of shape"):
+    with pytest.raises(chaffinch.errors.InputError, match="cannot have counts of shape"):
         Marginal(("a",), (3,), np.zeros(2, dtype=np.int64))
-    with pytest.raises(chaffinch.InputError, match="one size for each column"):
+    with pytest.raises(chaffinch.errors.InputError, match="one size for each column"):
         Marginal(("a", "b"), (2,), np.zeros(2, dtype=np.int64))
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'b'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'b'"):
         Marginal(("a",), (2,), np.zeros(2, dtype=np.int64)).project(["b"])
     with pytest.raises(ValueError, match="read-only"):
         Marginal(("a",), (2,), np.zeros(2, dtype=np.int64)).counts[0] = 1

@@ -25,7 +25,7 @@ def test_more_cells_than_fit_in_memory(coded):
     names = table.schema.names
     (marginal,) = MemoryCounter(table).marginals([names])
     assert marginal.same(ReferenceCounter(table).marginals([names])[0])
-    with pytest.raises(chaffinch.TooLargeError, match="over the limit"):
+    with pytest.raises(chaffinch.errors.TooLargeError, match="over the limit"):
         marginal.dense()
     (back,) = MemoryCounter(table).marginals([names[:2]])
     assert marginal.project(names[:2]).same(back)

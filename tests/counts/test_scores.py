@@ -96,9 +96,9 @@ def test_f_score_is_the_best_of_all_splits(pairs):
 
 
 def test_f_score_refuses_what_it_is_not_defined_for():
-    with pytest.raises(chaffinch.InputError, match="2 levels"):
+    with pytest.raises(chaffinch.errors.InputError, match="2 levels"):
         scores.f_score(marginal([[1, 2, 3]]))
-    with pytest.raises(chaffinch.InputError, match="whole counts"):
+    with pytest.raises(chaffinch.errors.InputError, match="whole counts"):
         scores.f_score(marginal([[1.0, 2.0]]))
 
 
@@ -154,5 +154,5 @@ def test_all_pairs_at_once(coded):
             scipy.stats.contingency.crosstab(codes[2], codes[3]).count, correction=False
         ).statistic
     )
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown score"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown score"):
         scores.pairwise(MemoryCounter(table), "mutual")

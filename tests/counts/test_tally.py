@@ -23,7 +23,7 @@ def test_too_many_cells_in_all_are_refused_before_memory_is_taken(coded, monkeyp
     table = coded([[0], [0], [0]], [30, 30, 30])
     counter = MemoryCounter(table)
     assert len(counter.marginals([("c0", "c1")])) == 1
-    with pytest.raises(chaffinch.TooLargeError, match="Ask for fewer at a time"):
+    with pytest.raises(chaffinch.errors.TooLargeError, match="Ask for fewer at a time"):
         counter.marginals([("c0", "c1"), ("c1", "c2")])
 
 
@@ -31,5 +31,5 @@ def test_a_sparse_tally_refuses_to_grow_without_end():
     tally = SparseCounts([1 << 20, 1 << 20], most_cells=100)
     codes = np.arange(90, dtype=np.uint32)
     tally.add([codes, codes])
-    with pytest.raises(chaffinch.TooLargeError, match="more than 100 distinct"):
+    with pytest.raises(chaffinch.errors.TooLargeError, match="more than 100 distinct"):
         tally.add([codes + 90, codes])

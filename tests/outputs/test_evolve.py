@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from chaffinch import EvolveResult, InputError, evolve
+from chaffinch import evolve
+from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as module
 from chaffinch.outputs.document import read_spec
+from chaffinch.outputs.evolve_result import EvolveResult
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
 from chaffinch.outputs.tables import schema_of, table_of_codes
 

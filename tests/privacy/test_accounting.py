@@ -31,13 +31,13 @@ def grid_epsilon(rho: float, delta: float) -> float:
     "bad", [0, -1, -0.0, math.nan, math.inf, -math.inf, True, False, "1", None, [1.0], 10**400, 1j]
 )
 def test_what_is_no_epsilon(bad):
-    with pytest.raises(chaffinch.InputError, match=r"epsilon must be a finite number above 0\. Got .*leave it out"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"epsilon must be a finite number above 0\. Got .*leave it out"):
         acc.check_epsilon(bad)
 
 
 @pytest.mark.parametrize("bad", [0, 1, -1e-9, 2, math.nan, math.inf, True, "1e-9", None])
 def test_what_is_no_delta(bad):
-    with pytest.raises(chaffinch.InputError, match=r"delta must be above 0 and below 1"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"delta must be above 0 and below 1"):
         acc.check_delta(bad)
 
 
@@ -106,7 +106,7 @@ def test_ends_of_the_range():
     assert acc.rho_to_delta(1e-12, 10.0) == 0.0
     assert acc.gaussian_epsilon(0, 1e-9) == 0.0
     for convert in (acc.rho_to_epsilon, acc.epsilon_to_rho):
-        with pytest.raises(chaffinch.InputError):
+        with pytest.raises(chaffinch.errors.InputError):
             convert(-1.0, 1e-9)
 
 

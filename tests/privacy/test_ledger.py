@@ -77,7 +77,7 @@ def test_a_budget_says_what_there_is():
     ],
 )
 def test_what_breaks_a_rule(make, words):
-    with pytest.raises(chaffinch.InputError, match=words):
+    with pytest.raises(chaffinch.errors.InputError, match=words):
         make()
 
 
@@ -333,23 +333,23 @@ def test_every_damage_to_an_account_is_found():
     words = {"relation", "conversion", "sentence", "noise_source"}  # worked out anew, never read
     tried = 0
     for damaged in (None, [], "x", 3, {}, {**good, "more": 1}):
-        with pytest.raises(chaffinch.InputError, match="account of privacy is damaged"):
+        with pytest.raises(chaffinch.errors.InputError, match="account of privacy is damaged"):
             account_from_dict(damaged)
     for name in good:
-        with pytest.raises(chaffinch.InputError):
+        with pytest.raises(chaffinch.errors.InputError):
             account_from_dict({k: v for k, v in good.items() if k != name})
         for bad in BAD:
             if (name in words and bad == "x") or (name == "test_only" and bad is True):
                 continue
             if name == "rows_per_person" and bad == 10**400:  # a whole number like any other
                 continue
-            with pytest.raises(chaffinch.InputError):
+            with pytest.raises(chaffinch.errors.InputError):
                 account_from_dict({**good, name: bad})
             tried += 1
     for name in good["charges"][0]:
         without = copy.deepcopy(good)
         del without["charges"][0][name]
-        with pytest.raises(chaffinch.InputError):
+        with pytest.raises(chaffinch.errors.InputError):
             account_from_dict(without)
         for bad in BAD:
             damaged = copy.deepcopy(good)
@@ -358,12 +358,12 @@ def test_every_damage_to_an_account_is_found():
             ):
                 continue
             damaged["charges"][0][name] = bad
-            with pytest.raises(chaffinch.InputError):
+            with pytest.raises(chaffinch.errors.InputError):
                 account_from_dict(damaged)
             tried += 1
     assert tried > 200
     # Charges that add up to more than the budget, with sums to match, are no account.
     over = copy.deepcopy(good)
     over["charges"] += over["charges"][1:] * 3
-    with pytest.raises(chaffinch.InputError, match="damaged"):
+    with pytest.raises(chaffinch.errors.InputError, match="damaged"):
         account_from_dict(over)

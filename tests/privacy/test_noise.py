@@ -137,24 +137,24 @@ def test_ends_stop_instead_of_wrapping(source):
 )
 def test_only_whole_numbers(source, values):
     for call in (source.laplace, source.gaussian):
-        with pytest.raises(chaffinch.InputError, match="values must be whole numbers of an integer dtype"):
+        with pytest.raises(chaffinch.errors.InputError, match="values must be whole numbers of an integer dtype"):
             call(values, 1.0)
     for call in (source.exponential, source.permute_and_flip):
-        with pytest.raises(chaffinch.InputError, match="scores must be whole numbers"):
+        with pytest.raises(chaffinch.errors.InputError, match="scores must be whole numbers"):
             call(values, 1.0)
 
 
 @pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "1", True])
 def test_scales_must_be_positive_and_finite(source, bad):
     for name in ("laplace", "gaussian", "exponential", "permute_and_flip"):
-        with pytest.raises(chaffinch.InputError, match=r"^(scale|sigma) must be a positive, finite number"):
+        with pytest.raises(chaffinch.errors.InputError, match=r"^(scale|sigma) must be a positive, finite number"):
             getattr(source, name)(np.array([1, 2]), bad)
 
 
 @pytest.mark.parametrize("scores", [np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), np.array(3)])
 def test_a_choice_needs_candidates(source, scores):
     for choose in (source.exponential, source.permute_and_flip):
-        with pytest.raises(chaffinch.InputError, match="at least one candidate"):
+        with pytest.raises(chaffinch.errors.InputError, match="at least one candidate"):
             choose(scores, 1.0)
 
 
@@ -182,7 +182,7 @@ def test_without_opendp_the_install_line_is_given(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp", None)
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(
-        chaffinch.MissingExtraError, match=r"A private fit needs an extra: pip install 'chaffinch\[private\]'"
+        chaffinch.errors.MissingExtraError, match=r"A private fit needs an extra: pip install 'chaffinch\[private\]'"
     ):
         noise_of()
     assert noise_of(1).laplace(np.array([3]), 0.001).tolist() == [3]  # a seeded one needs no extra

@@ -63,7 +63,7 @@ def test_ids_of_any_type(ids):
 def test_nobody_and_bad_settings():
     assert keep_rows(pa.array([], pa.string()), 1).tolist() == []
     for most in (0, -1, True, 1.5):
-        with pytest.raises(chaffinch.InputError, match="rows_per_person must be a whole number"):
+        with pytest.raises(chaffinch.errors.InputError, match="rows_per_person must be a whole number"):
             keep_rows(["a"], most)
 
 
@@ -84,5 +84,5 @@ def test_prepare_keeps_m_rows_and_drops_the_id(tmp_path):
     assert table.code("ill").tolist() == [1, 0, 0]
     fewer = prepare(table, person="who", rows_per_person=1)  # a sealed table is bounded too
     assert fewer.code("ill").tolist() == [1, 0]
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'whom'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'whom'"):
         prepare(frame, SCHEMA, person="whom")

@@ -341,12 +341,12 @@ def test_the_refusal_lists_what_is_missing(tmp_path):
 
 def test_names_are_public(tmp_path):
     path = written(tmp_path, ROWS)
-    with pytest.raises(chaffinch.UnknownNameError, match="'wage'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="'wage'"):
         prepare(path, replace(SCHEMA, columns=(*SCHEMA.columns, Column("wage", "boolean"))))
-    with pytest.raises(chaffinch.SchemaError, match=r"lacks columns.*ill"):
+    with pytest.raises(chaffinch.errors.SchemaError, match=r"lacks columns.*ill"):
         prepare(path, replace(SCHEMA, columns=SCHEMA.columns[:-1]))
     (tmp_path / "d.sav").write_bytes(b"$FL2" + b"\0" * 200)
-    with pytest.raises(chaffinch.FileError, match="Save it as Parquet"):
+    with pytest.raises(chaffinch.errors.FileError, match="Save it as Parquet"):
         prepare(tmp_path / "d.sav", SCHEMA)
 
 

@@ -165,7 +165,7 @@ def test_test_only_fits_need_a_word(path):
         project.spend(account(test_only=True), "seeded")
     with pytest.raises(PrivacyError, match="test-only"):
         project.spend(plan(0.1), "seeded", test_only=True)
-    with pytest.raises(chaffinch.InputError, match="cannot be False"):
+    with pytest.raises(chaffinch.errors.InputError, match="cannot be False"):
         project.spend(account(test_only=True), "seeded", test_only=False, allow_test_only=True)
     assert open_project(path).releases == ()
     after = project.spend(account(test_only=True), "seeded", allow_test_only=True)
@@ -175,16 +175,16 @@ def test_test_only_fits_need_a_word(path):
 def test_making_one(path):
     create_project(path, epsilon=1.0, data="d")
     text = path.read_bytes()
-    with pytest.raises(chaffinch.FileError, match="the file exists"):
+    with pytest.raises(chaffinch.errors.FileError, match="the file exists"):
         create_project(path, epsilon=9.0, data="d")
     assert path.read_bytes() == text
     for options in ({"epsilon": 0}, {"epsilon": 1.0, "delta": 0}, {"delta": 1e-9}, {"data": ""}, {"data": "a\x1b[2J"}):
-        with pytest.raises(chaffinch.InputError):
+        with pytest.raises(chaffinch.errors.InputError):
             create_project(path.with_name("new.json"), **({"data": "d"} | options))
     assert not path.with_name("new.json").exists()
-    with pytest.raises(chaffinch.FileError, match="no folder"):
+    with pytest.raises(chaffinch.errors.FileError, match="no folder"):
         create_project(path.parent / "none" / "a.json", data="d")
-    with pytest.raises(chaffinch.InputError, match="label of a release"):
+    with pytest.raises(chaffinch.errors.InputError, match="label of a release"):
         open_project(path).spend(plan(0.1), "two\nlines")
 
 
@@ -205,9 +205,9 @@ def test_a_ledger_with_two_names_is_refused(path):
     os.link(path, second)
     text = path.read_bytes()
     for one in (path, second):
-        with pytest.raises(chaffinch.FileError, match=r"has 2 names \(hard links\).*remove the others"):
+        with pytest.raises(chaffinch.errors.FileError, match=r"has 2 names \(hard links\).*remove the others"):
             open_project(one)
-    with pytest.raises(chaffinch.FileError, match="hard links"):
+    with pytest.raises(chaffinch.errors.FileError, match="hard links"):
         project.spend(plan(0.6), "through an object that was opened before")
     assert path.read_bytes() == second.read_bytes() == text
     second.unlink()
@@ -243,20 +243,20 @@ def test_every_damage_is_found_and_the_file_left_as_it_is(path):
     assert len(texts) > 150
     for text in texts:
         path.write_bytes(text)
-        with pytest.raises(chaffinch.FileError):
+        with pytest.raises(chaffinch.errors.FileError):
             open_project(path)
-        with pytest.raises(chaffinch.FileError):
+        with pytest.raises(chaffinch.errors.FileError):
             project.spend(plan(0.1), "more")
         assert path.read_bytes() == text
     path.write_text(json.dumps({**good, "version": 2}))
-    with pytest.raises(chaffinch.FileError, match="newer release"):
+    with pytest.raises(chaffinch.errors.FileError, match="newer release"):
         open_project(path)
     path.unlink()
-    with pytest.raises(chaffinch.FileError, match="No such file"):
+    with pytest.raises(chaffinch.errors.FileError, match="No such file"):
         open_project(path)
-    with pytest.raises(chaffinch.FileError, match="No such file"):
+    with pytest.raises(chaffinch.errors.FileError, match="No such file"):
         project.spend(plan(0.1), "more")
-    with pytest.raises(chaffinch.FileError):
+    with pytest.raises(chaffinch.errors.FileError):
         open_project(path.parent)
 
 
@@ -307,7 +307,7 @@ def test_a_lock_that_stays_is_named(path, monkeypatch):
     monkeypatch.setattr(project_module, "WAIT_SECONDS", 0.05)
     lock = path.with_name(f".{path.name}.lock")
     lock.touch()
-    with pytest.raises(chaffinch.FileError, match=r"is locked.*remove"):
+    with pytest.raises(chaffinch.errors.FileError, match=r"is locked.*remove"):
         project.spend(plan(0.1), "r")
     lock.unlink()
     project.spend(plan(0.1), "r")
@@ -335,9 +335,9 @@ def test_the_command_on_a_project(path, tmp_path):
     total = acc.rho_to_epsilon(acc.epsilon_to_rho(1.0, 1e-9), 1e-6)
     assert f"Left of the limit: epsilon {3 - total:.6g}" in done.output
     assert json.loads(out.read_text())["totals"]["epsilon"] == pytest.approx(total, rel=1e-6)
-    assert isinstance(run(path, "--new").exception, chaffinch.FileError)
-    assert isinstance(run(path, "--epsilon", 1).exception, chaffinch.InputError)
-    assert isinstance(run(tmp_path / "none.json").exception, chaffinch.FileError)
+    assert isinstance(run(path, "--new").exception, chaffinch.errors.FileError)
+    assert isinstance(run(path, "--epsilon", 1).exception, chaffinch.errors.InputError)
+    assert isinstance(run(tmp_path / "none.json").exception, chaffinch.errors.FileError)
     assert is_project(path)
 
 

@@ -143,7 +143,7 @@ def test_permute_and_flip_with_many_candidates():
     law = samplers.permute_and_flip_probabilities([2] + [0] * n, 1.0)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     assert law[0] == pytest.approx((1 - (1 - p) ** (n + 1)) / (p * (n + 1)), rel=1e-9)
-    with pytest.raises(chaffinch.InputError, match="at most 2000 candidates"):
+    with pytest.raises(chaffinch.errors.InputError, match="at most 2000 candidates"):
         samplers.permute_and_flip_probabilities([0] * 2001, 1.0)
 
 
@@ -192,11 +192,11 @@ def test_scales_must_be_positive_and_finite(bad):
         lambda: samplers.laplace_pmf(0, bad),
         lambda: samplers.gaussian_std(bad),
     ):
-        with pytest.raises(chaffinch.InputError, match="must be a positive, finite number"):
+        with pytest.raises(chaffinch.errors.InputError, match="must be a positive, finite number"):
             call()
 
 
 @pytest.mark.parametrize("bad", [[], [1.5, 2.0], [[1, 2]], 3])
 def test_scores_must_be_a_list_of_whole_numbers(bad):
-    with pytest.raises(chaffinch.InputError, match="at least one whole number"):
+    with pytest.raises(chaffinch.errors.InputError, match="at least one whole number"):
         samplers.exponential_probabilities(bad, 1.0)

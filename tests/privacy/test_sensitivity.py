@@ -82,7 +82,7 @@ def within(jump, claim):
 @pytest.mark.parametrize("score", ["I", "R", "F"])
 def test_no_neighbours_of_small_tables_differ_by_more(score, shape):
     if score == "F" and shape[1] != 2:
-        with pytest.raises(chaffinch.InputError, match="2 declared levels"):
+        with pytest.raises(chaffinch.errors.InputError, match="2 declared levels"):
             claimed("F", ADD, 10, shape)
         return
     added = []
@@ -279,9 +279,9 @@ def test_integer_scores_at_the_edges():
     (a, b), most = integer_scores(np.array([1 - 2.0**-30, 2.0]), 1.0)
     assert b - a == (1 << 22) + 1 <= most
     for bad in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(chaffinch.InputError, match="positive number"):
+        with pytest.raises(chaffinch.errors.InputError, match="positive number"):
             integer_scores(np.array([1.0]), bad)
-    with pytest.raises(chaffinch.InputError, match="finite"):
+    with pytest.raises(chaffinch.errors.InputError, match="finite"):
         integer_scores(np.array([np.nan]), 1.0)
 
 
@@ -292,11 +292,11 @@ def test_edges_and_messages():
                 for score in "IR":
                     value = sensitivity(score, unit, rows=rows, child_size=sizes[0], parent_cells=sizes[1])
                     assert 0 < value < 1000
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown score 'MI'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown score 'MI'"):
         sensitivity("MI", ADD, rows=1, child_size=2, parent_cells=2)
-    with pytest.raises(chaffinch.InputError, match="rows must be at least 0"):
+    with pytest.raises(chaffinch.errors.InputError, match="rows must be at least 0"):
         sensitivity("I", ADD, rows=-1, child_size=2, parent_cells=2)
-    with pytest.raises(chaffinch.InputError, match="parent_cells must be at least 1"):
+    with pytest.raises(chaffinch.errors.InputError, match="parent_cells must be at least 1"):
         sensitivity("I", ADD, rows=1, child_size=2, parent_cells=0)
-    with pytest.raises(chaffinch.InputError, match=r"2 declared levels\. Got 3"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"2 declared levels\. Got 3"):
         sensitivity("F", ADD, rows=1, child_size=3, parent_cells=2)

@@ -149,7 +149,7 @@ def test_columns_and_pairs_that_changed_most():
     ],
 )
 def test_something_else_is_refused(data, message):
-    with pytest.raises(chaffinch.InputError) as caught:
+    with pytest.raises(chaffinch.errors.InputError) as caught:
         compare(data, study())
     assert message in str(caught.value)
 
@@ -157,7 +157,7 @@ def test_something_else_is_refused(data, message):
 def test_other_columns_are_refused_by_name():
     other = study()
     other["about"]["columns"][0] = {"name": "z", "kind": "categorical", "levels": 3}
-    with pytest.raises(chaffinch.InputError, match=r"same columns\. Got only in A: a; only in B: z\."):
+    with pytest.raises(chaffinch.errors.InputError, match=r"same columns\. Got only in A: a; only in B: z\."):
         compare(study(), other)
 
 

@@ -9,8 +9,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from chaffinch import InputError
 from chaffinch._base.svg import blend
+from chaffinch.errors import InputError
 from chaffinch.report.heatmap import SIGNED, STRENGTH, Matrices, heat_maps
 from chaffinch.utility.phi_k import PhiK
 

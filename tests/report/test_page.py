@@ -245,7 +245,7 @@ def test_what_is_missing_deep_inside_makes_a_page_or_is_refused_by_its_place(stu
                 less = without(less, path, null=null)
             try:
                 rendered(less)
-            except chaffinch.InputError as error:  # named by its place
+            except chaffinch.errors.InputError as error:  # named by its place
                 refusals.append(str(error))
     assert len(refusals) < 40
     assert all(re.search(r"not as they should be( at '[\w.]+')?: ", words) for words in refusals)
@@ -345,12 +345,12 @@ def test_a_report_is_the_study_with_its_verdict(study_of):
 
 def test_other_data_are_refused_with_the_next_step(study_of):
     with pytest.raises(
-        chaffinch.InputError, match=r"must be of format 'chaffinch-report'\. Got 'chaffinch-utility'\. Make one"
+        chaffinch.errors.InputError, match=r"must be of format 'chaffinch-report'\. Got 'chaffinch-utility'\. Make one"
     ):
         render(study_of(3))
-    with pytest.raises(chaffinch.InputError, match="version 1"):
+    with pytest.raises(chaffinch.errors.InputError, match="version 1"):
         report_of({"format": "chaffinch-utility", "version": 2}, title="t")
-    with pytest.raises(chaffinch.InputError, match="chaffinch utility"):
+    with pytest.raises(chaffinch.errors.InputError, match="chaffinch utility"):
         report_of([], title="t")  # type: ignore[arg-type]
 
 
@@ -405,7 +405,7 @@ def test_the_network_is_shown_with_its_edges(study_of):
     ],
 )  # fmt: skip
 def test_a_picture_holds_shapes_and_text_only(study_of, svg):
-    with pytest.raises(chaffinch.InputError, match="A picture in a report"):
+    with pytest.raises(chaffinch.errors.InputError, match="A picture in a report"):
         render(report_of(study_of(2), title="t"), network_svg=svg)
 
 

@@ -212,7 +212,7 @@ def test_what_is_missing_or_null_makes_a_page_or_is_refused_by_its_place(risk_of
                 del at[path[-1]]
             try:
                 html = render(report_of(title="t", risk=less))
-            except chaffinch.InputError as error:
+            except chaffinch.errors.InputError as error:
                 refused.append(str(error))
                 continue
             odd = re.search(r">[^<]*\b(nan|None)\b[^<]*<", html)
@@ -224,9 +224,9 @@ def test_what_is_missing_or_null_makes_a_page_or_is_refused_by_its_place(risk_of
 def test_an_empty_study_and_none():
     look(report_of(title="t", risk={"format": "chaffinch-risk", "version": 1}))
     assert RiskResult.from_dict({"format": "chaffinch-risk", "version": 1}).verdict == ()
-    with pytest.raises(chaffinch.InputError, match=r"needs a study of utility, of risk, or both"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"needs a study of utility, of risk, or both"):
         report_of(title="t")
-    with pytest.raises(chaffinch.InputError, match="Give the JSON of chaffinch risk"):
+    with pytest.raises(chaffinch.errors.InputError, match="Give the JSON of chaffinch risk"):
         report_of(title="t", risk={"format": "chaffinch-utility", "version": 1})
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.stats.features import Encoder, numbers_of, standardised
 from chaffinch.table.align import align
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.stats.learners import CLASSIFIERS, REGRESSORS, chosen_models, fit, is_random, is_svm, work
 
 RNG = np.random.default_rng(8)

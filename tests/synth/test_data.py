@@ -88,14 +88,14 @@ def test_what_is_no_table(settings, tmp_path):
         (BayesNet(), "Cannot read a BayesNet"),
         (Independent().fit(frame()), r"This is a model, and data are needed: .*model\.sample\(\)"),
     ):
-        with pytest.raises(chaffinch.InputError, match=words):
+        with pytest.raises(chaffinch.errors.InputError, match=words):
             settings.fit(data)
-    with pytest.raises(chaffinch.FileError, match="No such file"):
+    with pytest.raises(chaffinch.errors.FileError, match="No such file"):
         settings.fit(tmp_path / "none.csv")
 
 
 def test_an_unknown_column_is_named():
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'agge'\. Did you mean 'age'"):
         BayesNet(label="agge").fit(frame())
 
 
@@ -103,9 +103,9 @@ def test_an_unknown_column_is_named():
 def test_a_private_fit_takes_prepared_data_alone(settings, tmp_path):
     frame().to_csv(tmp_path / "t.csv", index=False)
     for data in (frame(), tmp_path / "t.csv", tmp_path / "none.csv", pa.table(frame()), [1, 2]):
-        with pytest.raises(chaffinch.PrivacyError, match=r"declared domain.*chaffinch\.prepare"):
+        with pytest.raises(chaffinch.errors.PrivacyError, match=r"declared domain.*chaffinch\.prepare"):
             settings.fit(data)
-    with pytest.raises(chaffinch.InputError, match="This is a model"):
+    with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
         settings.fit(Independent().fit(frame()))
 
 
@@ -126,17 +126,17 @@ def test_a_private_fit_gives_back_the_kind_it_was_given():
 
 def test_other_things_in_the_place_of_a_model(tmp_path):
     for thing in (chaffinch.read(frame()), frame(), [1], None):
-        with pytest.raises(chaffinch.InputError, match="loaded from the path of its file"):
+        with pytest.raises(chaffinch.errors.InputError, match="loaded from the path of its file"):
             chaffinch.load(thing)
     frame().to_csv(tmp_path / "t.csv", index=False)
-    with pytest.raises(chaffinch.FileError, match="is not a Chaffinch model"):
+    with pytest.raises(chaffinch.errors.FileError, match="is not a Chaffinch model"):
         chaffinch.load(tmp_path / "t.csv")
 
 
 def test_a_table_in_the_place_of_a_number_is_not_printed():
     model = Independent().fit(frame())
     for rows in (frame(), chaffinch.read(frame()), "many", -1, 2.5, True):
-        with pytest.raises(chaffinch.InputError, match="rows must be a whole number of at least 0") as caught:
+        with pytest.raises(chaffinch.errors.InputError, match="rows must be a whole number of at least 0") as caught:
             model.sample(rows)
         assert "north" not in str(caught.value)
 
@@ -146,5 +146,5 @@ def test_tables_for_a_model_are_read_with_its_schema():
     assert np.allclose(model.log_likelihood(frame()), model.log_likelihood(chaffinch.read(frame(), model.schema)))
     whole = model.complete(frame(), keep=["sex"], seed=1).to_native()
     assert whole["sex"].tolist() == frame()["sex"].tolist()
-    with pytest.raises(chaffinch.InputError, match="This is a model"):
+    with pytest.raises(chaffinch.errors.InputError, match="This is a model"):
         model.log_likelihood(model)

@@ -56,5 +56,5 @@ def test_the_words_hold_settings_and_no_data():
 
 
 def test_what_makes_no_tables():
-    with pytest.raises(chaffinch.InputError, match=r"method fit\(table, seed=\.\.\.\) or be a function .* Got int"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"method fit\(table, seed=\.\.\.\) or be a function .* Got int"):
         TableGenerator(7)

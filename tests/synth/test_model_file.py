@@ -55,7 +55,7 @@ def saved(model, tmp_path_factory) -> Path:
 
 
 def refused(path: Path, match: str = ".") -> str:
-    with pytest.raises(chaffinch.FileError, match=match) as caught:
+    with pytest.raises(chaffinch.errors.FileError, match=match) as caught:
         load_model(path)
     assert path.name in str(caught.value)
     return str(caught.value)
@@ -115,9 +115,9 @@ def test_a_model_of_an_empty_table(coded, tmp_path):
 
 
 def test_where_it_cannot_be_written(model, tmp_path):
-    with pytest.raises(chaffinch.FileError, match="there is no folder"):
+    with pytest.raises(chaffinch.errors.FileError, match="there is no folder"):
         model.save(tmp_path / "nowhere" / "m")
-    with pytest.raises(chaffinch.FileError, match="it is a folder"):
+    with pytest.raises(chaffinch.errors.FileError, match="it is a folder"):
         model.save(tmp_path)
 
 
@@ -358,13 +358,13 @@ def opens_or_is_refused(path: Path) -> bool:
     """Load a damaged file: a FileError, or a model that draws rows or says in words why not. Nothing else."""
     try:
         model = load_model(path)
-    except chaffinch.FileError:
+    except chaffinch.errors.FileError:
         return False
     try:
         assert model.sample(20, seed=0).n_rows == 20
         model.to_dict()
         repr(model)
-    except chaffinch.ChaffinchError:
+    except chaffinch.errors.ChaffinchError:
         pass
     return True
 

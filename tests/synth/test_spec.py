@@ -70,7 +70,7 @@ def test_a_line_is_what_python_makes(spec, made):
     ],
 )
 def test_what_is_wrong_is_named(spec, message):
-    with pytest.raises(chaffinch.ChaffinchError) as raised:
+    with pytest.raises(chaffinch.errors.ChaffinchError) as raised:
         synthesiser_of(spec)
     assert message in str(raised.value)
 
@@ -88,7 +88,7 @@ def test_every_argument_of_the_api_can_be_written():
             said = ""
             try:
                 synthesiser_of(f"{name}:epsilon=1,{field.name}={word}")
-            except chaffinch.ChaffinchError as error:
+            except chaffinch.errors.ChaffinchError as error:
                 said = str(error)
             assert f"Unknown {name} setting" not in said, field.name
 
@@ -106,5 +106,5 @@ def test_numbers_and_names_come_back_as_they_were(parents, epsilon, names):  # f
 
 @given(st.text(max_size=30), st.sampled_from(["", "bayesnet:", "privbayes:epsilon=1,", "bayesnet:label="]))
 def test_any_text_is_a_synthesiser_or_an_error_of_ours(text, before):
-    with contextlib.suppress(chaffinch.ChaffinchError):
+    with contextlib.suppress(chaffinch.errors.ChaffinchError):
         synthesiser_of(before + text)

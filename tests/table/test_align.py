@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.synth import BayesNet, Independent
 from chaffinch.table import Column, Schema, Table
 from chaffinch.table.align import align

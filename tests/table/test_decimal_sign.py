@@ -62,7 +62,7 @@ def test_a_model_remembers_the_sign(tmp_path):
     assert again["pay"].dtype == float
     drawn = model.sample(5, seed=2, given={"pay": "80,5"})
     assert drawn.data["pay"].to_pylist() == model.sample(5, seed=2, given={"pay": 80.5}).data["pay"].to_pylist() == [80.5] * 5
-    with pytest.raises(chaffinch.InputError, match="cannot occur"):
+    with pytest.raises(chaffinch.errors.InputError, match="cannot occur"):
         model.sample(5, seed=2, given={"pay": "1.234"})  # with decimal commas that may be a thousand
 
 
@@ -107,7 +107,7 @@ def test_the_sign_of_a_file(columns, sign):
     if len(sign) == 1:
         assert file_sign(columns, "t.csv") == sign
         return
-    with pytest.raises(chaffinch.InputError, match=sign) as caught:
+    with pytest.raises(chaffinch.errors.InputError, match=sign) as caught:
         file_sign(columns, "t.csv")
     assert "--decimal ," in str(caught.value)
     assert "--decimal ." in str(caught.value)
@@ -123,20 +123,20 @@ def test_three_digits_after_a_sign_may_be_thousands(words, doubtful):
 
 def test_doubt_is_an_error_that_names_the_option(tmp_path):
     doubtful = write(tmp_path / "a.csv", {"x": ["1,234", "17,500", "980"] * 30, "w": ["a", "b", "a"] * 30})
-    with pytest.raises(chaffinch.InputError, match="decimals or thousands") as caught:
+    with pytest.raises(chaffinch.errors.InputError, match="decimals or thousands") as caught:
         chaffinch.read(doubtful)
     assert "1,234" not in str(caught.value)
     assert chaffinch.read(doubtful, decimal=",").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
     assert chaffinch.read(doubtful, decimal=".").schema["x"].type == "string"
     both = write(tmp_path / "b.csv", {"x": ["1,5", "2,25"] * 30, "y": ["1.5", "2.25"] * 30})
-    with pytest.raises(chaffinch.InputError, match=r"comma \(columns x\) and numbers with a point \(columns y\)"):
+    with pytest.raises(chaffinch.errors.InputError, match=r"comma \(columns x\) and numbers with a point \(columns y\)"):
         chaffinch.read(both)
     table = chaffinch.read(both, decimal=",")
     assert [table.schema[name].type for name in "xy"] == ["double", "string"]
     assert "columns y look like numbers with a decimal point" in str(table.notes[0]).replace("Columns", "columns")
     other = chaffinch.read(both, decimal=".")
     assert [other.schema[name].type for name in "xy"] == ["string", "double"]
-    with pytest.raises(chaffinch.InputError, match="decimal must be"):
+    with pytest.raises(chaffinch.errors.InputError, match="decimal must be"):
         chaffinch.read(both, decimal=";")
 
 
@@ -148,7 +148,7 @@ def test_doubt_is_an_error_that_names_the_option(tmp_path):
 @pytest.mark.parametrize("sign", [None, ".", ","])
 def test_thousands_and_mixed_signs_are_an_error(tmp_path, cells, sign):
     path = write(tmp_path / "in.csv", {"x": cells * 30, "w": sexes(60)})
-    with pytest.raises(chaffinch.SchemaError, match="Column 'x' has numbers with thousands separators, or some") as caught:
+    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'x' has numbers with thousands separators, or some") as caught:
         chaffinch.read(path, decimal=sign)
     assert not any(cell in str(caught.value) for cell in cells)
 
@@ -166,7 +166,7 @@ def test_lists_and_words_are_no_numbers(tmp_path):
 
 def test_a_measure_with_commas_and_stray_words_says_which_to_declare(tmp_path):
     path = write(tmp_path / "in.csv", {"x": [*comma(pay(290)), *["unknown"] * 10], "w": sexes()})
-    with pytest.raises(chaffinch.SchemaError, match='missing = \\["unknown"\\]'):
+    with pytest.raises(chaffinch.errors.SchemaError, match='missing = \\["unknown"\\]'):
         chaffinch.read(path)
 
 
@@ -178,17 +178,17 @@ def test_a_schema_file_says_the_sign(tmp_path):
     assert table.data["pay"].to_pylist() == pay().tolist()
     assert chaffinch.scan(path, tmp_path / "s.toml").schema["pay"].decimal == ","
     (tmp_path / "plain.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","\n', ""))
-    with pytest.raises(chaffinch.SchemaError, match=r"decimal comma, and is read with a point\. Pass --decimal ,"):
+    with pytest.raises(chaffinch.errors.SchemaError, match=r"decimal comma, and is read with a point\. Pass --decimal ,"):
         chaffinch.read(path, schema=tmp_path / "plain.toml")
     assert chaffinch.read(path, schema=tmp_path / "plain.toml", decimal=",").schema["pay"].decimal == ","
     fitted = chaffinch.read(path).schema
     points = write(tmp_path / "points.csv", {"pay": pay(), "sex": sexes()})
-    with pytest.raises(chaffinch.SchemaError, match="decimal point, and is read with a comma"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="decimal point, and is read with a comma"):
         chaffinch.read(points, schema=fitted)
     same = chaffinch.read(points, schema=fitted, decimal=".")
     assert np.array_equal(same.code("pay"), chaffinch.read(path).code("pay"))
     (tmp_path / "bad.toml").write_text((tmp_path / "s.toml").read_text().replace('decimal = ","', 'decimal = ";"'))
-    with pytest.raises(chaffinch.SchemaError, match="decimal"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="decimal"):
         chaffinch.read_schema(tmp_path / "bad.toml")
 
 
@@ -202,7 +202,7 @@ def test_other_tables_are_read_whatever_sign_they_have(tmp_path):
         for table in tables[1:]:
             assert np.array_equal(table.code("pay"), tables[0].code("pay"))
     thousands = write(tmp_path / "t.csv", {"pay": ["1.234", "12"] * 150, "n": [1, 2] * 150, "sex": sexes()})
-    with pytest.raises(chaffinch.SchemaError, match="Column 'pay'"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'pay'"):
         align(chaffinch.read(commas), thousands)
 
 

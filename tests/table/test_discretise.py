@@ -175,10 +175,10 @@ def test_damaged_codecs_are_refused():
         ("bounds", [1]),
         ("starts", None),
     ):
-        with pytest.raises(chaffinch.SchemaError):
+        with pytest.raises(chaffinch.errors.SchemaError):
             codec_from_dict({**good, key: value})
     for nothing in ({}, None, [], 3):
-        with pytest.raises(chaffinch.SchemaError):
+        with pytest.raises(chaffinch.errors.SchemaError):
             codec_from_dict(nothing)
 
 
@@ -186,7 +186,7 @@ def test_out_of_range_values_clip_or_raise():
     table = chaffinch.read(pa.table({"x": np.arange(100) // 2, "y": ["a", "b"] * 50}))
     column = replace(table.schema["x"], bounds=(0.0, 40.0), codec=None)
     plain = replace(table.schema["y"], codec=None)
-    with pytest.raises(chaffinch.SchemaError, match=r"'x' has values outside its bounds, 0 to 40"):
+    with pytest.raises(chaffinch.errors.SchemaError, match=r"'x' has values outside its bounds, 0 to 40"):
         chaffinch.read(table.to_arrow(), schema=chaffinch.Schema((column, plain)))
     clipped = chaffinch.read(table.to_arrow(), schema=chaffinch.Schema((replace(column, out_of_range="clip"), plain)))
     assert clipped.code("x")[-1] == clipped.schema["x"].size - 1

@@ -9,7 +9,7 @@ import chaffinch
 from chaffinch.table import Table
 
 
-def fails(source, says, kind=chaffinch.ChaffinchError, **options):
+def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
     with pytest.raises(kind) as caught:
         chaffinch.read(source, **options)
     assert says in str(caught.value), str(caught.value)
@@ -19,7 +19,7 @@ def test_a_million_levels():
     words = pa.array([f"w{i}" for i in range(1_000_100)])
     frame = pa.table({"a": pa.concat_arrays([words, words]), "b": pa.array(["x", "y"] * 1_000_100)})
     schema = chaffinch.Schema((chaffinch.Column("a", "categorical", rare="keep"), chaffinch.Column("b", "categorical")))
-    fails(frame, "Column 'a' has 1,000,100 levels; at most 200,000", chaffinch.SchemaError, schema=schema)
+    fails(frame, "Column 'a' has 1,000,100 levels; at most 200,000", chaffinch.errors.SchemaError, schema=schema)
     table = chaffinch.read(frame)  # without a schema it is free text, and goes
     assert table.schema["a"].kind == "text"
 

@@ -55,5 +55,5 @@ def test_floats_that_are_whole_in_one_file_may_have_fractions_in_the_next(tmp_pa
 
 def test_whole_number_types_still_refuse_fractions():
     first = chaffinch.read(pa.table({"x": np.arange(200) % 40, "w": ["a", "b"] * 100}))
-    with pytest.raises(chaffinch.SchemaError, match="'x' is integer, but holds fractions"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="'x' is integer, but holds fractions"):
         chaffinch.read(pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch import InputError, read
+from chaffinch import read
+from chaffinch.errors import InputError
 from chaffinch.table import Categories, Column, Schema, Table
 from chaffinch.table.design import Design, design
 from chaffinch.table.formula import ColumnFactor, RegressionFormula, formula_of

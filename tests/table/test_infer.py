@@ -67,7 +67,7 @@ def test_a_rare_odd_value_late_in_the_table_counts(tmp_path):
     """A word in the last of 50,000 rows makes a whole-number column mixed: nothing is guessed from a sample."""
     path = tmp_path / "late.csv"
     path.write_text("a,b\n" + "".join(f"{i % 97},x\n" for i in range(50_000)) + "unknown,x\n")
-    with pytest.raises(chaffinch.SchemaError, match="Column 'a' mixes numbers and text"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'a' mixes numbers and text"):
         chaffinch.read(path)
 
 
@@ -105,14 +105,14 @@ def test_roles():
     named = schema.with_roles(label="a", sensitive=["b"], keys=["c"])
     assert [column.role for column in named] == ["label", "sensitive", "key"]
     assert named.with_roles(label="c").with_role("label") == ("c",)
-    with pytest.raises(chaffinch.InputError, match="cannot be key and label"):
+    with pytest.raises(chaffinch.errors.InputError, match="cannot be key and label"):
         schema.with_roles(label="a", keys=["a"])
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'd'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'd'"):
         schema.with_roles(label="d")
 
 
 def test_nothing_to_model_is_said():
-    with pytest.raises(chaffinch.InputError, match="nothing to model"):
+    with pytest.raises(chaffinch.errors.InputError, match="nothing to model"):
         chaffinch.read(pa.table({"id": range(100), "uuid": [f"x{i}" for i in range(100)]}))
 
 
@@ -159,7 +159,7 @@ MISTAKES = {
 @pytest.mark.parametrize(("cells", "says"), MISTAKES.values(), ids=MISTAKES)
 def test_a_measure_with_stray_words_is_an_error_that_says_what_to_declare(tmp_path, cells, says):
     path = write_column(tmp_path / "in.csv", cells)
-    with pytest.raises(chaffinch.SchemaError, match="Column 'code' mixes numbers and text") as caught:
+    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'code' mixes numbers and text") as caught:
         chaffinch.read(path)
     assert says in str(caught.value)
     assert not any(word in str(caught.value) for word in ("3m", "07", "11m"))  # fewer than ten records have it

@@ -109,7 +109,7 @@ def people(n=600):
 
 
 def test_columns_are_named_with_what_to_do_and_no_value():
-    with pytest.warns(chaffinch.PersonalDataWarning, match=r"nachname \(by its name\), svnr \(by its name\), v3 \(by its numbers\)") as caught:
+    with pytest.warns(chaffinch.errors.PersonalDataWarning, match=r"nachname \(by its name\), svnr \(by its name\), v3 \(by its numbers\)") as caught:
         table = chaffinch.read(pa.table(people()))
     assert caught[0].filename == __file__
     (note,) = [note for note in table.notes if note.what == "personal"]
@@ -120,12 +120,12 @@ def test_columns_are_named_with_what_to_do_and_no_value():
     assert "looks like a name or a personal number by its numbers" in reasons["v3"]
     assert "looks like" not in reasons["income"] + reasons["email"] + reasons["sex"]
     assert 'if it is, write kind = "identifier"' in schema_text(table.schema)
-    with pytest.warns(chaffinch.PersonalDataWarning):
+    with pytest.warns(chaffinch.errors.PersonalDataWarning):
         chaffinch.scan(pa.table(people()))
 
 
 def test_declared_identifiers_are_not_pointed_out(tmp_path):
-    with pytest.warns(chaffinch.PersonalDataWarning):
+    with pytest.warns(chaffinch.errors.PersonalDataWarning):
         text = schema_text(chaffinch.read(pa.table(people())).schema)
     for name in ("nachname", "svnr", "v3"):
         kind = "categorical" if name == "nachname" else "integer"
@@ -140,7 +140,7 @@ def test_declared_identifiers_are_not_pointed_out(tmp_path):
 
 def test_real_tables_raise_no_false_alarm(data):
     with warnings.catch_warnings():
-        warnings.simplefilter("error", chaffinch.PersonalDataWarning)
+        warnings.simplefilter("error", chaffinch.errors.PersonalDataWarning)
         for path in sorted(data.glob("*.csv")) + sorted(data.glob("*.parquet")):
             chaffinch.scan(path)
 
@@ -158,7 +158,7 @@ def test_under_a_promise_names_and_declarations_alone_decide():
         {"surname": ["a"] * 300, "v3": list(range(300)), "phone": ["yes"] * 300, "svnr": list(range(300))},
         {"surname": ["x"], "v3": [None], "phone": [None], "svnr": [None]},
     ):
-        with pytest.warns(chaffinch.PersonalDataWarning, match=r"surname \(by its name\)\. If") as caught:
+        with pytest.warns(chaffinch.errors.PersonalDataWarning, match=r"surname \(by its name\)\. If") as caught:
             table = chaffinch.prepare(pa.table(rows), schema)
         assert "v3" not in str(caught[0].message)
         said.append((str(caught[0].message), table.notes))

@@ -101,7 +101,7 @@ def test_messages_do_not_quote_cells(tmp_path):
         ("mixed.csv", "typed.toml"),
         ("mixed.csv", "levels.toml"),
     ):
-        with pytest.raises(chaffinch.ChaffinchError) as caught:
+        with pytest.raises(chaffinch.errors.ChaffinchError) as caught:
             chaffinch.read(tmp_path / data, schema and tmp_path / schema)
         chain, error = [], caught.value
         while error is not None and len(chain) < 5:

@@ -115,7 +115,7 @@ def test_what_people_write(tmp_path):
     ],
 )
 def test_faults_are_named(text, says):
-    with pytest.raises(chaffinch.InputError, match=None) as caught:
+    with pytest.raises(chaffinch.errors.InputError, match=None) as caught:
         schema_from_toml(text, name="s.toml")
     assert says in str(caught.value)
 
@@ -156,7 +156,7 @@ def test_a_blank_schema_holds_names_and_types_only(tmp_path):
         texts.append(blank(path))
     assert len(set(texts)) == 1
     assert "public = true" in texts[0]
-    with pytest.raises(chaffinch.SchemaError, match=r"column 'age': 'kind' is missing\. Every column needs a kind"):
+    with pytest.raises(chaffinch.errors.SchemaError, match=r"column 'age': 'kind' is missing\. Every column needs a kind"):
         schema_from_toml(texts[0], name="d.toml")
     filled = texts[0].replace("# kind", "kind").replace("# levels", "levels").replace("# nullable", "nullable")
     schema = schema_from_toml(filled)
@@ -184,10 +184,10 @@ def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
 def test_schema_and_data_must_have_the_same_columns(data):
     schema = chaffinch.read(data / "cmc.csv").schema
     fewer = Schema(tuple(replace(c, codec=None) for c in schema.columns[1:]))
-    with pytest.raises(chaffinch.SchemaError, match=r"The schema lacks columns of .*wife_age"):
+    with pytest.raises(chaffinch.errors.SchemaError, match=r"The schema lacks columns of .*wife_age"):
         chaffinch.read(data / "cmc.csv", schema=fewer)
     wrong = Schema((*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer")))
-    with pytest.raises(chaffinch.UnknownNameError, match="Did you mean 'wife_age'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'wife_age'"):
         chaffinch.read(data / "cmc.csv", schema=wrong)
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_schema_and_data_must_have_the_same_columns(data):
 )
 def test_values_outside_the_schema(column, says):
     frame = pa.table({"a": ["x", "y"] * 20, "b": ["p", "q"] * 20})
-    with pytest.raises(chaffinch.SchemaError, match=says):
+    with pytest.raises(chaffinch.errors.SchemaError, match=says):
         chaffinch.read(frame, schema=Schema((column, Column("b", "categorical"))))
     if column.levels == ("x",):
         table = chaffinch.read(frame, schema=Schema((replace(column, other=True), Column("b", "categorical"))))
@@ -208,7 +208,7 @@ def test_values_outside_the_schema(column, says):
 
 def test_missing_values_that_the_schema_does_not_allow():
     frame = pa.table({"a": ["x", None] * 20, "b": ["p", "q"] * 20})
-    with pytest.raises(chaffinch.SchemaError, match="Add nullable = true"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="Add nullable = true"):
         chaffinch.read(frame, schema=Schema((Column("a", "categorical"), Column("b", "categorical"))))
 
 names = st.text(min_size=1, max_size=12).filter(lambda s: s.strip() and not any(0xD800 <= ord(c) <= 0xDFFF for c in s))
@@ -279,18 +279,18 @@ def test_fuzzed_schema_files_give_clear_errors_only(data, tmp_path):
                 damaged.insert(at, rng.choice(pieces))
         try:
             schema_from_toml("".join(damaged))
-        except chaffinch.ChaffinchError:
+        except chaffinch.errors.ChaffinchError:
             refused += 1
     assert refused > 1000
 
 def test_unreadable_schema_files(tmp_path):
-    with pytest.raises(chaffinch.FileError, match="No such file"):
+    with pytest.raises(chaffinch.errors.FileError, match="No such file"):
         chaffinch.read_schema(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'title = "\xe9"')
-    with pytest.raises(chaffinch.FileError, match="not UTF-8"):
+    with pytest.raises(chaffinch.errors.FileError, match="not UTF-8"):
         chaffinch.read_schema(tmp_path / "latin.toml")
     (tmp_path / "bad.json").write_text("{" * 5000)
-    with pytest.raises(chaffinch.SchemaError, match="not valid JSON"):
+    with pytest.raises(chaffinch.errors.SchemaError, match="not valid JSON"):
         chaffinch.read_schema(tmp_path / "bad.json")
-    with pytest.raises(chaffinch.FileError):
+    with pytest.raises(chaffinch.errors.FileError):
         chaffinch.read_schema(tmp_path)

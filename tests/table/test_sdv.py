@@ -79,6 +79,6 @@ def test_sdv_metadata(tmp_path):
 )
 def test_sdv_faults_are_named(content, says, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(content))
-    with pytest.raises(chaffinch.InputError) as caught:
+    with pytest.raises(chaffinch.errors.InputError) as caught:
         chaffinch.read_schema(tmp_path / "m.json")
     assert says in str(caught.value)

@@ -18,7 +18,7 @@ from chaffinch.table import write_table
 GOOD = "a,b\n" + "".join(f"{i % 5},{'xy'[i % 2]}\n" for i in range(50))
 
 
-def fails(source, says, kind=chaffinch.ChaffinchError, **options):
+def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
     with pytest.raises(kind) as caught:
         chaffinch.read(source, **options)
     assert says in str(caught.value), str(caught.value)
@@ -54,13 +54,13 @@ def test_bad_files(tmp_path, name, content, says):
     path.write_bytes(content)
     fails(path, says)
     if "one row" not in says:
-        with pytest.raises(chaffinch.ChaffinchError):
+        with pytest.raises(chaffinch.errors.ChaffinchError):
             chaffinch.scan(path)
 
 
 def test_no_such_file_and_folders(tmp_path):
-    fails(tmp_path / "none.csv", "No such file", chaffinch.FileError)
-    fails(tmp_path, "is a folder", chaffinch.FileError)
+    fails(tmp_path / "none.csv", "No such file", chaffinch.errors.FileError)
+    fails(tmp_path, "is a folder", chaffinch.errors.FileError)
     (tmp_path / "t.csv").write_text(GOOD)
     fails(tmp_path / "t.csv", "Unknown encoding 'klingon'", encoding="klingon")
     fails(tmp_path / "t.csv", "delimiter must be one character", delimiter=";;")
@@ -71,7 +71,7 @@ def test_a_file_without_permission(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text(GOOD)
     path.chmod(0)
-    fails(path, "Permission denied", chaffinch.FileError)
+    fails(path, "Permission denied", chaffinch.errors.FileError)
 
 
 def test_truncated_parquet_anywhere(tmp_path):
@@ -80,7 +80,7 @@ def test_truncated_parquet_anywhere(tmp_path):
     content = whole.read_bytes()
     for cut in (5, 100, len(content) // 2, len(content) - 1):
         (tmp_path / "cut.parquet").write_bytes(content[:cut])
-        fails(tmp_path / "cut.parquet", "damaged, truncated", chaffinch.FileError)
+        fails(tmp_path / "cut.parquet", "damaged, truncated", chaffinch.errors.FileError)
 
 
 def damaged_copies(content: bytes, how_many: int, seed: int):
@@ -114,7 +114,7 @@ def test_fuzzed_files_are_read_or_refused(tmp_path, ending, n_copies, data):
         path.write_bytes(damaged)
         try:
             chaffinch.read(path)
-        except chaffinch.ChaffinchError:
+        except chaffinch.errors.ChaffinchError:
             refused += 1
     assert refused > 20
 

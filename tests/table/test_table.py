@@ -71,12 +71,12 @@ def test_names_and_slices_give_tables(table):
 
 
 def test_what_is_asked_wrongly(table):
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'wrod'\. Did you mean 'word'"):
         table["wrod"]
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'x'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'x'"):
         table[["word", "x"]]
     for key in (3, ("word", 1), [1], None, np.array([True])):
-        with pytest.raises(chaffinch.InputError, match="by its name"):
+        with pytest.raises(chaffinch.errors.InputError, match="by its name"):
             table[key]
 
 

@@ -24,10 +24,10 @@ def test_outputs_that_cannot_be_written(tmp_path):
         (tmp_path, "Cannot tell the format"),
         (tmp_path / "t.xlsx", "End it in one of .csv"),
     ):
-        with pytest.raises(chaffinch.FileError, match=says):
+        with pytest.raises(chaffinch.errors.FileError, match=says):
             table.write(path)
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(chaffinch.FileError, match="it is a folder"):
+    with pytest.raises(chaffinch.errors.FileError, match="it is a folder"):
         table.write(tmp_path / "d.csv")
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.stats.result import Result
 from chaffinch.utility.composite import composite
 

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.stats.splits import child, split
 from chaffinch.utility.delta import Delta, SkippedLabel, delta
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.table.align import align
 from chaffinch.utility.labels import LearningLabel, shown_levels
 from chaffinch.utility.learning import learning

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.utility.learning import Learning, learning
 
 QUICK = ("nb", "lr")

@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
 from chaffinch.cli.app import app
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.report.compare import compare
 from chaffinch.report.page import render, report_of
 from chaffinch.stats.result import Result

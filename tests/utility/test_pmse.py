@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 import chaffinch
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.synth import Independent
 from chaffinch.utility.pmse import MODELS, pmse
 

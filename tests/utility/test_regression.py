@@ -15,8 +15,9 @@ import statsmodels.formula.api as smf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch import InputError, read
+from chaffinch import read
 from chaffinch._base.plain import to_plain
+from chaffinch.errors import InputError
 from chaffinch.synth.independent import Independent
 from chaffinch.table import Categories, Column, Schema, Table
 from chaffinch.utility.regression import Regression, interval_overlap, regression

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.utility import UtilityResult
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.utility import UtilitySettings
 
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch import BayesNet, InputError, UnknownNameError
+from chaffinch import BayesNet
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.utility import References, choices
 
 QUICK = [name for name in choices() if name != "delta"]

@@ -10,7 +10,8 @@ import pytest
 from sklearn.ensemble import RandomForestClassifier
 
 import chaffinch
-from chaffinch import BayesNet, Independent, InputError
+from chaffinch import BayesNet, Independent
+from chaffinch.errors import InputError
 from chaffinch.stats.result import Result
 from chaffinch.utility.delta import delta
 from chaffinch.utility.mu import mu

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import chaffinch
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.synth import Independent
 from chaffinch.table import Table
 from chaffinch.utility import marginals, tvd

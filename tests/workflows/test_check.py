@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs import records
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
@@ -108,7 +108,7 @@ def test_an_acro_folder_by_its_path(tmp_path):
 )
 def test_bad_use_is_named(people, arguments, options, words):
     outputs, data = arguments
-    with pytest.raises(chaffinch.ChaffinchError, match=words):
+    with pytest.raises(chaffinch.errors.ChaffinchError, match=words):
         chaffinch.check(outputs, people if data is None else data, **{**ASK, **options})
 
 
@@ -133,7 +133,7 @@ def test_what_is_delivered_is_said(people, tmp_path):
     assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
     assert [line.split()[0] for line in lines] == ["Wrote"] * 3
     assert json.loads((tmp_path / "c.confidential.json").read_text())["format"] == "chaffinch-check-confidential"
-    with pytest.raises(chaffinch.FileError, match="it is another output"):
+    with pytest.raises(chaffinch.errors.FileError, match="it is another output"):
         CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Fields

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.check.attribution import CONVENTIONS, attack_of, ensemble_tcap
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.risk.attribution import tcap as measures

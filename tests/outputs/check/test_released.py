@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from chaffinch import InputError
 from chaffinch._base.errors import FileError
+from chaffinch.errors import InputError
 from chaffinch.outputs.check.released import ReleasedOutputs, read_released, recorded, write_released
 from chaffinch.outputs.fields import Field, Fields
 

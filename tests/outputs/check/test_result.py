@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.check import CheckResult
 
 JOINT = {"name": "joint", "kind": "table", "by": ["a", "b", "c", "y"]}

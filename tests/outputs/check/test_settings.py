@@ -2,7 +2,7 @@
 
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.check import CheckSettings
 
 

@@ -4,7 +4,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.readers.pandas import table_of
 
 

@@ -7,7 +7,8 @@ import statsmodels.api as sm
 import statsmodels.formula
 import statsmodels.formula.api as smf
 
-from chaffinch import Column, InputError, Schema, read
+from chaffinch import Column, Schema, read
+from chaffinch.errors import InputError
 from chaffinch.outputs.readers.statsmodels import columns_of, levels_of, outputs_of, spec_of
 
 TIGHT = {"disp": 0, "method": "newton", "tol": 1e-12, "maxiter": 100}

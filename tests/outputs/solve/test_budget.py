@@ -10,7 +10,8 @@ import time
 import numpy as np
 import pytest
 
-from chaffinch import InputError, check, evolve
+from chaffinch import check, evolve
+from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as evolving
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields

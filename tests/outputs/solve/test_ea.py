@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.solve import ea, maxent

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.solve import null_moves

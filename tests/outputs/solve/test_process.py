@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from chaffinch import ChaffinchError, InputError
+from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.solve import process
 from chaffinch.outputs.solve.process import EngineJob, run
 

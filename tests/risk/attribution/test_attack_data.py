@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk.attribution.attack_data import AttackData
 
 AGES = [20, 21, 30, 31, None, *range(40, 95)]

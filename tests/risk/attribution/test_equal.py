@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch import BayesNet, InputError
+from chaffinch import BayesNet
+from chaffinch.errors import InputError
 from chaffinch.risk.attribution.classes import class_ids
 from chaffinch.risk.attribution.equal import KeyedRows
 

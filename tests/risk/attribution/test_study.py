@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch import BayesNet, Independent, InputError, UnknownNameError
+from chaffinch import BayesNet, Independent
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.risk import RiskSettings, cross_fit, measure_risk
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]

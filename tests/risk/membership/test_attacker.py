@@ -10,8 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 import chaffinch
-from chaffinch import InputError
 from chaffinch.cli.app import app
+from chaffinch.errors import InputError
 from chaffinch.report.membership import membership_page
 from chaffinch.risk.membership import ATTACKERS, MembershipAttacker, MembershipResult
 from chaffinch.risk.membership.linear import Linear

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch import BayesNet, InputError, read
+from chaffinch import BayesNet, read
+from chaffinch.errors import InputError
 from chaffinch.risk.membership import MembershipResult, ShadowSettings, learning, membership
 
 

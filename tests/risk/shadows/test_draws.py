@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.risk.shadows import fresh_draws, neighbour_draws, shared_draws
 
 

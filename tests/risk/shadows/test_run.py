@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch import BayesNet, FileError, InputError, read
+from chaffinch import BayesNet, read
+from chaffinch.errors import FileError, InputError
 from chaffinch.risk.shadows import Generator, run_shadows
 from chaffinch.risk.shadows.generator import coded, unknown_code
 from chaffinch.risk.shadows.store import stored_seed

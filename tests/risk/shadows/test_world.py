@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch import InputError, read
+from chaffinch import read
+from chaffinch.errors import InputError
 from chaffinch.risk.shadows import world_of
 
 

@@ -7,7 +7,7 @@ from math import e
 import pytest
 from scipy.stats import binom, hypergeom
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.risk.singling_out.chances import (
     baseline,
     blind_chance,

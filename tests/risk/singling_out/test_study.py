@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch import InputError, read
+from chaffinch import read
+from chaffinch.errors import InputError
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.report.words import percent
 from chaffinch.risk.membership import ShadowSettings

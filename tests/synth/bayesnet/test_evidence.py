@@ -139,7 +139,7 @@ def test_the_value_given_is_the_value_that_comes_out(mixed, name, value, shown):
     ],
 )
 def test_values_that_cannot_occur(mixed, given, message):
-    with pytest.raises(chaffinch.InputError, match=message) as caught:
+    with pytest.raises(chaffinch.errors.InputError, match=message) as caught:
         BayesNet(parents=2).fit(mixed, seed=1).sample(5, given=given)
     for value in given.values():
         if isinstance(value, str) and len(value) > 3:
@@ -148,7 +148,7 @@ def test_values_that_cannot_occur(mixed, given, message):
 
 def test_a_level_that_was_never_seen_cannot_occur(coded):
     model = BayesNet(parents=1).fit(coded([[0, 0, 1], [0, 1, 1]], [3, 2]))
-    with pytest.raises(chaffinch.InputError, match="The value given for 'c0' cannot occur in this model"):
+    with pytest.raises(chaffinch.errors.InputError, match="The value given for 'c0' cannot occur in this model"):
         model.sample(5, given={"c0": word(2)})
 
 
@@ -156,7 +156,7 @@ def test_values_that_never_occur_together(coded, monkeypatch):
     monkeypatch.setattr(evidence_module, "MOST_DRAWS", 100_000)
     table = coded([[0, 1] * 20, [0, 1] * 20, [0, 1] * 20], [2, 2, 2])
     model = BayesNet(parents=1, smoothing=0, order=("c0", "c1", "c2")).fit(table)
-    with pytest.raises(chaffinch.InputError, match="occur together less than once in a million rows"):
+    with pytest.raises(chaffinch.errors.InputError, match="occur together less than once in a million rows"):
         model.sample(5, seed=0, given={"c0": word(0), "c2": word(1)})
 
 
@@ -180,7 +180,7 @@ def test_pooled_and_missing_codes_can_be_given():
     frame = pa.table({"a": ["x"] * 50 + ["y"] * 50 + ["rare", "seldom"] * 2, "b": [1, 2] * 52})
     table = chaffinch.read(frame)
     model = BayesNet(parents=1).fit(table, seed=0)
-    with pytest.raises(chaffinch.InputError, match="The value given for 'a' cannot occur"):
+    with pytest.raises(chaffinch.errors.InputError, match="The value given for 'a' cannot occur"):
         model.sample(5, given={"a": "seldom"})  # pooled: the model no longer tells it apart
     assert set(model.sample(9, seed=0, given={"a": "(other)"}).data.column("a").to_pylist()) == {"(other)"}
 
@@ -195,5 +195,5 @@ def test_a_missing_code_given_comes_out_as_it_would_be_drawn():
     model = BayesNet(parents=1).fit(table, seed=0)
     assert -8 in model.sample(100, seed=0).data.column("x").to_pylist()
     assert model.sample(5, seed=0, given={"x": -8}).data.column("x").to_pylist() == [-8] * 5
-    with pytest.raises(chaffinch.InputError, match="The value given for 'x' cannot occur"):
+    with pytest.raises(chaffinch.errors.InputError, match="The value given for 'x' cannot occur"):
         model.sample(5, given={"x": np.array([1, 2])})

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from chaffinch import ChaffinchError
+from chaffinch.errors import ChaffinchError
 from chaffinch.synth import BayesNet, BayesNetModel
 from chaffinch.synth.bayesnet.file import network_from_state, network_state
 

@@ -196,7 +196,7 @@ def test_parameters_can_be_set_and_are_checked(pairs):
         ({"mutation": 1.5}, r"mutation must lie between 0 and 1\. Got 1\.5"),
         ({"generations": -1}, r"generations must be at least 0\. Got -1"),
     ]:
-        with pytest.raises(chaffinch.InputError, match=message):
+        with pytest.raises(chaffinch.errors.InputError, match=message):
             Evolution(**settings)
 
 

@@ -45,9 +45,9 @@ def test_log_likelihood_of_no_rows(linked, coded):
 def test_tables_of_other_codes_are_refused(linked, coded):
     model = BayesNet(parents=1, keep=("c0",)).fit(linked(9, [2, 3], 30))
     other = coded([[0, 700], [1, 2]], [1000, 3])
-    with pytest.raises(chaffinch.InputError, match="'c0' has other codes in this table than in the model"):
+    with pytest.raises(chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"):
         model.complete(other, keep=["c0"])
-    with pytest.raises(chaffinch.InputError, match="'c0' has other codes in this table than in the model"):
+    with pytest.raises(chaffinch.errors.InputError, match="'c0' has other codes in this table than in the model"):
         model.log_likelihood(other)
 
 
@@ -55,7 +55,7 @@ def test_a_new_table_read_with_the_schema_of_the_model(data):
     table = chaffinch.read(data / "diabetes.csv")
     model = BayesNet(parents=2, keep=table.schema.names[:2]).fit(table, seed=0)
     half = table.data.slice(0, 300)
-    with pytest.raises(chaffinch.InputError, match="has other codes in this table"):
+    with pytest.raises(chaffinch.errors.InputError, match="has other codes in this table"):
         model.log_likelihood(chaffinch.read(half))
     again = chaffinch.read(half, schema=model.schema)
     assert model.log_likelihood(again) == pytest.approx(model.log_likelihood(table)[:300])
@@ -107,9 +107,9 @@ def test_numbers_that_are_kept_are_the_very_numbers():
 def test_a_column_is_not_kept_without_its_parents(linked):
     table = linked(2, [2, 3, 2], 80)
     model = BayesNet(network=Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])).fit(table)
-    with pytest.raises(chaffinch.InputError, match="'c1' cannot be kept: its parent 'c0' is not"):
+    with pytest.raises(chaffinch.errors.InputError, match="'c1' cannot be kept: its parent 'c0' is not"):
         model.complete(table, keep=["c1"])
-    with pytest.raises(chaffinch.UnknownNameError, match="Unknown column 'c9'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'c9'"):
         model.complete(table, keep=["c9"])
     assert model.complete(table, keep=["c0", "c1"], seed=0).data.column("c1").equals(table.data.column("c1"))
     assert model.complete(table, keep=["c0", "c1", "c2"], seed=0).data.equals(table.data)
@@ -237,9 +237,9 @@ def test_any_small_table_of_mixed_types_keeps_its_schema(rows, k):
 def test_models_check_that_their_parts_belong_together(linked):
     model = BayesNet(parents=1).fit(linked(0, [2, 3, 2], 50))
     other = BayesNet(parents=1).fit(linked(0, [2, 3], 50))
-    with pytest.raises(chaffinch.InputError, match="must have the same columns"):
+    with pytest.raises(chaffinch.errors.InputError, match="must have the same columns"):
         dataclasses.replace(model, network=other.network)
-    with pytest.raises(chaffinch.InputError, match="does not belong to the network"):
+    with pytest.raises(chaffinch.errors.InputError, match="does not belong to the network"):
         dataclasses.replace(model, tables=model.tables[::-1])
 
 

@@ -38,7 +38,7 @@ def test_a_cycle_is_found_exactly_where_there_is_one(edges):
 @given(EDGES, st.permutations(COLUMNS))
 def test_every_column_comes_after_its_parents(edges, first):
     if has_cycle(edges):
-        with pytest.raises(chaffinch.InputError, match=r"The edges form a cycle: \w( -> \w)+\. Leave one of them out"):
+        with pytest.raises(chaffinch.errors.InputError, match=r"The edges form a cycle: \w( -> \w)+\. Leave one of them out"):
             Network.of(COLUMNS, edges)
         return
     network = Network.of(COLUMNS, edges, first=first)
@@ -59,16 +59,16 @@ def test_columns_of_a_network_are_looked_up_by_name():
     network = Network.of(["age", "income"], [("age", "income")])
     assert network["income"] == ("age",)
     assert network["age"] == ()
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'incme'. Did you mean 'income'\?"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'incme'. Did you mean 'income'\?"):
         network["incme"]
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'ag'. Did you mean 'age'\?"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'ag'. Did you mean 'age'\?"):
         Network.of(["age", "income"], [("ag", "income")])
 
 
 def test_the_cycle_is_printed():
-    with pytest.raises(chaffinch.InputError, match="cycle: b -> c -> d -> b"):
+    with pytest.raises(chaffinch.errors.InputError, match="cycle: b -> c -> d -> b"):
         Network.of("abcd", [("a", "b"), ("b", "c"), ("c", "d"), ("d", "b")])
-    with pytest.raises(chaffinch.InputError, match="cycle: a -> a"):
+    with pytest.raises(chaffinch.errors.InputError, match="cycle: a -> a"):
         Network.of("ab", [("a", "a")])
 
 
@@ -81,7 +81,7 @@ def test_a_network_written_by_hand_is_checked():
         (("a", "b"), ((), ("b",)), "'b' stands before its parent 'b'"),
         (("a", "b"), ((), ("a", "a")), "'b' has a parent twice"),
     ]:
-        with pytest.raises(chaffinch.InputError, match=rule):
+        with pytest.raises(chaffinch.errors.InputError, match=rule):
             Network(order, parents)
 
 

@@ -101,7 +101,7 @@ CONTRADICTIONS = {
 @pytest.mark.parametrize("case", CONTRADICTIONS)
 def test_contradictions_are_named(case):
     settings, message = CONTRADICTIONS[case]
-    with pytest.raises(chaffinch.InputError, match=message):
+    with pytest.raises(chaffinch.errors.InputError, match=message):
         make_rules(NAMES, Constraints(**{"most": 3, **settings}))
 
 
@@ -123,7 +123,7 @@ def test_settings_check_what_they_can_before_they_see_data():
         ({"smoothing": float("nan")}, "smoothing must be at least 0"),
         ({"penalty": -0.1}, "penalty must be at least 0"),
     ]:
-        with pytest.raises(chaffinch.InputError, match=message):
+        with pytest.raises(chaffinch.errors.InputError, match=message):
             BayesNet(**settings)
 
 
@@ -261,12 +261,12 @@ def test_a_given_network_is_checked_against_the_rules(seven, coded):
         ({"require": [("c5", "c6")]}, "lacks the edge c5:c6, which is required"),
         ({"sensitive": ["c5"], "label": "c6"}, "lacks the edge c6:c5, which is required"),
     ]:
-        with pytest.raises(chaffinch.InputError, match=message):
+        with pytest.raises(chaffinch.errors.InputError, match=message):
             BayesNet(network=GIVEN, **settings).fit(seven)
-    with pytest.raises(chaffinch.InputError, match="must have the columns of the table"):
+    with pytest.raises(chaffinch.errors.InputError, match="must have the columns of the table"):
         BayesNet(network=GIVEN).fit(coded([[0, 1]], [2]))
 
 
 def test_names_are_checked_when_the_table_is_there(seven):
-    with pytest.raises(chaffinch.UnknownNameError, match=r"Unknown column 'c9'"):
+    with pytest.raises(chaffinch.errors.UnknownNameError, match=r"Unknown column 'c9'"):
         BayesNet(sensitive=("c9",)).fit(seven)

@@ -136,7 +136,7 @@ def test_seeds_of_all_kinds(linked):
     assert not rows(children[0]).equals(rows(children[1]))
     assert not rows(None).equals(rows(None))
     for bad in (-1, True, 1.5, "seven"):
-        with pytest.raises(chaffinch.InputError, match="seed must be a whole number"):
+        with pytest.raises(chaffinch.errors.InputError, match="seed must be a whole number"):
             rows(bad)
 
 
@@ -147,9 +147,9 @@ def test_no_rows_and_bad_numbers_of_rows(mixed):
     assert empty.data.schema.equals(model.sample(3, seed=1).data.schema)
     assert model.sample(np.int32(4), seed=1).n_rows == 4
     for bad in (-1, 2.5, "3", True):
-        with pytest.raises(chaffinch.InputError, match="rows must be a whole number of at least 0"):
+        with pytest.raises(chaffinch.errors.InputError, match="rows must be a whole number of at least 0"):
             model.sample(bad)
-    with pytest.raises(chaffinch.InputError, match="threads must be at least 1"):
+    with pytest.raises(chaffinch.errors.InputError, match="threads must be at least 1"):
         model.sample(5, threads=0)
 
 

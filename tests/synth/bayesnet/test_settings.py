@@ -6,7 +6,7 @@ from math import comb
 
 import pytest
 
-from chaffinch import InputError, UnknownNameError
+from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.synth import BayesNet
 
 

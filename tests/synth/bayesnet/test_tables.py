@@ -112,7 +112,7 @@ def test_more_combinations_than_a_number_holds(coded, sizes):
     """40,000^4 x 40 and 50,000^4 are past 2^62: refused in words, never wrong."""
     rng = np.random.default_rng(0)
     codes = [rng.integers(size - 3, size, 50) for size in sizes]
-    with pytest.raises(chaffinch.TooLargeError, match="'c4' given its 4 parents has too many combinations"):
+    with pytest.raises(chaffinch.errors.TooLargeError, match="'c4' given its 4 parents has too many combinations"):
         fitted(coded(codes, sizes), ["c0", "c1", "c2", "c3"], "c4", 0.0)
     cpt = fitted(coded(codes, sizes), ["c0", "c1"], "c4", 0.0)
     rows = np.stack(codes, axis=1)
@@ -156,7 +156,7 @@ def level(**changes):
 )
 def test_levels_that_do_not_fit_together_are_refused(changes):
     level().check()  # the unchanged one is sound
-    with pytest.raises(chaffinch.InputError, match="does not fit together"):
+    with pytest.raises(chaffinch.errors.InputError, match="does not fit together"):
         level(**changes).check()
 
 
@@ -169,5 +169,5 @@ def test_tables_check_their_levels():
         (("x", 1, ("a",), (root, level()), 1.0), "a code outside the column"),
         (("x", 2, ("a",), (root, level()), -1.0), "smoothing must be at least 0"),
     ]:
-        with pytest.raises(chaffinch.InputError, match=message):
+        with pytest.raises(chaffinch.errors.InputError, match=message):
             ConditionalTable(*arguments).check()

@@ -15,7 +15,7 @@ import chaffinch
 from chaffinch.table import Table
 
 
-def fails(source, says, kind=chaffinch.ChaffinchError, **options):
+def fails(source, says, kind=chaffinch.errors.ChaffinchError, **options):
     with pytest.raises(kind) as caught:
         chaffinch.read(source, **options)
     assert says in str(caught.value), str(caught.value)
@@ -135,5 +135,5 @@ def test_anything_that_speaks_arrow_comes_in():
     assert isinstance(out.to_native(), pa.Table)
     batch = arrow_table().to_batches()[0]
     assert chaffinch.read(batch).n_rows == batch.num_rows
-    with pytest.raises(chaffinch.InputError, match="Cannot read a list"):
+    with pytest.raises(chaffinch.errors.InputError, match="Cannot read a list"):
         chaffinch.read([1, 2])

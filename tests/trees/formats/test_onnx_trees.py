@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn import tree as trees
 
-from chaffinch import FileError
+from chaffinch.errors import FileError
 from chaffinch.trees.formats.files import open_model
 from chaffinch.trees.records import predicted
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn import tree as trees
 
-from chaffinch import FileError
+from chaffinch.errors import FileError
 from chaffinch.trees.formats.from_sklearn import read_model
 from chaffinch.trees.formats.plain import plain_ensemble, plain_text
 

@@ -11,7 +11,7 @@ import pytest
 from sklearn import tree as trees
 from sklearn.linear_model import LogisticRegression
 
-from chaffinch import FileError
+from chaffinch.errors import FileError
 from chaffinch.trees.formats.files import open_model
 from chaffinch.trees.formats.from_sklearn import read_model
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from chaffinch import ChaffinchError, InputError
+from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.readers.acro import read as reading
 from chaffinch.outputs.readers.acro.read import read_acro
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statsmodels.iolib.summary import forg
 
-from chaffinch import InputError
+from chaffinch.errors import InputError
 from chaffinch.outputs.precision import printed
 from chaffinch.outputs.readers.acro.summaries import coefficient_text, error_text, likelihood_text, read_summary
 

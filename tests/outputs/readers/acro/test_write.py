@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chaffinch import ChaffinchError, FileError, InputError
+from chaffinch.errors import ChaffinchError, FileError, InputError
 from chaffinch.outputs.readers.acro import write as writing
 from chaffinch.outputs.readers.acro.read import read_acro
 from chaffinch.outputs.readers.acro.write import write_back

@@ -146,7 +146,7 @@ class TestDamage:
         places = random.Random(1)
         for length in [200, len(data) - 9, *(places.randrange(150, len(data) - 9) for _ in range(60))]:
             path.write_bytes(data[:length])
-            with pytest.raises(chaffinch.FileError, match=r"Cannot read '.*': it is damaged, truncated or"):
+            with pytest.raises(chaffinch.errors.FileError, match=r"Cannot read '.*': it is damaged, truncated or"):
                 chaffinch.read(path)
 
     @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ class TestDamage:
         for seed in range(30):
             path = tmp_path / f"a.{ending}"
             path.write_bytes(magic + random.Random(seed).randbytes(3000))
-            with pytest.raises(chaffinch.FileError):
+            with pytest.raises(chaffinch.errors.FileError):
                 chaffinch.read(path)
 
     def test_labels_of_no_variable_do_not_end_the_process(self, tmp_path):
@@ -166,7 +166,7 @@ class TestDamage:
         place = data.index(b"\x04\0\0\0\x01\0\0\0\x01\0\0\0") + 8
         for wrong in (0, 200, -1):
             path.write_bytes(data[:place] + struct.pack("<i", wrong) + data[place + 4 :])
-            with pytest.raises(chaffinch.FileError, match="it is damaged"):
+            with pytest.raises(chaffinch.errors.FileError, match="it is damaged"):
                 chaffinch.read(path)
 
     def test_labelled_words_that_do_not_decode(self, tmp_path):
@@ -174,14 +174,14 @@ class TestDamage:
         data = path.read_bytes()
         assert data.count(b"n       \x05North") == 1
         path.write_bytes(data.replace(b"n       \x05North", b"\xff       \x05North"))
-        with pytest.raises(chaffinch.FileError, match="it is damaged"):
+        with pytest.raises(chaffinch.errors.FileError, match="it is damaged"):
             chaffinch.read(path)
 
     def test_cells_that_do_not_decode_are_not_quoted(self, tmp_path):
         path = tmp_path / "a.dta"
         pyreadstat.write_dta(pd.DataFrame({"x": ["secret?"] * 40, "y": 1.0}), path)
         path.write_bytes(path.read_bytes().replace(b"secret?", b"secret\xff"))
-        with pytest.raises(chaffinch.FileError, match="its text is not in the encoding that it claims") as caught:
+        with pytest.raises(chaffinch.errors.FileError, match="its text is not in the encoding that it claims") as caught:
             chaffinch.read(path)
         assert "secret" not in str(caught.value)
         assert caught.value.__suppress_context__
@@ -194,7 +194,7 @@ class TestDamage:
             raise pyreadstat.ReadstatError("Unable to write data")
 
         monkeypatch.setattr(pyreadstat, "write_sav", refuse)
-        with pytest.raises(chaffinch.FileError, match=r"Cannot write the SPSS file. Unable to write data. Make room"):
+        with pytest.raises(chaffinch.errors.FileError, match=r"Cannot write the SPSS file. Unable to write data. Make room"):
             table.write(tmp_path / "b.sav")
         assert (tmp_path / "b.sav").read_text() == "old"
         assert sorted(file.name for file in tmp_path.iterdir()) == ["a.sav", "b.sav"]

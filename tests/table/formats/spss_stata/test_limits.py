@@ -63,5 +63,5 @@ class TestMoments:
     def test_dates_beyond_any_calendar(self, tmp_path):
         path = tmp_path / "a.sav"
         pyreadstat.write_sav(pd.DataFrame({"x": [1e300] * 40, "y": 1.0}), path, variable_format={"x": "DATE11"})
-        with pytest.raises(chaffinch.FileError, match="column 'x' holds dates beyond any calendar"):
+        with pytest.raises(chaffinch.errors.FileError, match="column 'x' holds dates beyond any calendar"):
             chaffinch.read(path)

@@ -233,7 +233,7 @@ class TestReadingSPSS:
         path = tmp_path / "a.sav"
         frame = pd.DataFrame({"x": np.arange(2000.0), "y": 1.0})
         pyreadstat.write_sav(frame, path, missing_ranges={"x": [{"lo": 100, "hi": float("inf")}]})
-        with pytest.raises(chaffinch.InputError, match=r"Column 'x' .* holds over 1,000 different ones"):
+        with pytest.raises(chaffinch.errors.InputError, match=r"Column 'x' .* holds over 1,000 different ones"):
             chaffinch.read(path)
 
     def test_other_encodings_are_read(self, tmp_path):
@@ -330,7 +330,7 @@ class TestWithoutTheExtra:
     def test_reading(self, tmp_path, monkeypatch, make):
         path = make(tmp_path / ("a.sav" if make is spss_file else "a.dta"))
         monkeypatch.setitem(sys.modules, "pyreadstat", None)
-        with pytest.raises(chaffinch.MissingExtraError) as caught:
+        with pytest.raises(chaffinch.errors.MissingExtraError) as caught:
             chaffinch.read(path)
         assert str(caught.value) == "Reading SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."
 
@@ -339,7 +339,7 @@ class TestWithoutTheExtra:
         table = chaffinch.read(pa.table({"x": [1, 2] * 20, "y": ["u", "w"] * 20}))
         monkeypatch.setitem(sys.modules, absent, None)
         for ending in ("sav", "dta"):
-            with pytest.raises(chaffinch.MissingExtraError) as caught:
+            with pytest.raises(chaffinch.errors.MissingExtraError) as caught:
                 table.write(tmp_path / f"a.{ending}")
             assert (
                 str(caught.value) == "Writing SPSS and Stata files needs an extra: pip install 'chaffinch[pyreadstat]'."

@@ -343,7 +343,7 @@ class TestMissingCodesForSPSS:
         )
         table = chaffinch.read(pa.table({"x": values, "y": ["u", "w"] * 40}), schema)
         (tmp_path / "a.sav").write_text("old")
-        with pytest.raises(chaffinch.InputError, match="SPSS cannot declare the missing codes of column 'x'"):
+        with pytest.raises(chaffinch.errors.InputError, match="SPSS cannot declare the missing codes of column 'x'"):
             table.write(tmp_path / "a.sav")
         assert [file.name for file in tmp_path.iterdir()] == ["a.sav"]
         assert (tmp_path / "a.sav").read_text() == "old"
@@ -367,7 +367,7 @@ class TestWhatFits:
     def test_bad_names_are_named(self, tmp_path, ending, name):
         table = chaffinch.read(pa.table({"ok": [1, 2] * 20, name or "ö-": ["u", "w"] * 20}))
         with pytest.raises(
-            chaffinch.InputError, match=r"(SPSS|Stata) cannot hold columns named so: .*Rename"
+            chaffinch.errors.InputError, match=r"(SPSS|Stata) cannot hold columns named so: .*Rename"
         ) as caught:
             table.write(tmp_path / f"a.{ending}")
         assert (name or "ö-") in str(caught.value)
@@ -384,14 +384,14 @@ class TestWhatFits:
 
     def test_names_that_differ_in_case_only(self, tmp_path):
         table = chaffinch.read(pa.table({"a": ["u", "w"] * 20, "A": ["u", "w"] * 20}))
-        with pytest.raises(chaffinch.InputError, match="differ only in case: a, A"):
+        with pytest.raises(chaffinch.errors.InputError, match="differ only in case: a, A"):
             table.write(tmp_path / "a.sav")
         table.write(tmp_path / "a.dta")
 
     def test_long_names_with_labels_in_stata(self, tmp_path):
         text = f'format = "chaffinch-schema"\nversion = 1\n[columns.{"x" * 32}]\nkind = "categorical"\ntype = "int64"\nlabels = {{ "1" = "one" }}\n[columns.y]\nkind = "categorical"\n'
         table = chaffinch.read(pa.table({"x" * 32: [1, 2] * 20, "y": ["u", "w"] * 20}), schema_from_toml(text))
-        with pytest.raises(chaffinch.InputError, match="Columns with value labels need names of at most 28 characters"):
+        with pytest.raises(chaffinch.errors.InputError, match="Columns with value labels need names of at most 28 characters"):
             table.write(tmp_path / "a.dta")
 
     @pytest.mark.parametrize("ending", ["sav", "dta"])
@@ -409,7 +409,7 @@ class TestWhatFits:
     def test_whole_numbers_too_large_for_a_double(self, tmp_path):
         table = chaffinch.read(pa.table({"x": [2**60 + i % 3 for i in range(60)], "y": ["u", "w"] * 30}))
         with pytest.raises(
-            chaffinch.InputError, match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store"
+            chaffinch.errors.InputError, match=r"Column 'x' holds whole numbers beyond 2\^53, which Stata cannot store"
         ):
             table.write(tmp_path / "a.dta")
 
