@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -106,6 +108,26 @@ def test_pandas_nullable_types_survive_reading_and_sampling(table):
     assert dict(drawn.dtypes) == dict(frame().dtypes)
     assert drawn["large"].dropna().between(2**60, 2**60 + 2).all(), "large whole numbers do not pass through floats"
     assert (drawn["whole"].isna() == frame()["whole"].isna()).all()
+
+
+@pytest.mark.parametrize(("dtype", "nullable"), [("int64", "Int64"), ("int8", "Int8"), ("uint16", "UInt16"), ("bool", "boolean")])
+def test_missing_ones_among_plain_whole_numbers_get_pandas_nullable_type(dtype, nullable):
+    source = chaffinch.read(pd.DataFrame({"n": np.array([0, 1] * 10, dtype=dtype), "w": ["x", "y"] * 10}))
+    values = source.data.column("n").to_pylist()
+    holes = pa.array([None, *values[1:]], source.data.column("n").type)
+    holed = replace(source, data=source.data.set_column(0, "n", holes))
+    given_back = holed.to_native()["n"]
+    assert str(given_back.dtype) == nullable
+    assert given_back.isna().tolist() == [True] + [False] * 19
+    assert given_back[1:].tolist() == values[1:]
+    assert str(source.to_native()["n"].dtype) == dtype
+
+
+def test_a_network_of_whole_numbers_with_a_rare_one_gives_a_frame_back():
+    data = pd.DataFrame({"engines": [1] * 60 + [2] * 60 + [4], "seats": list(range(121))})
+    drawn = chaffinch.BayesNet(parents=1).fit(data, seed=1).sample(500, seed=1).to_native()
+    assert str(drawn["engines"].dtype) in ("int64", "Int64")
+    assert set(drawn["engines"].dropna()) <= {1, 2, 4}
 
 
 def test_a_look_holds_no_row(table):

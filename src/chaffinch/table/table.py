@@ -189,13 +189,20 @@ class Table:
         return self.data
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the values as a pandas table, with the dtypes it came with if it came from pandas."""
+        """Return the values as a pandas table, with the dtypes it came with if it came from pandas.
+
+        A column of whole numbers or truth values that now has missing ones (rare levels that were pooled) gets pandas' nullable dtype.
+        """
         try:
-            import pandas  # noqa: F401 - a clear error if it is absent
+            import pandas
         except ImportError:
             raise MissingExtraError("A pandas table", "pandas") from None
         frame = self.data.to_pandas()
         dtypes = {n: kind for n, kind in self.origin.dtypes.items() if n in frame and frame[n].dtype != kind}
+        for name, kind in dtypes.items():
+            if isinstance(kind, np.dtype) and kind.kind in "iub" and self.data.column(name).null_count:
+                nullable = {"i": "Int", "u": "UInt"}.get(kind.kind, "boolean")
+                dtypes[name] = pandas.api.types.pandas_dtype(nullable + (str(8 * kind.itemsize) if kind.kind != "b" else ""))
         for name, kind in dtypes.items():
             if hasattr(kind, "__from_arrow__"):  # or whole numbers beside missing ones would have passed through floats
                 frame[name] = kind.__from_arrow__(self.data.column(name))
