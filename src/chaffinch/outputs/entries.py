@@ -15,9 +15,9 @@ from pydantic import Field as Key
 
 from .._base.errors import InputError, unknown_name
 from .._base.safe_files import read_small
+from .._base.tokens import Reader
 from .fields import Field, Fields, Scalar
 from .kinds import KINDS, OutputSpec
-from .tokens import Reader
 
 __all__ = ["FORMAT", "VERSION", "Numbers", "Parsed", "named_columns", "output_of", "parsed", "read_document"]
 

@@ -1,20 +1,21 @@
-"""The grammar of formulas: from text to terms, each a tuple of factors; never evaluated as Python."""
+"""Formulas in patsy's dialect: the grammar of `_base/formula.py` over columns with declared levels; never evaluated as Python."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
+from .._base.formula import Expression, Grammar, unique
 from .._base.masking import HIDDEN
+from .._base.tokens import Reader, Token
 from .columns import Floats
 from .fields import Field, Fields, Scalar
-from .tokens import Reader, Token
 from .where import Filter
 
-__all__ = ["HELP", "MOST_COLUMNS", "Expression", "Factor", "Grid", "Parser", "Term", "same", "unique"]
+__all__ = ["MOST_COLUMNS", "Factor", "Grid", "Parser", "Term"]
 
 MOST_COLUMNS = 2_000
 FUNCTIONS = {
@@ -29,9 +30,9 @@ _Node = tuple[object, ...]  # arithmetic: ("number", 2.0), ("column", 3), ("-", 
 Grid = dict[int, NDArray[np.intp]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Factor:
-    """One factor of a term: a number worked out of columns, or the levels of one column.
+    """One factor of a term: a number worked out of columns, or the levels of one column. Factors with one name are the same.
 
     Parameters
     ----------
@@ -49,11 +50,11 @@ class Factor:
     """
 
     text: str
-    columns: tuple[int, ...]
-    levels: tuple[int, ...] | None = None
-    reference: int = 0
-    node: _Node = ()
-    safe_text: str = ""
+    columns: tuple[int, ...] = field(compare=False)
+    levels: tuple[int, ...] | None = field(default=None, compare=False)
+    reference: int = field(default=0, compare=False)
+    node: _Node = field(default=(), compare=False)
+    safe_text: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if not self.safe_text:
@@ -63,6 +64,11 @@ class Factor:
     def categorical(self) -> bool:
         """Whether it has levels."""
         return self.levels is not None
+
+    @property
+    def coding(self) -> tuple[tuple[int, ...], int] | None:
+        """Its levels and its reference; None for a number."""
+        return None if self.levels is None else (self.levels, self.reference)
 
     def numbers(self, fields: Fields, grid: Grid) -> Floats:
         """Return the number for each combination of levels in a grid; not finite where the arithmetic is not."""
@@ -74,106 +80,61 @@ class Factor:
 Term = tuple[Factor, ...]
 
 
-@dataclass(frozen=True)
-class Expression:
-    """Terms so far, and what was said of the intercept."""
+class Parser(Grammar[Factor]):
+    """The grammar with patsy's factors: names, C(...), Q(...), I(...) and np.function(...) over columns with declared levels."""
 
-    terms: list[Term]
-    intercept: bool = False
-    removed: bool = False
-    number: str = ""
+    def __init__(self, text: str, fields: Fields, kept: Filter, *, output: str) -> None:
+        super().__init__(Reader(text, what=f"The formula of output '{output}'" if output else "The formula"))
+        self.fields, self.kept = fields, kept
 
+    def formula(self) -> tuple[Factor, list[Term]]:
+        """Return the label and the terms, the intercept first."""
+        label = self.factor()
+        if not self.reader.accept("~"):
+            got = self.reader.next.safe_text
+            raise InputError(f"{self.reader.what} must have the label, ~ and the terms. Got {got} after the label. {HELP}")
+        right = self.sum()
+        self.reader.finish()
+        terms = unique([*([()] if right.has_intercept else []), *right.terms])
+        if not terms:
+            raise InputError(f"{self.reader.what} has no terms.")
+        return label, terms
 
-def same(term: Term) -> frozenset[str]:
-    """Return what two terms that are the same have in common."""
-    return frozenset(factor.text for factor in term)
+    def negative(self, first: Expression[Factor]) -> Expression[Factor]:
+        raise self._refused("a minus before its first term")
 
-
-def unique(terms: list[Term]) -> list[Term]:
-    """Return terms in order, each once."""
-    found: dict[frozenset[str], Term] = {}
-    for term in terms:
-        found.setdefault(same(term), term)
-    return list(found.values())
-
-
-class Parser:
-    """Recursive descent, one method for each rule of the grammar."""
-
-    def __init__(self, reader: Reader, fields: Fields, kept: Filter) -> None:
-        self.reader, self.fields, self.kept = reader, fields, kept
-
-    def sum(self) -> Expression:
-        sign = self.reader.accept("+", "-")
-        left = self.product()
-        if sign == "-":
-            if left.number not in ("0", "1"):
-                raise self._refused("a minus before its first term")
-            left = Expression([], left.number == "0", left.number == "1")
-        while sign := self.reader.accept("+", "-"):
-            right = self.product()
-            terms = left.terms + right.terms
-            if sign == "-":
-                gone = {same(term) for term in right.terms}
-                terms = [term for term in left.terms if same(term) not in gone]
-            if right.number == "0":
-                left = Expression(terms, sign == "-", sign == "+")
-            elif right.intercept:
-                left = Expression(terms, sign == "+", sign == "-")
-            else:
-                left = Expression(terms, left.intercept, left.removed)
-        return left
-
-    def product(self) -> Expression:
-        left = self.interaction()
-        while self.reader.accept("*"):
-            right = self.interaction()
-            left = Expression(left.terms + right.terms + self._crossed(left, right).terms)
+    def product(self) -> Expression[Factor]:
+        left = super().product()
         if self.reader.ahead("/"):
             raise self._refused("a / between terms")
         return left
 
-    def interaction(self) -> Expression:
-        left = self.power()
-        while self.reader.accept(":"):
-            left = self._crossed(left, self.power())
-        return left
+    def exponent(self, base: Expression[Factor]) -> int:
+        token = self.reader.next
+        if token.kind != "number" or not token.value.isdigit() or int(token.value) < 1:
+            raise self._refused("a power that is no whole number of at least 1")
+        self._refuse_intercept(base)
+        return int(token.value)
 
-    def power(self) -> Expression:
-        left = self.atom()
-        while self.reader.accept("**"):
-            token = self.reader.take()
-            if token.kind != "number" or not token.value.isdigit() or int(token.value) < 1:
-                raise self._refused("a power that is no whole number of at least 1")
-            terms, big = list(left.terms), left
-            self._crossed(left, left)
-            for _ in range(1, min(len(left.terms), int(token.value))):
-                big = self._crossed(left, big)
-                terms = unique(terms + big.terms)
-                if len(terms) > MOST_COLUMNS:
-                    raise InputError(f"{self.reader.what} has over {MOST_COLUMNS} terms.")
-            left = Expression(terms)
-        return left
+    def check_power(self, terms: list[Term]) -> None:
+        if len(terms) > MOST_COLUMNS:
+            raise InputError(f"{self.reader.what} has over {MOST_COLUMNS} terms.")
 
-    def atom(self) -> Expression:
-        if self.reader.accept("("):
-            self.reader.deeper()
-            inner = self.sum()
-            self.reader.expect(")")
-            self.reader.shallower()
-            return Expression(inner.terms, inner.intercept, inner.removed)
-        if self.reader.next.kind == "number":
-            number = self.reader.take().value
-            if number not in ("0", "1"):
-                raise self._refused("a number other than 0 and 1 as a term")
-            return Expression([], number == "1", number == "0", number)
-        return Expression([(self.factor(),)])
+    def operand(self) -> Expression[Factor]:
+        if self.reader.next.kind != "number":
+            return super().operand()
+        number = self.reader.take().value
+        if number not in ("0", "1"):
+            raise self._refused("a number other than 0 and 1 as a term")
+        return Expression.of_number(number)
 
-    def _crossed(self, left: Expression, right: Expression) -> Expression:
-        if left.intercept or right.intercept:
+    def crossed(self, left: Expression[Factor], right: Expression[Factor]) -> Expression[Factor]:
+        self._refuse_intercept(left, right)
+        return super().crossed(left, right)
+
+    def _refuse_intercept(self, *sides: Expression[Factor]) -> None:
+        if any(side.intercept for side in sides):
             raise self._refused("an interaction with the intercept")
-        pairs = [(*a, *(f for f in b if f.text not in same(a))) for a in left.terms for b in right.terms]
-        return Expression(unique(pairs))
 
     def _refused(self, what: str) -> InputError:
         return InputError(f"{self.reader.what} has {what}, which is not supported. {HELP}")
@@ -190,17 +151,12 @@ class Parser:
             reader.take()
             return self._number(place)
         if reader.ahead(".") and token.value in ("np", "numpy"):
-            reader.take()
-            function = reader.take().value
-            if function not in FUNCTIONS or not reader.ahead("("):
-                raise InputError(f"{reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
-            reader.take()
-            return self._number(place, function)
-        field = self._column(token)
-        position = self.fields.position(field.name)
+            return self._number(place, self._function())
+        column = self._column(token)
+        position = self.fields.position(column.name)
         text = _spaced(reader.since(place))
-        if not field.numeric:
-            return self._levels(text, field, None)
+        if not column.numeric:
+            return self._levels(text, column, None)
         return Factor(text, (position,), node=("column", position))
 
     def _column(self, token: Token) -> Field:
@@ -224,7 +180,7 @@ class Parser:
     def _categorical(self, place: int) -> Factor:
         reader = self.reader
         reader.take()
-        field = self._column(reader.take())
+        column = self._column(reader.take())
         reference: Scalar | None = None
         written: Token | None = None
         if reader.accept(","):
@@ -248,16 +204,24 @@ class Parser:
         reader.expect(")")
         tokens = reader.since(place)
         safe = [one._replace(text=f"'{HIDDEN}'") if one is written else one for one in tokens]
-        return self._levels(_spaced(tokens), field, reference, _spaced(safe))
+        return self._levels(_spaced(tokens), column, reference, _spaced(safe))
 
-    def _levels(self, text: str, field: Field, reference: Scalar | None, safe_text: str = "") -> Factor:
-        position = self.fields.position(field.name)
+    def _levels(self, text: str, column: Field, reference: Scalar | None, safe_text: str = "") -> Factor:
+        position = self.fields.position(column.name)
         levels = tuple(np.flatnonzero(self.kept.levels(position)).tolist())
-        code = levels[0] if reference is None else field.code(reference)
+        code = levels[0] if reference is None else column.code(reference)
         if code not in levels:
-            raise InputError(f"{self.reader.what} has a reference level of '{field.name}' that its filter leaves out.")
-        hidden = reference is not None and field.safe_label(code) == HIDDEN
+            raise InputError(f"{self.reader.what} has a reference level of '{column.name}' that its filter leaves out.")
+        hidden = reference is not None and column.safe_label(code) == HIDDEN
         return Factor(text, (position,), levels, code, safe_text=safe_text if hidden else text)
+
+    def _function(self) -> str:
+        """The name of a function of numpy, and go past its bracket."""
+        self.reader.take()
+        function = self.reader.take().value
+        if function not in FUNCTIONS or not self.reader.accept("("):
+            raise InputError(f"{self.reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
+        return function
 
     def _number(self, place: int, function: str = "") -> Factor:
         node = self._plus()
@@ -299,17 +263,13 @@ class Parser:
         if token.kind != "name":
             raise self._refused(f"{token.safe_text} inside arithmetic")
         if reader.ahead(".") and token.value in ("np", "numpy"):
-            reader.take()
-            function = reader.take().value
-            if function not in FUNCTIONS or not reader.accept("("):
-                raise InputError(f"{reader.what}: {unknown_name('function', function, FUNCTIONS)} {HELP}")
-            node = self._plus()
+            function, node = self._function(), self._plus()
             reader.expect(")")
             return (function, node)
-        field = self._column(token)
-        if not field.numeric:
-            raise InputError(f"{reader.what} works out a number from column '{field.name}', which has words.")
-        return ("column", self.fields.position(field.name))
+        column = self._column(token)
+        if not column.numeric:
+            raise InputError(f"{reader.what} works out a number from column '{column.name}', which has words.")
+        return ("column", self.fields.position(column.name))
 
 
 def _columns(node: _Node) -> set[int]:

@@ -84,8 +84,22 @@ class Terms:
     def dense(cls, columns: Sequence[int], sizes: Sequence[int], matrix: Floats) -> Terms:
         """Return the terms of a matrix (combinations, equations), zeros left out."""
         rows, equations = np.nonzero(matrix)
-        starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(matrix)))])
-        return cls(tuple(columns), tuple(sizes), starts, equations, np.asarray(matrix[rows, equations], dtype=float))
+        return cls.sparse(columns, sizes, rows, equations, np.asarray(matrix[rows, equations], dtype=float))
+
+    @classmethod
+    def sparse(
+        cls,
+        columns: Sequence[int],
+        sizes: Sequence[int],
+        rows: NDArray[np.integer],
+        equations: NDArray[np.integer],
+        values: Floats,
+    ) -> Terms:
+        """Return the terms of entries: the number of a combination, an equation and a value each."""
+        order = np.lexsort((equations, rows))
+        counts = np.bincount(rows, minlength=int(np.prod(sizes, dtype=np.int64)))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(tuple(columns), tuple(sizes), starts, equations[order].astype(np.int64), values[order])
 
     def times(self, vectors: Floats) -> Lookup:
         """Return terms times vectors (equations, width): with coefficients, this part of the linear predictor."""

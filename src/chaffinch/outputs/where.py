@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
+from .._base.tokens import Reader
 from .columns import Codes
 from .equations import Lookup
 from .fields import Field, Fields, Scalar
-from .tokens import Reader
 
 __all__ = ["Filter", "read_filter"]
 
@@ -147,8 +147,8 @@ def _one(reader: Reader, fields: Fields) -> _Tree:
 
 def _comparison(reader: Reader, fields: Fields) -> _Tree:
     left = _operand(reader, fields)
-    if isinstance(left, Field) and (reader.ahead("in") or reader.ahead("not")):
-        outside = reader.accept("not") is not None
+    if isinstance(left, Field) and (reader.ahead("in", "not")):
+        outside = bool(reader.accept("not"))
         reader.expect("in")
         mask = np.zeros(len(left.levels), dtype=bool)
         for level in _listed(reader, fields):

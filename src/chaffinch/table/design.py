@@ -1,15 +1,15 @@
-"""A formula laid out for a table: each factor as codes and what they stand for, each coefficient as a product of look-ups."""
+"""A formula laid out for a table: each factor as codes and what they stand for, and the columns that `_base/design.py` makes of them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import combinations, product
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.design import Part, parts_of
 from .._base.errors import InputError
 from .codec import Codec
 from .codes import narrowest
@@ -28,18 +28,10 @@ Coefficient = tuple[tuple[ColumnFactor, int | None], ...]
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """A factor of a table: a code for each record, and what each code stands for.
+    """A factor of a table: a code for each complete record, and what each code stands for.
 
-    Parameters
-    ----------
-    codes
-        One for each complete record.
-    levels
-        The names of the levels of a categorical factor; empty for numbers.
-    values
-        The number that each code stands for, rising; empty for a categorical factor.
-    reference
-        The level that the others are compared with.
+    `levels` names those of a categorical factor, `reference` being the one that others are compared with; `values` are the numbers, rising,
+    of any other. The one that does not apply is empty.
     """
 
     factor: ColumnFactor
@@ -47,10 +39,6 @@ class Coded:
     levels: tuple[str, ...]
     values: NDArray[np.float64]
     reference: int = 0
-
-    def look_up(self, level: int | None) -> NDArray[np.float64]:
-        """Return what each code contributes to a column of the design: its number, or 1 at a level and 0 elsewhere."""
-        return self.values if level is None else (np.arange(len(self.levels)) == level).astype(np.float64)
 
     def numbers(self) -> NDArray[np.float64]:
         """Return the number of each record."""
@@ -64,9 +52,16 @@ class Design:
     formula: RegressionFormula
     response: Coded
     factors: Mapping[ColumnFactor, Coded]
-    coefficients: tuple[Coefficient, ...]
+    parts: tuple[Part[ColumnFactor], ...]
     n_rows: int
-    n_left_out: int = field(default=0)
+    n_left_out: int = 0
+
+    @cached_property
+    def coefficients(self) -> tuple[Coefficient, ...]:
+        """The columns of the design."""
+        return tuple(
+            tuple(zip(part.factors, levels, strict=True)) for part in self.parts for levels in part.columns()
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -78,27 +73,23 @@ class Design:
         parts = (f.label if i is None else f"{f.label}[{self.factors[f].levels[i]}]" for f, i in coefficient)
         return ":".join(parts) or "Intercept"
 
-    def column(self, coefficient: Coefficient) -> NDArray[np.float64]:
-        """Return one column of the design matrix: the product of its factors' look-ups."""
-        out = np.ones(self.n_rows)
-        for factor, level in coefficient:
-            out *= self.factors[factor].look_up(level)[self.factors[factor].codes]
-        return out
-
     def matrix(self) -> NDArray[np.float64]:
         """Return the dense design matrix: a row for each complete record, a column for each coefficient."""
-        out = np.empty((self.n_rows, len(self.coefficients)), order="F")
-        for j, coefficient in enumerate(self.coefficients):
-            out[:, j] = self.column(coefficient)
+        out = np.zeros((self.n_rows, len(self.coefficients)), order="F")
+        first = 0
+        for part in self.parts:
+            codes, numbers = (lambda f: self.factors[f].codes), (lambda f: self.factors[f].numbers())
+            inside, column, value = part.entries(self.n_rows, codes, numbers)
+            out[inside, first + column[inside]] = value[inside]
+            first += part.size
         return out
 
 
 def design(formula: RegressionFormula, table: Table, *, references: Mapping[ColumnFactor, int] | None = None) -> Design:
     """Return a formula laid out for a table: records with a missing value in a column of the formula are left out.
 
-    Categorical columns are coded against a reference level, the first unless `references` says otherwise; where the
-    formula lacks what a factor is marginal to, it gets all levels (the rule of R, patsy and formulaic, which keeps
-    the columns independent). All levels of the schema have a coefficient, also those that no record has.
+    The reference of a categorical column is its first level, unless `references` says otherwise. All levels of the
+    schema have a coefficient, also those that no record has.
 
     Examples
     --------
@@ -118,7 +109,7 @@ def design(formula: RegressionFormula, table: Table, *, references: Mapping[Colu
     coded = {factor: _coded(table, factor, present, (references or {}).get(factor, 0)) for factor in wanted}
     response = coded.pop(formula.response)
     n_rows = int(present.sum())
-    return Design(formula, response, coded, _coefficients(formula, coded), n_rows, table.n_rows - n_rows)
+    return Design(formula, response, coded, _parts(formula, coded), n_rows, table.n_rows - n_rows)
 
 
 def _is_number(table: Table, factor: ColumnFactor) -> bool:
@@ -156,57 +147,17 @@ def _coded(table: Table, factor: ColumnFactor, present: NDArray[np.bool_], refer
     return Coded(factor, codes.astype(narrowest(len(values))), (), values)
 
 
-def _coefficients(formula: RegressionFormula, coded: Mapping[ColumnFactor, Coded]) -> tuple[Coefficient, ...]:
-    """Return the columns of a design: for each part of a term every combination of levels, the first factor fastest."""
-    numeric = {factor for factor, found in coded.items() if not found.levels}
-    out: list[Coefficient] = []
-    for part in _parts(formula, numeric):
-        levels: list[list[int | None]] = [
-            [None] if full is None else [i for i in range(len(coded[f].levels)) if full or i != coded[f].reference]
-            for f, full in part
-        ]
-        if len(out) + prod(map(len, levels)) > MAX_COEFFICIENTS:
+def _parts(formula: RegressionFormula, coded: Mapping[ColumnFactor, Coded]) -> tuple[Part[ColumnFactor], ...]:
+    def coding(factor: ColumnFactor) -> tuple[Sequence[int], int] | None:
+        levels = coded[factor].levels
+        return (range(len(levels)), coded[factor].reference) if levels else None
+
+    parts, size = list[Part[ColumnFactor]](), 0
+    for part in parts_of([(), *formula.terms] if formula.intercept else formula.terms, coding):
+        parts.append(part)
+        size += part.size
+        if size > MAX_COEFFICIENTS:
             raise InputError(
                 f"The formula has more than {MAX_COEFFICIENTS:,} coefficients. Leave out interactions, or columns with many levels."
             )
-        factors = [f for f, _ in part]
-        out += [tuple(zip(factors, chosen[::-1], strict=True)) for chosen in product(*levels[::-1])]
-    return tuple(out)
-
-
-def _parts(formula: RegressionFormula, numeric: set[ColumnFactor]) -> list[list[tuple[ColumnFactor, bool | None]]]:
-    """Return how the factors of each term are coded: against a reference (False), by all levels (True), or numbers (None).
-
-    A categorical term spans the spaces of all its margins, a:b = 1 + a- + b- + a-:b-, where a- lacks the reference.
-    Margins that earlier terms with the same numbers span are left out, and what remains is joined: 1 + a- is a.
-    """
-    spanned: dict[frozenset[ColumnFactor], set[frozenset[tuple[ColumnFactor, bool]]]] = {}
-    parts: list[list[tuple[ColumnFactor, bool | None]]] = []
-    for term in [(), *formula.terms] if formula.intercept else formula.terms:
-        levelled = [factor for factor in term if factor not in numeric]
-        before = spanned.setdefault(frozenset(term) & numeric, set())
-        margins = [
-            frozenset((f, False) for f in chosen)
-            for k in range(len(levelled) + 1)
-            for chosen in combinations(levelled, k)
-        ]
-        new = [margin for margin in margins if margin not in before]
-        before.update(new)
-        for part in _joined(new):
-            full = dict(part)
-            parts.append([(f, full.get(f)) for f in term if f in numeric or f in full])
-    return parts
-
-
-def _joined(margins: list[frozenset[tuple[ColumnFactor, bool]]]) -> list[frozenset[tuple[ColumnFactor, bool]]]:
-    """Return margins with pairs m and m:a- joined to m:a, greedily from the left, until no pair is left."""
-    margins = list(margins)
-    while True:
-        pairs = combinations(range(len(margins)), 2)
-        found = next(((i, j) for i, j in pairs if margins[i] < margins[j] and len(margins[j] - margins[i]) == 1), None)
-        if found is None:
-            return margins
-        i, j = found
-        ((factor, _),) = margins[j] - margins[i]
-        margins[j] = margins[i] | {(factor, True)}
-        del margins[i]
+    return tuple(parts)

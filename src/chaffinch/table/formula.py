@@ -1,11 +1,6 @@
-"""Regression formulas in Wilkinson's notation: read by a small grammar of their own, and laid out for a table.
+"""Regression formulas over the columns of a schema: the grammar of `_base/formula.py`, with these factors.
 
-    formula  =  factor "~" sum
-    sum      =  ["+" | "-"] item { ("+" | "-") item }          item is a product, or 0 or 1 for the intercept
-    product  =  interaction { "*" interaction }                a*b is a + b + a:b
-    interaction = power { ":" power }
-    power    =  atom [ "**" digit ]                            (a + b)**2 is a + b + a:b
-    atom     =  factor | "(" sum ")"                           without 0 and 1 inside the parentheses
+    formula  =  factor "~" sum                                 0 and 1 stand outside parentheses and products, powers are 1 to 8
     factor   =  name | "C(" name ")" | "log(" name ")"         names with spaces or signs stand in backquotes
 
 Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numeric column (its atoms and bins) as levels.
@@ -14,25 +9,22 @@ Nothing else is read, and nothing is executed. `C(x)` takes the codes of a numer
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, NoReturn
+from typing import Literal
 
 from .._base.errors import InputError, UnknownNameError, unknown_name
+from .._base.formula import Expression, Grammar
+from .._base.tokens import Reader, Token
 from .schema import NUMERIC_KINDS, Column, Schema
 
 __all__ = ["ColumnFactor", "RegressionFormula", "Term", "formula_of"]
 
-MAX_LENGTH = 10_000
-MAX_DEPTH = 30
 MAX_TERMS = 500
 MAX_ORDER = 8
 
 _BARE = re.compile(r"[^\W\d][\w.]*")
-_TOKEN = re.compile(
-    rf"\s*(?:(?P<name>{_BARE.pattern})|(?P<quoted>`(?:[^`]|``)+`)|(?P<number>[0-9]+)|(?P<sign>\*\*|[~+\-*:()])|(?P<bad>\S))"
-)
 _SHAPE = "Formulas read like 'y ~ a + b + a:b + a*b + C(a) + log(x)', with 0 or -1 for no intercept."
+_QUOTING = "Names with spaces or signs stand in backquotes."
 
 
 @dataclass(frozen=True, order=True)
@@ -93,115 +85,84 @@ def formula_of(text: str, schema: Schema) -> RegressionFormula:
     return _Parser(text, schema).formula()
 
 
-class _Token(NamedTuple):
-    kind: str
-    text: str
-    position: int
+class _FormulaReader(Reader):
+    """Names may have dots here, and there are few signs."""
 
+    pattern = re.compile(
+        rf"\s*(?:(?P<name>{_BARE.pattern})|(?P<quoted>`(?:[^`]|``)+`)|(?P<number>[0-9]+)|(?P<sign>\*\*|[~+\-*:()])|(?P<bad>\S))"
+    )
+    longest = 10_000
+    deepest = 30
 
-class _Parser:
-    """Reads one formula from left to right; only parentheses recurse, and their depth is bounded."""
-
-    def __init__(self, text: str, schema: Schema) -> None:
-        if len(text) > MAX_LENGTH:
-            raise InputError(f"A formula has at most {MAX_LENGTH:,} characters. Got {len(text):,}.")
-        self.schema = schema
-        self.order = {column.name: i for i, column in enumerate(schema)}
-        self.tokens = _tokens(text)
-        self.at = 0
-        self.intercept = True
-
-    @property
-    def next(self) -> _Token:
-        return self.tokens[self.at]
-
-    def take(self, *texts: str) -> str:
-        """Return the next sign and step past it, if it is one of these; else return nothing."""
-        if self.next.kind == "sign" and self.next.text in texts:
-            self.at += 1
-            return self.tokens[self.at - 1].text
-        return ""
-
-    def fail(self, rule: str, token: _Token | None = None) -> NoReturn:
+    def fault(self, rule: str, token: Token | None = None) -> InputError:
         token = token or self.next
         got = "the end of the formula" if token.kind == "end" else f"'{token.text[:40]}'"
-        raise InputError(f"Formula, position {token.position}: {rule}. Got {got}. {_SHAPE}")
+        return InputError(f"Formula, position {token.position}: {rule}. Got {got}. {_SHAPE}")
+
+    def too_long(self, text: str) -> InputError:
+        return InputError(f"A formula has at most {self.longest:,} characters. Got {len(text):,}.")
+
+    def unknown_sign(self, token: Token) -> InputError:
+        what = "a backquote opens a name that no backquote closes" if token.text == "`" else "unknown sign"
+        return InputError(f"Formula, position {token.position}: {what}, '{token.text}'. {_QUOTING} {_SHAPE}")
+
+    def too_deep(self) -> InputError:
+        return self.fault(f"parentheses nest at most {self.deepest} deep")
+
+
+class _Parser(Grammar[ColumnFactor]):
+    """The grammar with columns of a schema as factors; what breaks it is named with its place."""
+
+    chained_powers = False
+    reader: _FormulaReader
+
+    def __init__(self, text: str, schema: Schema) -> None:
+        super().__init__(_FormulaReader(text, what="Formula"))
+        self.schema = schema
+        self.order = {column.name: i for i, column in enumerate(schema)}
 
     def formula(self) -> RegressionFormula:
         response = self.factor("the response, a column name, must stand here")
-        if not self.take("~"):
-            self.fail("'~' must follow the response, which is one column, C(column) or log(column)")
-        terms = self.sum(0)
-        if self.next.kind != "end":
-            self.fail("'+', '-', '*', ':', '**' or the end must follow")
-        if any(factor.column == response.column for term in terms for factor in term):
+        if not self.reader.accept("~"):
+            raise self.reader.fault("'~' must follow the response, which is one column, C(column) or log(column)")
+        right = self.sum()
+        if self.reader.next.kind != "end":
+            raise self.reader.fault("'+', '-', '*', ':', '**' or the end must follow")
+        if any(factor.column == response.column for term in right.terms for factor in term):
             raise InputError(f"Column '{response.column}' stands on both sides of the formula. Keep it on one.")
-        if not terms and not self.intercept:
+        if not right.terms and not right.has_intercept:
             raise InputError(f"The formula leaves nothing to fit: no term and no intercept. {_SHAPE}")
-        return RegressionFormula(response, tuple(sorted(terms, key=len)), self.intercept)
+        terms = [tuple(sorted(term, key=lambda f: (self.order[f.column], f.function))) for term in right.terms]
+        return RegressionFormula(response, tuple(sorted(terms, key=len)), right.has_intercept)
 
-    def sum(self, depth: int) -> list[Term]:
-        terms: list[Term] = []
-        sign = self.take("+", "-") or "+"
-        while sign:
-            if self.next.kind == "number" and depth == 0:
-                self.set_intercept(sign)
-            elif sign == "+":
-                terms = self.merged(terms, self.product(depth))
-            else:
-                gone = set(self.product(depth))
-                terms = [term for term in terms if term not in gone]
-            sign = self.take("+", "-")
-        return terms
+    def item(self) -> Expression[ColumnFactor]:
+        if self.reader.next.kind != "number" or self.reader.depth:
+            return self.product()
+        if self.reader.next.text not in ("0", "1"):
+            raise self.reader.fault("the only numbers in a sum are 0 and 1, for the intercept")
+        return Expression.of_number(self.reader.take().text)
 
-    def set_intercept(self, sign: str) -> None:
-        if self.next.text not in ("0", "1"):
-            self.fail("the only numbers in a sum are 0 and 1, for the intercept")
-        self.intercept = (self.next.text == "1") == (sign == "+")
-        self.at += 1
+    def negative(self, first: Expression[ColumnFactor]) -> Expression[ColumnFactor]:
+        return Expression([])
 
-    def product(self, depth: int) -> list[Term]:
-        terms = self.interaction(depth)
-        while self.take("*"):
-            other = self.interaction(depth)
-            terms = self.merged(terms, other, self.crossed(terms, other))
-        return terms
+    def exponent(self, base: Expression[ColumnFactor]) -> int:
+        if self.reader.next.text not in list("12345678"):
+            raise self.reader.fault("after '**' a whole number from 1 to 8 must stand")
+        return int(self.reader.next.text)
 
-    def interaction(self, depth: int) -> list[Term]:
-        terms = self.power(depth)
-        while self.take(":"):
-            terms = self.crossed(terms, self.power(depth))
-        return terms
+    def close(self) -> None:
+        if not self.reader.accept(")"):
+            raise self.reader.fault("')' must close the parenthesis")
 
-    def power(self, depth: int) -> list[Term]:
-        base = terms = self.atom(depth)
-        if self.take("**"):
-            if self.next.text not in list("12345678"):
-                self.fail("after '**' a whole number from 1 to 8 must stand")
-            for _ in range(int(self.next.text) - 1):
-                terms = self.merged(terms, self.crossed(terms, base))
-            self.at += 1
-        return terms
-
-    def atom(self, depth: int) -> list[Term]:
-        if not self.take("("):
-            return [(self.factor("a column name, C(name), log(name) or '(' must stand here"),)]
-        if depth == MAX_DEPTH:
-            self.fail(f"parentheses nest at most {MAX_DEPTH} deep")
-        terms = self.sum(depth + 1)
-        if not self.take(")"):
-            self.fail("')' must close the parenthesis")
-        return terms
-
-    def factor(self, rule: str) -> ColumnFactor:
+    def factor(self, rule: str = "a column name, C(name), log(name) or '(' must stand here") -> ColumnFactor:
         token = self.name(rule)
-        if token.kind == "quoted" or not self.take("("):
+        if token.quoted or not self.reader.accept("("):
             return ColumnFactor(self.column(token).name)
         if token.text not in ("C", "log"):
             raise _placed(unknown_name("function", token.text[:40], ("C", "log")), token)
         column = self.column(self.name("a column name must stand between the parentheses of a function"))
-        if not self.take(")"):
-            self.fail("')' must close the function, which takes one column")
+        if not self.reader.accept(")"):
+            raise self.reader.fault("')' must close the function, which takes one column")
         if token.text == "C":
             return ColumnFactor(column.name, "C" if column.kind in NUMERIC_KINDS else "")
         if column.kind not in ("integer", "float"):
@@ -211,60 +172,38 @@ class _Parser:
             )
         return ColumnFactor(column.name, "log")
 
-    def name(self, rule: str) -> _Token:
-        token = self.next
-        if token.kind not in ("name", "quoted"):
-            self.fail("0 and 1 stand outside parentheses and products" if token.kind == "number" else rule)
-        self.at += 1
-        return token
+    def name(self, rule: str) -> Token:
+        kind = self.reader.next.kind
+        if kind != "name":
+            raise self.reader.fault("0 and 1 stand outside parentheses and products" if kind == "number" else rule)
+        return self.reader.take()
 
-    def column(self, token: _Token) -> Column:
-        name = token.text[1:-1].replace("``", "`") if token.kind == "quoted" else token.text
-        if name not in self.order:
-            raise _placed(unknown_name("column", name[:80], self.order), token)
-        column = self.schema[name]
+    def column(self, token: Token) -> Column:
+        if token.value not in self.order:
+            raise _placed(unknown_name("column", token.value[:80], self.order), token)
+        column = self.schema[token.value]
         if not column.modelled:
             raise InputError(
-                f"Formula, position {token.position}: column '{name}' has no levels and no numbers to fit, it is "
+                f"Formula, position {token.position}: column '{column.name}' has no levels and no numbers to fit, it is "
                 f"{column.kind}. Name another."
             )
         return column
 
-    def crossed(self, left: Sequence[Term], right: Sequence[Term]) -> list[Term]:
-        if len(left) * len(right) > 40 * MAX_TERMS:
-            self.fail(f"a formula has at most {MAX_TERMS} terms")
-        terms = (tuple(sorted({*a, *b}, key=lambda f: (self.order[f.column], f.function))) for a in left for b in right)
-        return self.merged(terms)
+    def crossed(
+        self, left: Expression[ColumnFactor], right: Expression[ColumnFactor]
+    ) -> Expression[ColumnFactor]:
+        if len(left.terms) * len(right.terms) > 40 * MAX_TERMS:
+            raise self.reader.fault(f"a formula has at most {MAX_TERMS} terms")
+        return super().crossed(left, right)
 
-    def merged(self, *parts: Iterable[Term]) -> list[Term]:
-        terms = list(dict.fromkeys(term for part in parts for term in part))
+    def joined(self, *parts: list[Term]) -> list[Term]:
+        terms = super().joined(*parts)
         if len(terms) > MAX_TERMS:
-            self.fail(f"a formula has at most {MAX_TERMS} terms")
+            raise self.reader.fault(f"a formula has at most {MAX_TERMS} terms")
         if any(len(term) > MAX_ORDER for term in terms):
-            self.fail(f"an interaction has at most {MAX_ORDER} columns")
+            raise self.reader.fault(f"an interaction has at most {MAX_ORDER} columns")
         return terms
 
 
-def _tokens(text: str) -> list[_Token]:
-    """Return the tokens of a text, with positions from 1, and an end token."""
-    text = text.rstrip()
-    found, at = [], 0
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        assert match is not None
-        assert match.lastgroup is not None
-        kind, start = match.lastgroup, match.start(match.lastgroup)
-        if kind == "bad":
-            what = "a backquote opens a name that no backquote closes" if text[start] == "`" else "unknown sign"
-            raise InputError(
-                f"Formula, position {start + 1}: {what}, '{text[start]}'. Names with spaces or signs stand in backquotes. {_SHAPE}"
-            )
-        found.append(_Token(kind, match.group(kind), start + 1))
-        at = match.end()
-    return [*found, _Token("end", "", len(text) + 1)]
-
-
-def _placed(error: UnknownNameError, token: _Token) -> UnknownNameError:
-    return UnknownNameError(
-        f"Formula, position {token.position}: {error} Names with spaces or signs stand in backquotes."
-    )
+def _placed(error: UnknownNameError, token: Token) -> UnknownNameError:
+    return UnknownNameError(f"Formula, position {token.position}: {error} {_QUOTING}")

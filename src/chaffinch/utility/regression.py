@@ -16,7 +16,7 @@ from .._base.plain import to_plain
 from ..stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
-from ..table.design import Coded, Coefficient, Design, design
+from ..table.design import Coded, Design, design
 from ..table.formula import ColumnFactor, RegressionFormula, formula_of
 from ..table.table import Table
 from .metric import METRICS, Metric, UtilityRun
@@ -245,7 +245,7 @@ def _hidden(first: Design, threshold: int) -> dict[int, str]:
     cells = {tuple(f for f in term if first.factors[f].levels) for term in first.formula.terms}
     groups = _groups(first)
     counted = {factors: _cells(first, factors, groups) for factors in sorted(cells, key=lambda f: (len(f), f))}
-    out: dict[int, str] = {}
+    matrix, out = first.matrix(), dict[int, str]()
     for j, coefficient in enumerate(first.coefficients):
         levels = {factor: level for factor, level in coefficient if level is not None}
         for factors, count in counted.items():
@@ -254,7 +254,7 @@ def _hidden(first: Design, threshold: int) -> dict[int, str]:
                 out[j] = f"(level of fewer than {threshold} records of {columns})"
                 break
         else:
-            if len(levels) < len(coefficient) and _off_commonest(first, coefficient) < threshold:
+            if len(levels) < len(coefficient) and _off_commonest(matrix[:, j]) < threshold:
                 columns = ":".join(factor.label for factor, _ in coefficient)
                 out[j] = f"(numbers of fewer than {threshold} records of {columns})"
     return out
@@ -289,10 +289,9 @@ def _cells(
     return count
 
 
-def _off_commonest(first: Design, coefficient: Coefficient) -> int:
+def _off_commonest(column: NDArray[np.float64]) -> int:
     """Return how many records have another number than the commonest in a column of the design."""
-    counts = np.unique(first.column(coefficient), return_counts=True)[1]
-    return first.n_rows - int(counts.max(initial=0))
+    return len(column) - int(np.unique(column, return_counts=True)[1].max(initial=0))
 
 
 # What is said.

@@ -65,9 +65,7 @@ def _crossed(left: Terms, right: Terms, fields: Fields, place: Callable[[int, in
         values.append(entry[nonzero])
     none = np.zeros(0, dtype=np.int64)
     row, equation = np.concatenate([none, *rows]), np.concatenate([none, *equations])
-    order = np.lexsort((equation, row))
-    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
-    return Terms(positions, sizes, starts, equation[order], np.concatenate([np.zeros(0), *values])[order])
+    return Terms.sparse(positions, sizes, row, equation, np.concatenate([np.zeros(0), *values]))
 
 
 def products(formula: Formula, fields: Fields, *, what: str) -> tuple[tuple[Terms, ...], int]:

@@ -18,13 +18,12 @@ from ...crossing import scalar_code
 from ...equations import Terms
 from ...fields import Fields
 from ...formula import Formula
-from ...grammar import Factor, Parser, Term, unique
+from ...grammar import Factor, Term
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import Finding, finding, some
 from ...rules.policy import Policy
 from ...rules.tallies import Ints, Tally
 from ...rules.tallying import Tallier
-from ...tokens import Reader
 from .spec import BINARY, RegressionSpec
 
 __all__ = ["Patterns", "patterns_of", "regression_rules"]
@@ -63,7 +62,7 @@ class Patterns:
 def regression_rules(output: RegressionSpec, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
-    formula, terms = output.compiled(tallier.frame), _terms(output, tallier)
+    formula = output.compiled(tallier.frame)
     label, few_labels = _labels(output, fields, formula, records)
     outcomes = max(len(np.unique(label)) - 1, 1) if kind == "multinomial" else 1
     n = [one for one in tallies if one.part == "n"]
@@ -71,22 +70,13 @@ def regression_rules(output: RegressionSpec, tallies: list[Tally], tallier: Tall
     findings += [degrees_of_freedom(name, kind, len(records) - formula.size * outcomes, policy)]
     if not len(records):
         return findings
-    groups = _groups(terms, fields, records)
+    groups = _groups(formula.written, fields, records)
     return [
         *findings,
-        _patterns(output, formula, terms, fields, records, label if few_labels else None, policy),
+        _patterns(output, formula, fields, records, label if few_labels else None, policy),
         _small(name, kind, formula, groups, records, policy),
         _equal(name, kind, groups, label, few_labels, policy),
     ]
-
-
-def _terms(output: RegressionSpec, tallier: Tallier) -> list[Term]:
-    """The terms of the right side, as written."""
-    reader = Reader(output.formula, what=f"The formula of output '{output.name}'")
-    parser = Parser(reader, tallier.fields, tallier.filter)
-    parser.factor()
-    reader.expect("~")
-    return unique(parser.sum().terms)
 
 
 def _labels(output: RegressionSpec, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
@@ -156,7 +146,7 @@ def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation:
     return Patterns(columns, pattern, np.bincount(pattern), rank)
 
 
-def _levels_only(terms: list[Term], fields: Fields, records: Codes) -> Patterns | None:
+def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Patterns | None:
     """The patterns of the columns that stand in terms of levels alone, and the rank of those terms; None without any."""
     plain = [
         tuple(sorted({c for f in term for c in f.columns}))
@@ -180,7 +170,6 @@ def _levels_only(terms: list[Term], fields: Fields, records: Codes) -> Patterns 
 def _patterns(
     output: RegressionSpec,
     formula: Formula,
-    terms: list[Term],
     fields: Fields,
     records: Codes,
     label: Ints | None,
@@ -188,7 +177,7 @@ def _patterns(
 ) -> Finding:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least = policy.pattern_least
-    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(terms, fields, records)]
+    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(formula.written, fields, records)]
     tables = [one for one in every if one is not None and one.share >= policy.saturation]
     worst, of, split = list[str](), 0, False
     for one in tables:
@@ -234,7 +223,7 @@ class _Group:
     names: tuple[str, ...]
 
 
-def _groups(terms: list[Term], fields: Fields, records: Codes) -> list[_Group]:
+def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Group]:
     """For each term the combinations of its categorical factors that occur; terms of numbers alone have none."""
     made: dict[tuple[str, ...], _Group] = {}
     for term in terms:
