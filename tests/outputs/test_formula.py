@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import formulaic
 import numpy as np
 import pandas as pd
@@ -13,6 +16,7 @@ from hypothesis import strategies as st
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import plain_name, read_formula
+from chaffinch.outputs.solve.process import FORBIDDEN
 from chaffinch.outputs.where import read_filter
 
 FIELDS = Fields(
@@ -137,3 +141,16 @@ def test_look_ups_that_read_the_same_columns_are_one() -> None:
 def test_bad_formulas(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_formula(text, FIELDS, output="o")
+
+
+def test_reading_a_formula_loads_nothing_that_could_open_records() -> None:
+    """The processes of engines read formulas, and fail where one of these packages is loaded."""
+    code = (
+        "import sys\n"
+        "from chaffinch.outputs.fields import Field, Fields\n"
+        "from chaffinch.outputs.formula import read_formula\n"
+        "assert read_formula('y ~ x', Fields((Field('y', (0, 1)), Field('x', (0, 1))))).size == 2\n"
+        f"print([name for name in {FORBIDDEN!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
