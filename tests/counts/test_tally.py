@@ -9,6 +9,7 @@ import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts import tally as tally_module
 from chaffinch.counts.sparse import SparseCounts
+from chaffinch.counts.tally import count_cells
 from chaffinch.table.formats import parquet
 
 
@@ -33,3 +34,22 @@ def test_a_sparse_tally_refuses_to_grow_without_end():
     tally.add([codes, codes])
     with pytest.raises(chaffinch.errors.TooLargeError, match="more than 100 distinct"):
         tally.add([codes + 90, codes])
+
+
+@pytest.mark.parametrize("sizes", [(), (3,), (2, 300), (4, 1, 5)])
+def test_cells_of_plain_codes_are_those_of_a_loop(sizes):
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(-1, size, 200) for size in sizes]
+    expected = np.zeros(sizes, dtype=np.int64)
+    for record in zip(*columns, strict=True) if sizes else [()] * 200:
+        if min(record, default=0) >= 0:
+            expected[record] += 1
+    ours = count_cells(columns, sizes, n_rows=200)
+    assert ours.dtype == np.int64
+    np.testing.assert_array_equal(ours, expected)
+
+
+def test_cells_of_no_records_are_empty_and_codes_outside_are_refused():
+    assert count_cells([np.zeros(0, dtype=np.int32)], [3]).tolist() == [0, 0, 0]
+    with pytest.raises(chaffinch.errors.InputError, match="outside its column"):
+        count_cells([np.array([0, 3])], [3])

@@ -16,7 +16,7 @@ from ..table.schema import Schema
 from .marginal import Marginal
 from .sparse import SparseCounts
 
-__all__ = ["DENSE_CELLS", "Tally", "resolve"]
+__all__ = ["DENSE_CELLS", "Tally", "count_cells", "resolve"]
 
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
@@ -61,6 +61,25 @@ class _DenseJob:
             kernels.count(self.out, self.offsets[:-1], self.ends, *where)
         else:
             kernels.weigh(self.out, self.offsets[:-1], self.ends, *where, weights)
+
+
+def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int = 0) -> NDArray[np.int64]:
+    """Return how many records have each combination of codes, an axis for each column; `n_rows` is needed without columns.
+
+    For codes without a schema, such as groups of levels; a record with a code below 0 is in no cell.
+
+    Examples
+    --------
+    >>> count_cells([np.array([0, 1, 1, -1]), np.array([0, 2, 2, 0])], [2, 3]).tolist()
+    [[1, 0, 0], [0, 0, 2]]
+    """
+    outside = [column < 0 for column in columns]
+    if any(some.any() for some in outside):
+        inside = ~np.logical_or.reduce(outside)
+        columns = [column[inside] for column in columns]
+    job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
+    job.add(Codes.of(columns, sizes, n_rows=n_rows), None)
+    return job.out.reshape(sizes)
 
 
 class Tally:

@@ -203,9 +203,11 @@ class Fields:
         >>> sorted(fields["area"].common)
         ['north']
         """
+        from ..counts.tally import count_cells  # here, since engines read this module and must not load counts
+
         every = []
         for field, column in zip(self.every, codes.T, strict=True):
-            counts = np.bincount(column, minlength=len(field.levels))
+            counts = count_cells([column], [len(field.levels)])
             common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= threshold)
             every.append(field if common <= field.common else dataclasses.replace(field, common=field.common | common))
         return Fields(tuple(every))

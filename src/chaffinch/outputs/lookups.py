@@ -101,6 +101,10 @@ class Terms:
         starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         return cls(tuple(columns), tuple(sizes), starts, equations[order].astype(np.int64), values[order])
 
+    def keys(self, codes: Codes) -> Ints:
+        """Return the number of each record's combination of levels."""
+        return _keys(self.columns, self.sizes, codes)
+
     def times(self, vectors: Floats) -> Lookup:
         """Return terms times vectors (equations, width): with coefficients, this part of the linear predictor."""
         out = np.zeros((len(self.starts) - 1, vectors.shape[1]))

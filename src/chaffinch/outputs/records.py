@@ -231,7 +231,9 @@ def _values(coder: TableCoder, name: str) -> tuple[Scalar, ...]:
 
 def _occurring(table: Table, name: str, categories: Categories) -> list[Scalar]:
     """The levels that some record has."""
-    counts = np.bincount(table.code(name), minlength=categories.size)
+    from ..counts import MemoryCounter  # here, since it is slow to load
+
+    counts = MemoryCounter(table).marginals([(name,)])[0].counts
     return [level for level, count in zip(categories.levels, counts, strict=False) if count]
 
 

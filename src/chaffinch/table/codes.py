@@ -43,7 +43,7 @@ class Codes:
 
     @classmethod
     def of(
-        cls, columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int], *, n_rows: int | None = None
+        cls, columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *, n_rows: int | None = None
     ) -> Codes:
         """Return codes from one array for each column; `n_rows` is needed only where there are no columns."""
         lengths = {len(column) for column in columns} or {n_rows or 0}

@@ -100,7 +100,7 @@ class Table:
         """
         look = like.look if isinstance(like, Table) else Origin() if like is None else like
         rng = generator(seed)
-        coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])  # type: ignore[arg-type]
+        coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])
         arrays: dict[str, pa.Array] = {}
         for column in schema:
             if column.modelled:

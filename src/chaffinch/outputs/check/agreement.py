@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..._base.masking import THRESHOLD
 from ..._base.plain import to_plain
 from ..._base.seeds import generator
+from ...counts.tally import count_cells
 from ...risk.attribution.classes import class_ids
 from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..columns import Codes
@@ -162,7 +163,7 @@ def exposed_classes(
         positions = [fields.position(key) for key in keys]
         (ids,) = class_ids(codes[:, positions])
         size = np.bincount(ids)
-        cells = np.bincount(ids * n_values + values, minlength=len(size) * n_values)
+        cells = count_cells([ids, values], [len(size), n_values])
         total = np.zeros(len(size), dtype=np.uint64)
         np.add.at(total, ids, people)
         for one in tcaps:
@@ -180,7 +181,7 @@ def exposed_classes(
                         attack.sensitive,
                         fields[attack.sensitive].labels[values[row]],
                         int(size[at]),
-                        int(cells[at * n_values + values[row]]),
+                        int(cells[at, values[row]]),
                         float(one.claims.spoken[k, row]) / one.claims.n_datasets,
                     )
                 )

@@ -186,13 +186,10 @@ def survival_steps(
 def _group_sizes(times: Tally, axis: int, tallier: Tallier) -> Ints:
     """The number of people of each group of a survival table, those before its first time too."""
     codes, fields = tallier.codes, tallier.fields
-    inside, at = np.ones(len(codes), dtype=bool), np.zeros(len(codes), dtype=np.int64)
-    shape = [size for k, size in enumerate(times.shape) if k != axis]
-    for k, ((position, group), size) in enumerate(zip(times.steps, times.shape, strict=True)):
-        if k != axis:
-            of = group[codes[:, position]]
-            inside &= of >= 0
-            at = at * size + of
+    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
+
     for columns, mask in times.joint:
-        inside &= mask[np.ravel_multi_index(tuple(codes[:, c] for c in columns), fields.sizes(columns))]
-    return np.bincount(at[inside], minlength=int(np.prod(shape, dtype=np.int64)))
+        codes = codes[mask[np.ravel_multi_index(tuple(codes[:, c] for c in columns), fields.sizes(columns))]]
+    others = [k for k in range(len(times.shape)) if k != axis]
+    groups = [group[codes[:, position]] for position, group in (times.steps[k] for k in others)]
+    return count_cells(groups, [times.shape[k] for k in others], n_rows=len(codes)).ravel()

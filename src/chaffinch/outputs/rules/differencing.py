@@ -75,15 +75,16 @@ class _Shared:
 
 
 def _shared(one: Tally, other: Tally) -> _Shared:
+    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
+
     n_a, n_b = one.size, other.size
-    key = (one.known + 1) * (n_b + 1) + other.known + 1
     if (n_a + 1) * (n_b + 1) <= DENSE:
-        table = np.bincount(key, minlength=(n_a + 1) * (n_b + 1))
-        keys = np.flatnonzero(table)
-        people = table[keys]
+        table = count_cells([one.known + 1, other.known + 1], [n_a + 1, n_b + 1])
+        rows, columns = np.nonzero(table)
+        people = table[rows, columns]
     else:
-        keys, people = np.unique(key, return_counts=True)
-    rows, columns = np.divmod(keys, n_b + 1)
+        keys, people = np.unique((one.known + 1) * (n_b + 1) + other.known + 1, return_counts=True)
+        rows, columns = np.divmod(keys, n_b + 1)
     both = (rows > 0) & (columns > 0)
     a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
     a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]

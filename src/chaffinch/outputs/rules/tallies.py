@@ -173,7 +173,9 @@ def tally(
     joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
     whole = Crossing(tuple(steps), tuple(names))
     labels = _labels(whole, joint, fields, {p: codes[:, p] for p in range(len(fields))}, len(codes))
-    counts = np.bincount(labels[labels >= 0], minlength=whole.size).astype(np.int64)
+    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
+
+    counts = count_cells([labels], [whole.size])
     lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
     return Tally(
         output,

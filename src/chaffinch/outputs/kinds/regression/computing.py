@@ -12,6 +12,7 @@ import numpy as np
 from ...._base.errors import listed
 from ...._base.masking import HIDDEN
 from ...._base.threads import one_blas_thread
+from ....counts.tally import count_cells
 from ...columns import Codes, Floats
 from ...crossing import Frame
 from ...formula import Formula, plain_name
@@ -229,7 +230,7 @@ def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: 
     inside = codes[kept.of(codes)]
     for position in _factors(formula, frame):
         field = frame.fields.every[position]
-        counts = np.bincount(inside[:, position], minlength=len(field.levels))
+        counts = count_cells([inside[:, position]], [len(field.levels)])
         empty = np.flatnonzero((counts == 0) & kept.levels(position))
         if empty.size:
             return field.safe_name(int(empty[0]))

@@ -9,13 +9,14 @@ reference's included; so each combination with few people is a small group behin
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....counts.tally import count_cells
 from ...columns import Codes
 from ...crossing import scalar_code
-from ...equations import Terms
 from ...fields import Fields
 from ...formula import Formula
 from ...grammar import Factor, Term
@@ -34,24 +35,19 @@ MOST_CELLS = 3_000
 
 @dataclass(frozen=True, eq=False)
 class Patterns:
-    """The patterns of covariates that a model can tell apart.
+    """The patterns of covariates that a model can tell apart: the columns that make them, and the one of each record, from 0 without gaps.
 
-    Parameters
-    ----------
-    columns
-        The columns that make the patterns.
-    pattern
-        The pattern of each record.
-    counts
-        The number of records of each pattern.
-    parameters
-        The number of independent parameters, as far as they tell patterns apart.
+    `parameters` are the independent ones, as far as they tell patterns apart.
     """
 
     columns: tuple[int, ...]
     pattern: Ints
-    counts: Ints
     parameters: int
+
+    @cached_property
+    def counts(self) -> Ints:
+        """The number of records of each pattern."""
+        return _sizes(self.pattern)
 
     @property
     def share(self) -> float:
@@ -100,21 +96,19 @@ def _key(records: Codes, columns: tuple[int, ...], fields: Fields) -> Ints:
     return np.asarray(key, dtype=np.int64)
 
 
+def _sizes(numbers: Ints) -> Ints:
+    """How many records have each of the numbers from 0 on."""
+    return count_cells([numbers], [int(numbers.max(initial=-1)) + 1])
+
+
 def _design(formula: Formula, patterns: Codes) -> NDArray[np.float64]:
     """The design of some records, dense."""
     out = np.zeros((len(patterns), formula.size))
     for terms in formula.terms:
-        at = _rows(terms, patterns)
+        at = terms.keys(patterns)
         for row, (first, last) in enumerate(zip(terms.starts[at], terms.starts[at + 1], strict=True)):
             out[row, terms.equations[first:last]] += terms.values[first:last]
     return out
-
-
-def _rows(terms: Terms, records: Codes) -> Ints:
-    key = np.zeros(len(records), dtype=np.int64)
-    for column, size in zip(terms.columns, terms.sizes, strict=True):
-        key = key * size + records[:, column]
-    return key
 
 
 def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation: float = 0.8) -> Patterns:
@@ -139,11 +133,11 @@ def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation:
     _, at, inverse = np.unique(np.round(products / scale, 11), axis=0, return_index=True, return_inverse=True)
     pattern = np.asarray(inverse, dtype=np.int64).ravel()[key]
     if len(at) > max(4.0 if formula.size <= 400 else 1.0, 1.0 / saturation) * formula.size:
-        return Patterns(columns, pattern, np.bincount(pattern), formula.size)
+        return Patterns(columns, pattern, formula.size)
     rows = _design(formula, records[first[at]])
     largest = np.abs(rows).max(axis=0)
     rank = int(np.linalg.matrix_rank(rows / np.where(largest > 0, largest, 1.0)))
-    return Patterns(columns, pattern, np.bincount(pattern), rank)
+    return Patterns(columns, pattern, rank)
 
 
 def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Patterns | None:
@@ -162,9 +156,9 @@ def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Pat
     cells = [_key(records[first], one, fields) for one in largest]
     size = sum(int(one.max()) + 1 for one in cells)
     if size > MOST_CELLS or size < 0.5 * len(first):
-        return Patterns(columns, pattern, np.bincount(pattern), min(size, len(first)))
+        return Patterns(columns, pattern, min(size, len(first)))
     indicators = np.concatenate([np.eye(int(one.max()) + 1)[one] for one in cells], axis=1)
-    return Patterns(columns, pattern, np.bincount(pattern), int(np.linalg.matrix_rank(indicators)))
+    return Patterns(columns, pattern, int(np.linalg.matrix_rank(indicators)))
 
 
 def _patterns(
@@ -249,7 +243,7 @@ def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records
     least, where, terms = policy.threshold, list[str](), list[str]()
     of = 0
     for group in groups:
-        counts = np.bincount(group.cell)
+        counts = _sizes(group.cell)
         bad = np.flatnonzero(counts < least)
         of += len(counts)
         where += [group.names[k] for k in bad]
@@ -290,7 +284,7 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
     for terms in formula.terms:
         if not terms.columns:
             continue
-        counts = np.bincount(_rows(terms, records), minlength=len(terms.starts) - 1)
+        counts = count_cells([records[:, c] for c in terms.columns], terms.sizes).ravel()
         at = np.repeat(np.arange(len(counts)), np.diff(terms.starts))
         seen = counts[at] > 0
         weights, equations, values = counts[at][seen], terms.equations[seen], terms.values[seen]
