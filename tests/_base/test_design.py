@@ -39,7 +39,8 @@ def test_parts_by_hand(terms: list[tuple[str, ...]], parts: list[object]) -> Non
 def test_columns_run_through_the_first_factor_fastest() -> None:
     part = Part(("a", "x", "b"), ((0, 1), None, (0, 2)), (True, False, False))
     assert part.size == 4
-    assert list(part.columns()) == [(0, None, 0), (1, None, 0), (0, None, 2), (1, None, 2)]
+    levels = [tuple(level for _, level in coefficient) for coefficient in part.coefficients()]
+    assert levels == [(0, None, 0), (1, None, 0), (0, None, 2), (1, None, 2)]
 
 
 def test_entries_by_hand() -> None:

@@ -37,10 +37,10 @@ class Part(Generic[F]):
         """The number of columns."""
         return prod(1 if levels is None else len(levels) for levels in self.levels)
 
-    def columns(self) -> Iterator[tuple[int | None, ...]]:
-        """Give the level of each factor in each column, None for numbers; the first factor runs fastest."""
+    def coefficients(self) -> Iterator[tuple[tuple[F, int | None], ...]]:
+        """Give for each column its factors with their levels, None for numbers; the first factor runs fastest."""
         choices: list[Sequence[int | None]] = [(None,) if levels is None else levels for levels in self.levels]
-        return (chosen[::-1] for chosen in product(*reversed(choices)))
+        return (tuple(zip(self.factors, chosen[::-1], strict=True)) for chosen in product(*reversed(choices)))
 
     def entries(
         self, n_rows: int, codes: Callable[[F], NDArray[Any]], numbers: Callable[[F], NDArray[np.float64]]

@@ -10,7 +10,6 @@ columns left out (`_base/design.py`), by patsy's rules.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ class Formula:
     """A formula compiled: the label, and the design as terms with the names of its columns in patsy's order.
 
     `safe_names` are the names as messages may have them: a sign stands for levels that ten records are not known to have, `rare`.
-    `written` are the terms of the text.
+    `written` are the terms of the text, `coefficients` the factors of each column with the codes of their levels, None for numbers.
     """
 
     label: Factor
@@ -43,6 +42,7 @@ class Formula:
     safe_names: tuple[str, ...]
     rare: frozenset[str]
     written: tuple[Term, ...]
+    coefficients: tuple[tuple[tuple[Factor, int | None], ...], ...]
 
     def unknown(self, thing: str, name: str) -> UnknownNameError:
         """Return the error for a name that is none of a column of the design."""
@@ -84,7 +84,7 @@ def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, outpu
     """
     parser = Parser(text, fields, kept or Filter((), fields.columns.sizes), output=output)
     label, terms = parser.formula()
-    names, safe_names = list[str](), list[str]()
+    names, safe_names, coefficients = list[str](), list[str](), list[tuple[tuple[Factor, int | None], ...]]()
     blocks: dict[tuple[int, ...], list[_Block]] = {}
     for part in parts_of(_ordered(terms), lambda factor: factor.coding):
         columns = tuple(sorted({column for factor in part.factors for column in factor.columns}))
@@ -92,6 +92,7 @@ def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, outpu
         blocks.setdefault(columns, []).append((rows, at + len(names), value))
         names += _names(part, fields, safe=False)
         safe_names += _names(part, fields, safe=True)
+        coefficients += part.coefficients()
         if len(names) > MOST_COLUMNS:
             raise InputError(f"{parser.reader.what} has over {MOST_COLUMNS} columns.")
     if len({plain_name(name) for name in names}) < len(names):
@@ -99,7 +100,7 @@ def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, outpu
     look_ups = tuple(_look_up(columns, some, fields) for columns, some in blocks.items())
     coded = {column for term in terms for factor in term if factor.categorical for column in factor.columns}
     rare = frozenset(label for column in coded for label in fields.every[column].rare)
-    return Formula(label, tuple(names), look_ups, tuple(safe_names), rare, tuple(terms))
+    return Formula(label, tuple(names), look_ups, tuple(safe_names), rare, tuple(terms), tuple(coefficients))
 
 
 def _ordered(terms: list[Term]) -> list[Term]:
@@ -112,17 +113,16 @@ def _ordered(terms: list[Term]) -> list[Term]:
 
 def _names(part: Part[Factor], fields: Fields, *, safe: bool) -> list[str]:
     """The names of a part's columns as patsy prints them, or as messages may have them."""
-    pieces = []
-    for factor, levels, whole in zip(part.factors, part.levels, part.whole, strict=True):
-        text, sign = factor.safe_text if safe else factor.text, "" if whole else "T."
-        if levels is None:
-            pieces.append([text])
-            continue
+    whole = dict(zip(part.factors, part.whole, strict=True))
+
+    def name(factor: Factor, code: int | None) -> str:
+        text = factor.safe_text if safe else factor.text
+        if code is None:
+            return text
         field = fields.every[factor.columns[0]]
-        labels = [field.safe_label(code) if safe else field.labels[code] for code in levels]
-        pieces.append([f"{text}[{sign}{label}]" for label in labels])
-    # The leftmost factor runs fastest.
-    return [":".join(reversed(chosen)) or "Intercept" for chosen in product(*reversed(pieces))]
+        return f"{text}[{'' if whole[factor] else 'T.'}{field.safe_label(code) if safe else field.labels[code]}]"
+
+    return [":".join(name(*one) for one in coefficient) or "Intercept" for coefficient in part.coefficients()]
 
 
 def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Block:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +28,25 @@ HELP = (
     f"I(arithmetic) and np. with {', '.join(FUNCTIONS)}."
 )
 
-_Node = tuple[object, ...]  # arithmetic: ("number", 2.0), ("column", 3), ("-", a), ("+", a, b), ("log", a)
+_SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
+
 Grid = dict[int, NDArray[np.intp]]
+
+
+class _Number(NamedTuple):
+    """Arithmetic: the columns it reads, and its result for each combination of levels in a grid."""
+
+    columns: frozenset[int]
+    of: Callable[[Fields, Grid], Floats]
+
+    @classmethod
+    def column(cls, position: int) -> _Number:
+        return cls(frozenset({position}), lambda fields, grid: fields.every[position].values[grid[position]])
+
+    def through(self, function: Callable[..., Floats], *others: _Number) -> _Number:
+        numbers = (self, *others)
+        columns = frozenset[int]().union(*(number.columns for number in numbers))
+        return _Number(columns, lambda fields, grid: function(*(number.of(fields, grid) for number in numbers)))
 
 
 @dataclass(frozen=True)
@@ -53,7 +72,7 @@ class Factor:
     columns: tuple[int, ...] = field(compare=False)
     levels: tuple[int, ...] | None = field(default=None, compare=False)
     reference: int = field(default=0, compare=False)
-    node: _Node = field(default=(), compare=False)
+    number: _Number | None = field(default=None, compare=False)
     safe_text: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -72,9 +91,10 @@ class Factor:
 
     def numbers(self, fields: Fields, grid: Grid) -> Floats:
         """Return the number for each combination of levels in a grid; not finite where the arithmetic is not."""
+        assert self.number is not None
         with np.errstate(all="ignore"):
             size = len(next(iter(grid.values()))) if grid else 1
-            return np.broadcast_to(_arithmetic(self.node, fields, grid), (size,)).astype(float)
+            return np.broadcast_to(self.number.of(fields, grid), (size,)).astype(float)
 
 
 Term = tuple[Factor, ...]
@@ -157,7 +177,7 @@ class Parser(Grammar[Factor]):
         text = _spaced(reader.since(place))
         if not column.numeric:
             return self._levels(text, column, None)
-        return Factor(text, (position,), node=("column", position))
+        return Factor(text, (position,), number=_Number.column(position))
 
     def _column(self, token: Token) -> Field:
         reader = self.reader
@@ -224,75 +244,53 @@ class Parser(Grammar[Factor]):
         return function
 
     def _number(self, place: int, function: str = "") -> Factor:
-        node = self._plus()
+        number = self._plus()
         self.reader.expect(")")
-        node = (function, node) if function else node
-        return Factor(_spaced(self.reader.since(place)), tuple(sorted(_columns(node))), node=node)
+        number = number.through(FUNCTIONS[function]) if function else number
+        return Factor(_spaced(self.reader.since(place)), tuple(sorted(number.columns)), number=number)
 
-    def _plus(self) -> _Node:
-        node = self._times()
+    def _plus(self) -> _Number:
+        number = self._times()
         while sign := self.reader.accept("+", "-"):
-            node = (sign, node, self._times())
-        return node
+            number = number.through(_SIGNS[sign], self._times())
+        return number
 
-    def _times(self) -> _Node:
-        node = self._unary()
+    def _times(self) -> _Number:
+        number = self._unary()
         while sign := self.reader.accept("*", "/"):
-            node = (sign, node, self._unary())
-        return node
+            number = number.through(_SIGNS[sign], self._unary())
+        return number
 
-    def _unary(self) -> _Node:
+    def _unary(self) -> _Number:
         self.reader.deeper()
         try:
             if self.reader.accept("-"):
-                return ("-", self._unary())
-            node = self._operand()
-            return ("**", node, self._unary()) if self.reader.accept("**") else node
+                return self._unary().through(np.negative)
+            number = self._operand()
+            return number.through(np.power, self._unary()) if self.reader.accept("**") else number
         finally:
             self.reader.shallower()
 
-    def _operand(self) -> _Node:
+    def _operand(self) -> _Number:
         reader = self.reader
         token = reader.take()
         if token.kind == "number":
-            return ("number", float(token.value))
+            constant = np.array([float(token.value)])
+            return _Number(frozenset(), lambda fields, grid: constant)
         if token.value == "(" and token.kind == "sign":
-            node = self._plus()
+            number = self._plus()
             reader.expect(")")
-            return node
+            return number
         if token.kind != "name":
             raise self._refused(f"{token.safe_text} inside arithmetic")
         if reader.ahead(".") and token.value in ("np", "numpy"):
-            function, node = self._function(), self._plus()
+            function, number = self._function(), self._plus()
             reader.expect(")")
-            return (function, node)
+            return number.through(FUNCTIONS[function])
         column = self._column(token)
         if not column.numeric:
             raise InputError(f"{reader.what} works out a number from column '{column.name}', which has words.")
-        return ("column", self.fields.position(column.name))
-
-
-def _columns(node: _Node) -> set[int]:
-    if node[0] == "column":
-        return {node[1]}  # type: ignore[arg-type]
-    return set().union(*(_columns(part) for part in node[1:] if isinstance(part, tuple)))
-
-
-def _arithmetic(node: _Node, fields: Fields, grid: Grid) -> Floats:
-    if node[0] == "number":
-        return np.array([node[1]], dtype=float)
-    if node[0] == "column":
-        position: int = node[1]  # type: ignore[assignment]
-        return fields.every[position].values[grid[position]]
-    parts = [_arithmetic(part, fields, grid) for part in node[1:]]  # type: ignore[arg-type]
-    if len(parts) == 1:
-        return -parts[0] if node[0] == "-" else FUNCTIONS[str(node[0])](parts[0])
-    left, right = parts
-    if node[0] == "+":
-        return left + right
-    if node[0] == "-":
-        return left - right
-    return left * right if node[0] == "*" else left / right if node[0] == "/" else left**right
+        return _Number.column(self.fields.position(column.name))
 
 
 def _spaced(tokens: list[Token]) -> str:

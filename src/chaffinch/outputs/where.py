@@ -8,6 +8,7 @@ a product of masks, each over the levels of one column wherever the filter allow
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.tokens import Reader
-from .columns import Codes
+from .columns import Codes, Floats
 from .equations import Lookup
 from .fields import Field, Fields, Scalar
 
@@ -23,7 +24,9 @@ __all__ = ["Filter", "read_filter"]
 
 Mask = NDArray[np.bool_]
 
-_SIGNS = ("==", "!=", "<=", ">=", "<", ">")
+_SIGNS: dict[str, Callable[[Floats, float], Mask]] = {
+    "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
+}  # fmt: skip
 _TURNED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 HELP = (
     "Filters are made of comparisons such as AGE >= 16, SEX == 'f' or REGION in ['north', 'east'], with and, or, not."
@@ -96,13 +99,11 @@ def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter
     if text is None or not text.strip():
         return Filter((), sizes)
     reader = Reader(text, what=f"The filter of output '{output}'" if output else "The filter")
-    tree = _either(reader, fields)
+    conditions = _Conditions(reader, fields).either()
     reader.finish()
     single: dict[int, Mask] = {}
-    joint: list[tuple[tuple[int, ...], Mask]] = []
-    for part in _conjuncts(tree, negated=False):
-        columns = tuple(sorted(_columns(part)))
-        mask = _evaluate(part, fields.grid(columns))
+    joint: _Masks = []
+    for columns, mask in conditions:
         if len(columns) == 1:
             single[columns[0]] = single.get(columns[0], np.ones(sizes[columns[0]], dtype=bool)) & mask
         else:
@@ -113,76 +114,87 @@ def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter
     return Filter(tuple((columns, mask) for columns, mask in masks if not mask.all()), sizes)
 
 
-# A tree of ("and" | "or", left, right), ("not", inner) and leaves (column, mask over its levels).
-_Tree = tuple[object, ...]
+_Masks = list[tuple[tuple[int, ...], Mask]]
+"""Conditions that must all hold: columns, and for each combination of their levels whether it does."""
 
 
-def _either(reader: Reader, fields: Fields) -> _Tree:
-    tree = _both(reader, fields)
-    while reader.accept("or"):
-        tree = ("or", tree, _both(reader, fields))
-    return tree
+class _Conditions:
+    """Recursive descent. `negated` turns `or` into `and` and the reverse, so that `not (a or b)` is two conditions."""
+
+    def __init__(self, reader: Reader, fields: Fields) -> None:
+        self.reader, self.fields = reader, fields
+
+    def either(self, *, negated: bool = False) -> _Masks:
+        parts = [self.both(negated=negated)]
+        while self.reader.accept("or"):
+            parts.append(self.both(negated=negated))
+        return [mask for part in parts for mask in part] if negated else self.one_of(parts)
+
+    def both(self, *, negated: bool) -> _Masks:
+        parts = [self.one(negated=negated)]
+        while self.reader.accept("and"):
+            parts.append(self.one(negated=negated))
+        return self.one_of(parts) if negated else [mask for part in parts for mask in part]
+
+    def one_of(self, parts: list[_Masks]) -> _Masks:
+        """Return the single condition that all of one part hold."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = tuple(sorted({column for part in parts for some, _ in part for column in some}))
+        grid, sizes = self.fields.grid(columns), self.fields.columns.sizes
+        whole = [
+            [mask[np.ravel_multi_index([grid[c] for c in some], [sizes[c] for c in some])] for some, mask in part]
+            for part in parts
+        ]
+        return [(columns, np.logical_or.reduce([np.logical_and.reduce(part) for part in whole]))]
+
+    def one(self, *, negated: bool) -> _Masks:
+        self.reader.deeper()
+        try:
+            if self.reader.accept("not"):
+                return self.one(negated=not negated)
+            if self.reader.accept("("):
+                masks = self.either(negated=negated)
+                self.reader.expect(")")
+                return masks
+            return self.comparison(negated=negated)
+        finally:
+            self.reader.shallower()
+
+    def comparison(self, *, negated: bool) -> _Masks:
+        reader, fields = self.reader, self.fields
+        left = _operand(reader, fields)
+        if isinstance(left, Field) and reader.ahead("in", "not"):
+            outside = bool(reader.accept("not"))
+            reader.expect("in")
+            mask = np.zeros(len(left.levels), dtype=bool)
+            for level in _listed(reader, fields):
+                mask[left.code(level)] = True
+            return [((fields.position(left.name),), mask ^ outside ^ negated)]
+        masks: _Masks = []
+        while sign := reader.accept(*_SIGNS):
+            right = _operand(reader, fields)
+            if isinstance(left, Field) == isinstance(right, Field):
+                raise InputError(f"{reader.what} must compare a column with a number or a word in quotes. {HELP}")
+            field, mask = _compared(left, sign, right) if isinstance(left, Field) else _compared(right, _TURNED[sign], left)
+            masks.append(((fields.position(field.name),), mask ^ negated))
+            left = right
+        if not masks:
+            raise InputError(f"{reader.what} has no comparison before {reader.next.safe_text}. {HELP}")
+        return self.one_of([[mask] for mask in masks]) if negated else masks
 
 
-def _both(reader: Reader, fields: Fields) -> _Tree:
-    tree = _one(reader, fields)
-    while reader.accept("and"):
-        tree = ("and", tree, _one(reader, fields))
-    return tree
-
-
-def _one(reader: Reader, fields: Fields) -> _Tree:
-    reader.deeper()
-    try:
-        if reader.accept("not"):
-            return ("not", _one(reader, fields))
-        if reader.accept("("):
-            tree = _either(reader, fields)
-            reader.expect(")")
-            return tree
-        return _comparison(reader, fields)
-    finally:
-        reader.shallower()
-
-
-def _comparison(reader: Reader, fields: Fields) -> _Tree:
-    left = _operand(reader, fields)
-    if isinstance(left, Field) and (reader.ahead("in", "not")):
-        outside = bool(reader.accept("not"))
-        reader.expect("in")
-        mask = np.zeros(len(left.levels), dtype=bool)
-        for level in _listed(reader, fields):
-            mask[left.code(level)] = True
-        return (fields.position(left.name), ~mask if outside else mask)
-    tree: _Tree | None = None
-    while sign := reader.accept(*_SIGNS):
-        right = _operand(reader, fields)
-        if isinstance(left, Field) == isinstance(right, Field):
-            raise InputError(f"{reader.what} must compare a column with a number or a word in quotes. {HELP}")
-        leaf = (
-            _leaf(left, sign, right, fields) if isinstance(left, Field) else _leaf(right, _TURNED[sign], left, fields)
-        )
-        tree = leaf if tree is None else ("and", tree, leaf)
-        left = right
-    if tree is None:
-        raise InputError(f"{reader.what} has no comparison before {reader.next.safe_text}. {HELP}")
-    return tree
-
-
-def _leaf(field: Field | Scalar, sign: str, value: Field | Scalar, fields: Fields) -> _Tree:
+def _compared(field: Field | Scalar, sign: str, value: Field | Scalar) -> tuple[Field, Mask]:
+    """A column, and for each of its levels whether a comparison holds."""
     assert isinstance(field, Field)
     assert not isinstance(value, Field)
-    position = fields.position(field.name)
     if sign in ("==", "!="):
-        mask = np.arange(len(field.levels)) == field.code(value)
-        return (position, mask if sign == "==" else ~mask)
+        return field, (np.arange(len(field.levels)) == field.code(value)) ^ (sign == "!=")
     if not field.numeric or isinstance(value, str | bool):
         raise InputError(
             f"Column '{field.name}' cannot be compared by size in a filter: that needs numbers. Use == or in."
         )
-    values = field.values
-    mask = {"<": values < value, "<=": values <= value, ">": values > value, ">=": values >= value}[sign]
-    return (position, mask)
+    return field, _SIGNS[sign](field.values, value)
 
 
 def _operand(reader: Reader, fields: Fields) -> Field | Scalar:
@@ -222,27 +234,3 @@ def _listed(reader: Reader, fields: Fields) -> list[Scalar]:
 
 def _number(text: str) -> int | float:
     return int(text) if text.isdigit() else float(text)
-
-
-def _conjuncts(tree: _Tree, *, negated: bool) -> list[_Tree]:
-    """The parts that must all hold; `not (a or b)` has two."""
-    if tree[0] == "not":
-        return _conjuncts(tree[1], negated=not negated)  # type: ignore[arg-type]
-    if tree[0] == ("or" if negated else "and"):
-        return [part for side in tree[1:] for part in _conjuncts(side, negated=negated)]  # type: ignore[arg-type]
-    return [("not", tree)] if negated else [tree]
-
-
-def _columns(tree: _Tree) -> set[int]:
-    if tree[0] in ("and", "or", "not"):
-        return set().union(*(_columns(side) for side in tree[1:]))  # type: ignore[arg-type]
-    return {tree[0]}  # type: ignore[arg-type]
-
-
-def _evaluate(tree: _Tree, grid: dict[int, NDArray[np.intp]]) -> Mask:
-    if tree[0] == "not":
-        return ~_evaluate(tree[1], grid)  # type: ignore[arg-type]
-    if tree[0] in ("and", "or"):
-        left, right = (_evaluate(side, grid) for side in tree[1:])  # type: ignore[arg-type]
-        return left & right if tree[0] == "and" else left | right
-    return tree[1][grid[tree[0]]]  # type: ignore[index]

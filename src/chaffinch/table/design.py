@@ -59,9 +59,7 @@ class Design:
     @cached_property
     def coefficients(self) -> tuple[Coefficient, ...]:
         """The columns of the design."""
-        return tuple(
-            tuple(zip(part.factors, levels, strict=True)) for part in self.parts for levels in part.columns()
-        )
+        return tuple(coefficient for part in self.parts for coefficient in part.coefficients())
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,6 +14,7 @@ from ...._base.threads import one_blas_thread
 from ....counts.tally import count_cells
 from ...columns import Codes, Floats
 from ...crossing import Frame
+from ...fields import Fields
 from ...formula import Formula, plain_name
 from ...printing import Printer
 from ...refit import Number
@@ -148,46 +148,15 @@ def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) 
     return alpha
 
 
-def _pieces(name: str) -> list[str]:
-    """The factors of a coefficient's name: cut at colons that stand in no bracket."""
-    pieces, depth = [""], 0
-    for sign in name:
-        depth += (sign in "([") - (sign in ")]")
-        if sign == ":" and depth == 0:
-            pieces.append("")
-        else:
-            pieces[-1] += sign
-    return pieces
-
-
-def _levels(name: str) -> list[tuple[str, str]]:
-    """The columns and levels that a coefficient's name has.
-
-    Examples
-    --------
-    >>> _levels("C(AREA, Treatment('b'))[T.a]:SEX[m]:AGE")
-    [('AREA', 'a'), ('SEX', 'm')]
-    """
-    levels = []
-    for piece in _pieces(name):
-        if parts := re.fullmatch(r"(.*?)\[(?:T\.)?(.*)\]", piece, flags=re.DOTALL):
-            head = parts[1]
-            if inner := re.match(r"C\(\s*(.*?)\s*[,)]", head):
-                head = inner[1]
-            if inner := re.match(r"Q\(\s*['\"](.*?)['\"]", head):
-                head = inner[1]
-            levels.append((head, parts[2]))
-    return levels
-
-
-def _called(names: Sequence[str]) -> str:
-    """A coefficient, with the cell that it stands for; names as messages may have them."""
-    name = next((name for name in names if name != "Intercept"), names[0])
+def _called(columns: Sequence[int], formula: Formula, fields: Fields) -> str:
+    """A coefficient, with the cell that it stands for, as messages may have it."""
+    k = next((k for k in columns if formula.names[k] != "Intercept"), columns[0])
+    levels = [(fields.every[f.columns[0]], code) for f, code in formula.coefficients[k] if code is not None]
+    labels = [(field.safe_label(code), field.name) for field, code in levels]
     cell = " with ".join(
-        f"{'a level' if level == HIDDEN else 'level ' + repr(level)} of column '{column}'"
-        for column, level in _levels(name)
+        f"{'a level' if label == HIDDEN else 'level ' + repr(label)} of column '{name}'" for label, name in labels
     )
-    return f"coefficient '{name}'" + (f" ({cell})" if cell else "")
+    return f"coefficient '{formula.safe_names[k]}'" + (f" ({cell})" if cell else "")
 
 
 def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str:
@@ -197,19 +166,20 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
         label = field.safe_label(code)
         return f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records"
     names = [formula.safe_names[k] for k in fault.columns]
+    called = _called(fault.columns, formula, frame.fields) if names else ""
     # That all of a group answer alike would tell each of their answers: it is not said which it is.
     same = "are too few, or too much alike"
     if fault.kind == "empty":
-        return f"no record is behind {_called(names)}"
+        return f"no record is behind {called}"
     if fault.kind == "dependent":
         empty = _empty_level(output, formula, frame, codes)
         if empty is not None:
-            return f"{empty} has no records, so {_called(names)} cannot be told apart from others"
-        return f"{_called(names)} cannot be told apart from others, since its column of the design is a sum of other columns"
+            return f"{empty} has no records, so {called} cannot be told apart from others"
+        return f"{called} cannot be told apart from others, since its column of the design is a sum of other columns"
     if fault.kind == "alike":
         if "Intercept" in names:
             return "all its labels are equal" if output.family_name in BINARY else "its labels do not vary"
-        return f"{_called(names)} has no finite estimate, since the records behind it {same}"
+        return f"{called} has no finite estimate, since the records behind it {same}"
     if fault.kind == "separated":
         if level := _one_label(output, formula, frame, codes):
             return f"there is no finite estimate, since the records of {level} {same}"
@@ -218,17 +188,16 @@ def _words(fault: Fault, output: RegressionSpec, formula: Formula, frame: Frame,
     return "statsmodels finds no estimate"
 
 
-def _factors(formula: Formula, frame: Frame) -> list[int]:
+def _factors(formula: Formula) -> list[int]:
     """The positions of the columns whose levels have coefficients."""
-    named = dict.fromkeys(column for name in formula.names for column, _ in _levels(name))
-    return [frame.fields.position(column) for column in named if column in frame.fields.names]
+    return list(dict.fromkeys(f.columns[0] for one in formula.coefficients for f, code in one if code is not None))
 
 
 def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
     kept = output.filter(frame)
     inside = codes[kept.of(codes)]
-    for position in _factors(formula, frame):
+    for position in _factors(formula):
         field = frame.fields.every[position]
         counts = count_cells([inside[:, position]], [len(field.levels)])
         empty = np.flatnonzero((counts == 0) & kept.levels(position))
@@ -242,7 +211,7 @@ def _one_label(output: RegressionSpec, formula: Formula, frame: Frame, codes: Co
     inside = codes[output.filter(frame).of(codes)]
     label = output.label(frame, formula).of(inside)[:, 0]
     enough = len(np.unique(label)) if output.family_name == "multinomial" else 2
-    for position in _factors(formula, frame):
+    for position in _factors(formula):
         field = frame.fields.every[position]
         for code in range(len(field.levels)):
             if 0 < len(np.unique(label[inside[:, position] == code])) < enough:

@@ -209,9 +209,8 @@ def _called(one: Patterns, which: Ints, fields: Fields, records: Codes) -> list[
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """The combinations of levels of one term, and the one of each record; `safe_term` is the term as what leaves may have it."""
+    """The combinations of levels of one term, as what leaves may have it, and the one of each record."""
 
-    term: str
     safe_term: str
     cell: Ints
     names: tuple[str, ...]
@@ -229,7 +228,7 @@ def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Gr
         cell = _key(records, columns, fields)
         first = np.unique(cell, return_index=True)[1]
         names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
-        made[texts] = _Group(":".join(texts), ":".join(factor.safe_text for factor in factors), cell, names)
+        made[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
     return list(made.values())
 
 
@@ -248,13 +247,13 @@ def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records
         of += len(counts)
         where += [group.names[k] for k in bad]
         terms += [group.safe_term] if len(bad) else []
-    words = {word for group in groups for word in group.term.split(":")}
-    for column, few in enumerate(_carriers(formula, records, least)):
+    for name_of, coefficient, few in zip(
+        formula.names, formula.coefficients, _carriers(formula, records, least), strict=True
+    ):
         # A number, or a number within a level, of which hardly anyone has another value than the most common one.
-        term = _term_of(formula.names[column])
-        if few and not set(term.split(":")) <= words:
-            where.append(formula.names[column])
-            terms.append(_term_of(formula.safe_names[column]))
+        if few and any(level is None for _, level in coefficient):
+            where.append(name_of)
+            terms.append(":".join(factor.safe_text for factor, _ in coefficient))
     of = max(of, len(where), formula.size)
     shown = ", ".join(dict.fromkeys(terms))
     return finding(
@@ -266,16 +265,6 @@ def _small(name: str, kind: str, formula: Formula, groups: list[_Group], records
         good=f"Behind every coefficient there are {least} people or more.",
         bad=f"Fewer than {least} people are behind {some(len(where), of, 'group')} that coefficients tell apart, in {shown}.",
     )
-
-
-def _term_of(coefficient: str) -> str:
-    """A coefficient's term: its name without levels."""
-    out, depth = "", 0
-    for sign in coefficient:
-        depth += sign == "["
-        out += sign if depth == 0 else ""
-        depth -= sign == "]"
-    return out
 
 
 def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
