@@ -91,7 +91,7 @@ def test_random_formulas(intercept: str, terms: list[str]) -> None:
 
 def test_levels_that_the_filter_leaves_out_are_no_levels() -> None:
     kept = read_filter("a != 'u' and x > 1", FIELDS)
-    ours = read_formula("y ~ a*x + np.log(x - 1)", FIELDS, kept=kept)
+    ours = read_formula("y ~ a*x + np.log(x - 1)", FIELDS, within=kept)
     part = FRAME[kept.of(CODES)].copy()
     part["a"] = part["a"].cat.remove_unused_categories()
     theirs = patsy.dmatrix("a*x + np.log(x - 1)", part)
@@ -99,7 +99,7 @@ def test_levels_that_the_filter_leaves_out_are_no_levels() -> None:
     rows = sum(terms.of(CODES[kept.of(CODES)], ours.size) for terms in ours.terms)
     np.testing.assert_allclose(rows, np.asarray(theirs))
     with pytest.raises(InputError, match="a reference level of 'a' that its filter leaves out"):
-        read_formula("y ~ C(a, Treatment('u'))", FIELDS, kept=kept)
+        read_formula("y ~ C(a, Treatment('u'))", FIELDS, within=kept)
 
 
 def test_look_ups_that_read_the_same_columns_are_one() -> None:

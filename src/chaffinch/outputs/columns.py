@@ -26,18 +26,8 @@ MOST_LEVELS = 2**31 - 1
 class CodeColumn:
     """A column: how many levels it has, what they are worth, and from which distribution new ones are drawn.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    size
-        The number of levels; codes run from 0 to `size - 1`.
-    values
-        The numbers behind the codes, in rising order, where the column is numeric: a step of a few codes is then a small change.
-    weights
-        Chance of each level in starts and in proposals, in any unit; None for all alike.
-    fixed
-        Whether the search must leave the column as the start has it.
+    `values` are the numbers behind the codes of a numeric column, rising: a step of a few codes is then a small change. `weights` are the
+    chance of each level in starts and proposals, in any unit; None for all alike. The search leaves a `fixed` column as it starts.
     """
 
     name: str

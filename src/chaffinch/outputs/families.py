@@ -131,16 +131,8 @@ def _loglik(family: FamilyName, y: Floats, mu: Floats, parameter: float) -> Floa
 def multipliers(family: FamilyName, part: Part, eta: Floats, y: Floats, *, parameter: float = 1.0) -> Floats:
     """Return what each record's terms are multiplied with, shape (n, 1); multinomial scores: (n, K - 1).
 
-    Parameters
-    ----------
-    family, part
-        The family, and which of its sums.
-    eta
-        Linear predictors, (n, 1); multinomial: (n, K - 1), class 0 being the base with predictor 0.
-    y
-        Labels, (n,); multinomial: class numbers from 0.
-    parameter
-        alpha of the negative binomial; in log-likelihoods the dispersion of the families that have one.
+    Linear predictors `eta` are (n, 1); multinomial: (n, K - 1), class 0 being the base with predictor 0, and labels are class numbers.
+    `parameter` is alpha of the negative binomial; in log-likelihoods the dispersion of the families that have one.
 
     Examples
     --------

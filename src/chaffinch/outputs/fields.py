@@ -27,14 +27,8 @@ MOST_CELLS = 4_000_000
 class Field:
     """A column: its name and its levels in order. Levels that are all numbers make it numeric; they must rise.
 
-    Parameters
-    ----------
-    name, levels
-        What it is called, and its levels.
-    weights, fixed
-        How often each level is drawn to begin with, and whether the search leaves the column alone.
-    common
-        The labels that ten records or more are known to have: a message names no other level. None, where records were not counted.
+    `weights` say how often each level is drawn to begin with; the search leaves a `fixed` column alone. `common` are the labels that
+    ten records or more are known to have: a message names no other level. None, where records were not counted.
 
     Examples
     --------
@@ -195,7 +189,7 @@ class Fields:
         return dict(zip(positions, codes, strict=True))
 
     def counted(self, codes: NDArray[np.integer], threshold: int = THRESHOLD) -> Fields:
-        """Return the columns with the levels that as many of these records as the threshold or more have added to those that messages may name.
+        """Return the columns with the levels that enough of these records have added to those that messages may name.
 
         Examples
         --------

@@ -10,6 +10,7 @@ columns left out (`_base/design.py`), by patsy's rules.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,10 +71,10 @@ def plain_name(name: str) -> str:
     return "".join(name.split()).replace('"', "'")
 
 
-def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, output: str = "") -> Formula:
+def read_formula(text: str, fields: Fields, *, within: Filter | None = None, output: str = "") -> Formula:
     """Return a formula compiled for columns; InputError, with what is supported, for anything else.
 
-    Levels that the output's filter, `kept`, leaves out are no levels of the formula's factors; `output` names it in messages.
+    Levels that the output's filter, `within`, leaves out are no levels of the formula's factors; `output` names it in messages.
 
     Examples
     --------
@@ -82,7 +83,7 @@ def read_formula(text: str, fields: Fields, *, kept: Filter | None = None, outpu
     >>> read_formula("rich ~ age + C(sex) + sex:age", fields).names
     ('Intercept', 'C(sex)[T.m]', 'age', 'sex[T.m]:age')
     """
-    parser = Parser(text, fields, kept or Filter((), fields.columns.sizes), output=output)
+    parser = Parser(text, fields, within or Filter((), fields.columns.sizes), output=output)
     label, terms = parser.formula()
     names, safe_names, coefficients = list[str](), list[str](), list[tuple[tuple[Factor, int | None], ...]]()
     blocks: dict[tuple[int, ...], list[_Block]] = {}
@@ -129,10 +130,8 @@ def _block(part: Part[Factor], columns: tuple[int, ...], parser: Parser) -> _Blo
     """The combinations of levels that have an entry, its column from 0, and its value."""
     fields = parser.fields
     grid = fields.grid(columns)
-    size = int(np.prod(fields.sizes(columns), dtype=np.int64))
-    inside, at, value = part.entries(size, lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid))
-    for column in columns:
-        inside &= parser.kept.levels(column)[grid[column]]
+    inside, at, value = part.entries(prod(fields.sizes(columns)), lambda f: grid[f.columns[0]], lambda f: f.numbers(fields, grid))
+    inside &= parser.within.of_grid(grid)
     if not np.isfinite(value[inside]).all():
         text = ":".join(factor.safe_text for factor in part.factors)
         raise InputError(

@@ -53,19 +53,9 @@ class _Number(NamedTuple):
 class Factor:
     """One factor of a term: a number worked out of columns, or the levels of one column. Factors with one name are the same.
 
-    Parameters
-    ----------
-    text
-        Its name, spaced as patsy spaces it.
-    columns
-        Positions of the columns it reads.
-    levels
-        The codes of a categorical factor's levels in order, the ones that the output's filter leaves out not among them; None for
-        a number.
-    reference
-        The code of the reference level.
-    safe_text
-        Its name as messages may have it: without a reference level that ten records are not known to have. The name itself, if absent.
+    `text` is its name, spaced as patsy spaces it; `safe_text` the same as messages may have it, without a reference level that ten records
+    are not known to have. `levels` are the codes of a categorical factor's levels in order, those that the output's filter leaves out not
+    among them.
     """
 
     text: str
@@ -103,9 +93,9 @@ Term = tuple[Factor, ...]
 class Parser(Grammar[Factor]):
     """The grammar with patsy's factors: names, C(...), Q(...), I(...) and np.function(...) over columns with declared levels."""
 
-    def __init__(self, text: str, fields: Fields, kept: Filter, *, output: str) -> None:
+    def __init__(self, text: str, fields: Fields, within: Filter, *, output: str) -> None:
         super().__init__(Reader(text, what=f"The formula of output '{output}'" if output else "The formula"))
-        self.fields, self.kept = fields, kept
+        self.fields, self.within = fields, within
 
     def formula(self) -> tuple[Factor, list[Term]]:
         """Return the label and the terms, the intercept first."""
@@ -228,7 +218,7 @@ class Parser(Grammar[Factor]):
 
     def _levels(self, text: str, column: Field, reference: Scalar | None, safe_text: str = "") -> Factor:
         position = self.fields.position(column.name)
-        levels = tuple(np.flatnonzero(self.kept.levels(position)).tolist())
+        levels = tuple(np.flatnonzero(self.within.levels(position)).tolist())
         code = levels[0] if reference is None else column.code(reference)
         if code not in levels:
             raise InputError(f"{self.reader.what} has a reference level of '{column.name}' that its filter leaves out.")

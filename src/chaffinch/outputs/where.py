@@ -8,7 +8,7 @@ a product of masks, each over the levels of one column wherever the filter allow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,13 +37,8 @@ HELP = (
 class Filter:
     """The records that an output was made of: those for which every mask holds.
 
-    Parameters
-    ----------
-    masks
-        Positions of columns, and for each combination of their levels (C order) whether it is kept. A column that stands alone in a
-        mask stands in no other such mask.
-    sizes
-        The numbers of levels of all columns.
+    A mask has positions of columns, and for each combination of their levels (C order) whether it is kept. A column that stands alone in
+    a mask stands in no other such mask. `sizes` are the numbers of levels of all columns.
     """
 
     masks: tuple[tuple[tuple[int, ...], Mask], ...]
@@ -79,10 +74,14 @@ class Filter:
 
     def of(self, codes: Codes) -> Mask:
         """Return which records are kept."""
-        kept = np.ones(len(codes), dtype=bool)
+        passes = np.ones(len(codes), dtype=bool)
         for look in self.keep():
-            kept &= look.of(codes)[:, 0] > 0
-        return kept
+            passes &= look.of(codes)[:, 0] > 0
+        return passes
+
+    def of_grid(self, grid: Mapping[int, NDArray[np.intp]]) -> Mask:
+        """Return which combinations of levels have none that a mask of a single column leaves out."""
+        return np.logical_and.reduce([self.levels(column)[codes] for column, codes in grid.items()])
 
 
 def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter:
@@ -91,8 +90,8 @@ def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter
     Examples
     --------
     >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
-    >>> kept = read_filter("age >= 1 and sex != 'f'", fields)
-    >>> [(columns, mask.tolist()) for columns, mask in kept.masks]
+    >>> adults = read_filter("age >= 1 and sex != 'f'", fields)
+    >>> [(columns, mask.tolist()) for columns, mask in adults.masks]
     [((0,), [False, True]), ((1,), [False, True, True, True])]
     """
     sizes = fields.columns.sizes
@@ -220,16 +219,16 @@ def _listed(reader: Reader, fields: Fields) -> list[Scalar]:
     opened = reader.accept("[", "(")
     if not opened:
         raise InputError(f"{reader.what} must have a list in brackets after 'in'. {HELP}")
-    found: list[Scalar] = []
+    values: list[Scalar] = []
     while True:
         value = _operand(reader, fields)
         if isinstance(value, Field):
             raise InputError(f"{reader.what} may list numbers and words in quotes after 'in', no columns.")
-        found.append(value)
+        values.append(value)
         if not reader.accept(","):
             break
     reader.expect("]" if opened == "[" else ")")
-    return found
+    return values
 
 
 def _number(text: str) -> int | float:

@@ -118,8 +118,7 @@ def regression(
     wanted = formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
     pair = pair_up(original, synthetic)
-    plain = design(wanted, pair.original)
-    references = _references(plain, threshold)
+    references = _references(design(wanted, pair.original), threshold)
     first = design(wanted, pair.original, references=references)
     try:
         second = design(wanted, pair.synthetic, references=references)
@@ -140,8 +139,8 @@ def _compared(first: Design, second: Design, level: float, threshold: int, setti
     settings |= how
     hidden = _hidden(first, threshold)
     used, shared, fits = [], np.empty(0, dtype=bool), []
-    for name, laid in (("original", first), ("synthetic", second)):
-        x, y = _numbers(laid, family, first)
+    for name, plan in (("original", first), ("synthetic", second)):
+        x, y = _numbers(plan, family, first)
         used.append(len(y))
         if name == "original":
             independent = independent_columns(x)
@@ -181,10 +180,10 @@ def _at_least(threshold: int) -> str:
     return "ten or more" if threshold == 10 else f"{threshold} or more"
 
 
-def _references(laid: Design, threshold: int) -> dict[ColumnFactor, int]:
+def _references(plan: Design, threshold: int) -> dict[ColumnFactor, int]:
     """Return for each categorical factor its first level of as many records as the threshold, else its first."""
-    groups = _groups(laid)
-    return {factor: int(_often(coded, groups, threshold).argmax()) for factor, coded in laid.factors.items() if coded.levels}
+    groups = _groups(plan)
+    return {factor: int(_often(coded, groups, threshold).argmax()) for factor, coded in plan.factors.items() if coded.levels}
 
 
 def _often(coded: Coded, groups: Sequence[NDArray[np.bool_]], threshold: int) -> NDArray[np.bool_]:
@@ -211,14 +210,14 @@ def _family(first: Design, threshold: int) -> tuple[Family, dict[str, Any]]:
     return "logit", {"family": "logit", "intervals": "Wald, normal", "modelled_level": response.levels[levels[1]]}
 
 
-def _numbers(laid: Design, family: Family, first: Design) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def _numbers(plan: Design, family: Family, first: Design) -> tuple[NDArray[np.float64], NDArray[Any]]:
     """Return the design matrix and the response; records with a response that the original never has are left out."""
     if family == "ols":
-        return laid.matrix(), laid.response.numbers()
+        return plan.matrix(), plan.response.numbers()
     no, yes = np.unique(first.response.codes)
-    rows = (laid.response.codes == no) | (laid.response.codes == yes)
-    x = laid.matrix()
-    return (x if rows.all() else x[rows]), laid.response.codes[rows] == yes
+    rows = (plan.response.codes == no) | (plan.response.codes == yes)
+    x = plan.matrix()
+    return (x if rows.all() else x[rows]), plan.response.codes[rows] == yes
 
 
 def _fitted(x: NDArray[np.float64], y: NDArray[Any], family: Family, level: float, threshold: int) -> RegressionFit:
@@ -260,19 +259,19 @@ def _hidden(first: Design, threshold: int) -> dict[int, str]:
     return out
 
 
-def _groups(laid: Design) -> list[NDArray[np.bool_]]:
+def _groups(plan: Design) -> list[NDArray[np.bool_]]:
     """Return the groups of records of which as many as the threshold must be in a cell: all, or those of each response.
 
     With a coefficient for every cell that records have, a logistic regression gives away the table of responses by
     cells, and then the counts of that table are what must not be small.
     """
-    codes = laid.response.codes
-    cell = np.zeros(laid.n_rows, dtype=np.int64)
-    for coded in laid.factors.values():
+    codes = plan.response.codes
+    cell = np.zeros(plan.n_rows, dtype=np.int64)
+    for coded in plan.factors.values():
         cell = np.unique(cell * (int(coded.codes.max(initial=0)) + 1) + coded.codes, return_inverse=True)[1]
-    if laid.response.levels and int(cell.max(initial=-1)) < len(laid.coefficients):
+    if plan.response.levels and int(cell.max(initial=-1)) < len(plan.coefficients):
         return [codes == response for response in np.unique(codes)]
-    return [np.ones(laid.n_rows, dtype=bool)]
+    return [np.ones(plan.n_rows, dtype=bool)]
 
 
 def _cells(
@@ -368,8 +367,9 @@ def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[
 
 
 def _measure(run: UtilityRun, side: str) -> Regression:
-    asked = run.settings
-    return regression(run.original, run.tables[side], asked.formula or "", threshold=asked.threshold)
+    return regression(
+        run.original, run.tables[side], run.settings.formula or "", threshold=run.settings.threshold
+    )
 
 
 METRICS.register(

@@ -104,10 +104,10 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
         yield Number(name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k]))
     n = max(len(codes), 2)
     if output.standard_errors is not None:
-        given = {plain_name(name): number for name, number in output.standard_errors.items()}
-        given.setdefault("Intercept", given.get("const"))
+        published = {plain_name(name): number for name, number in output.standard_errors.items()}
+        published.setdefault("Intercept", published.get("const"))
         for k, name in enumerate(names):
-            if (number := given.get(plain_name(name))) is not None:
+            if (number := published.get(plain_name(name))) is not None:
                 interval, error = output.printed(number, "a standard error"), float(errors[k])
                 yield Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
     if output.loglik is not None:
@@ -195,12 +195,12 @@ def _factors(formula: Formula) -> list[int]:
 
 def _empty_level(output: RegressionSpec, formula: Formula, frame: Frame, codes: Codes) -> str | None:
     """A level of one of the formula's factors that no record has: often the reference."""
-    kept = output.filter(frame)
-    inside = codes[kept.of(codes)]
+    passing = output.filter(frame)
+    inside = codes[passing.of(codes)]
     for position in _factors(formula):
         field = frame.fields.every[position]
         counts = count_cells([inside[:, position]], [len(field.levels)])
-        empty = np.flatnonzero((counts == 0) & kept.levels(position))
+        empty = np.flatnonzero((counts == 0) & passing.levels(position))
         if empty.size:
             return field.safe_name(int(empty[0]))
     return None

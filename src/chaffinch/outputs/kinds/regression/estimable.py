@@ -99,18 +99,9 @@ def _alike(x: Floats, y: Floats, family: FamilyName, n_classes: int) -> list[int
 def fault_after(
     data: Observed, family: FamilyName, coefficients: Floats | None, *, parameter: float = 1.0
 ) -> Fault | None:
-    """Return what a fit shows: coefficients that run off, or no maximum.
+    """Return what a fit shows: coefficients, (columns, predictors), that run off, or no maximum; they are None where it broke down.
 
-    Parameters
-    ----------
-    data
-        The records.
-    family
-        The regression's.
-    coefficients
-        (columns, predictors), as fitted; None where the fit broke down.
-    parameter
-        alpha of the negative binomial.
+    `parameter` is alpha of the negative binomial.
     """
     if family == "gaussian":
         return None if coefficients is not None and np.isfinite(coefficients).all() else Fault("unfinished", ())

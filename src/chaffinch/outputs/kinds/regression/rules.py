@@ -218,18 +218,18 @@ class _Group:
 
 def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Group]:
     """For each term the combinations of its categorical factors that occur; terms of numbers alone have none."""
-    made: dict[tuple[str, ...], _Group] = {}
+    groups: dict[tuple[str, ...], _Group] = {}
     for term in terms:
         factors = [factor for factor in term if factor.categorical]
         texts = tuple(factor.text for factor in factors)
-        if not factors or texts in made:
+        if not factors or texts in groups:
             continue
         columns = tuple(factor.columns[0] for factor in factors)
         cell = _key(records, columns, fields)
         first = np.unique(cell, return_index=True)[1]
         names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
-        made[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
-    return list(made.values())
+        groups[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
+    return list(groups.values())
 
 
 def _level(factor: Factor, fields: Fields, record: NDArray[np.int32]) -> str:
@@ -279,8 +279,8 @@ def _carriers(formula: Formula, records: Codes, least: int) -> list[bool]:
         weights, equations, values = counts[at][seen], terms.equations[seen], terms.values[seen]
         for equation in np.unique(equations):
             mine = equations == equation
-            found, of = np.unique(values[mine], return_inverse=True)
-            people = np.bincount(of.ravel(), weights=weights[mine], minlength=len(found))
+            distinct, of = np.unique(values[mine], return_inverse=True)
+            people = np.bincount(of.ravel(), weights=weights[mine], minlength=len(distinct))
             zero = len(records) - people.sum()
             few[equation] = bool(0 < len(records) - max(people.max(), zero) < least)
     return few

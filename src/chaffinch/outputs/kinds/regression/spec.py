@@ -10,6 +10,7 @@ printed: what the digits that were cut off change in them is of second order for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -132,11 +133,11 @@ class RegressionSpec(OutputSpec):
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which standard errors there are, and whether alpha is estimated."""
         keys = super().announcements(frame)
-        asked = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
-        if isinstance(asked, list | Mapping):
+        errors = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
+        if isinstance(errors, list | Mapping):
             formula = self.compiled(frame)
             known, names = _known(formula), []
-            for name in asked:
+            for name in errors:
                 if plain_name(str(name)) in known:
                     names.append(known[plain_name(str(name))])
                 elif name != "alpha":
@@ -235,15 +236,15 @@ class RegressionSpec(OutputSpec):
 
     def compiled(self, frame: Frame) -> Formula:
         """Return the formula, compiled within the filter."""
-        return read_formula(self.formula, frame.fields, kept=self.filter(frame), output=self.name)
+        return read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name)
 
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
         field = frame.fields.every[formula.label.columns[0]]
         base = 0 if self.base is None else scalar_code(field, self.base, output=self.name, key="base")
-        kept = np.flatnonzero(self.filter(frame).levels(formula.label.columns[0])).tolist()
-        base = kept[0] if self.base is None else base
-        return [base, *(code for code in kept if code != base)]
+        codes = np.flatnonzero(self.filter(frame).levels(formula.label.columns[0])).tolist()
+        base = codes[0] if self.base is None else base
+        return [base, *(code for code in codes if code != base)]
 
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels."""
@@ -256,11 +257,8 @@ class RegressionSpec(OutputSpec):
             for number, code in enumerate(self.classes(frame, formula)):
                 numbers[code] = number
             return Lookup(columns, fields.sizes(columns), numbers[:, None])
-        kept = self.filter(frame)
         grid = fields.grid(columns)
-        inside = np.ones(int(np.prod(fields.sizes(columns), dtype=np.int64)), dtype=bool)
-        for column in columns:
-            inside &= kept.levels(column)[grid[column]]
+        inside = np.broadcast_to(self.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
         if family in BINARY and (formula.label.categorical or self.success is not None):
             field = fields.every[columns[0]]
             if self.success is None and not all(isinstance(level, bool) for level in field.levels):
@@ -299,9 +297,9 @@ class RegressionSpec(OutputSpec):
         common = [label for label in rest if label in field.common]
         for key, inner in self.coefficients.items():
             if key not in rest:
-                came = without_levels(key, field.rare)
+                name = without_levels(key, field.rare)
                 raise InputError(
-                    f"Output '{self.name}': {unknown_level('class', came, common)} The base has no coefficients."
+                    f"Output '{self.name}': {unknown_level('class', name, common)} The base has no coefficients."
                 )
             if not isinstance(inner, Mapping):
                 raise InputError(f"Output '{self.name}' must give the coefficients of each class by name.")
@@ -313,14 +311,14 @@ class RegressionSpec(OutputSpec):
         return [self.named(self.coefficients[label], formula, "coefficient") for label in rest]
 
     def named(
-        self, given: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
+        self, numbers: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
     ) -> list[Interval]:
         """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
         some = range(formula.size) if keys is None else keys
         names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
-        by = {plain_name(name): number for name, number in given.items()}
+        by = {plain_name(name): number for name, number in numbers.items()}
         known = {plain_name(name) for name in names} | ({"alpha"} if self.family_name == "negative_binomial" else set())
-        for name in given:
+        for name in numbers:
             if plain_name(name) not in known and not (plain_name(name) == "const" and "Intercept" in names):
                 raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
         if "const" in by and "Intercept" in names:
@@ -349,7 +347,7 @@ class RegressionSpec(OutputSpec):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the estimating equations, and systems for standard errors, log-likelihood and dispersion."""
-        from .beside import beside_coefficients
+        from .information import beside_coefficients
 
         formula = self.compiled(frame)
         main = self.system(frame, formula)
