@@ -1,0 +1,72 @@
+"""Columns with their words: levels to codes and back, combinations of levels, and which levels a message may name."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.outputs import fields as fields_module
+from chaffinch.outputs.fields import Field, Fields, same_column_checked
+
+FIELDS = Fields((Field("sex", ("f", "m")), Field("age", (0, 1.5, 3)), Field("ill", (False, True))))
+
+
+@pytest.mark.parametrize(
+    ("levels", "message"),
+    [
+        ((), "at least one level"),
+        (("a", "a"), "each of its levels once"),
+        ((1, "1"), "each of its levels once"),
+        ((1, "b"), "mixes words and numbers"),
+        ((2, 1), "must rise"),
+    ],
+)
+def test_levels_that_are_refused(levels: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Field("c", levels)  # type: ignore[arg-type]
+
+
+def test_levels_and_codes() -> None:
+    sex, age, ill = FIELDS
+    assert (sex.numeric, age.numeric, ill.numeric) == (False, True, False)
+    assert (age.whole, Field("n", (1, 2.0)).whole) == (False, True)
+    assert [age.code(level) for level in (0, "1.5", 3.0)] == [0, 1, 2]
+    assert ill.code(True) == ill.code("True") == 1
+    assert age.values.tolist() == [0.0, 1.5, 3.0]
+    with pytest.raises(InputError, match="words as levels"):
+        _ = sex.values
+    codes = FIELDS.codes({"sex": ["m", "f"], "age": [3, 0], "ill": [True, False]})
+    assert codes.tolist() == [[1, 2, 1], [0, 0, 0]]
+
+
+def test_a_grid_has_every_combination_last_column_fastest(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid = FIELDS.grid([1, 2])
+    assert list(zip(grid[1].tolist(), grid[2].tolist(), strict=True)) == list(product(range(3), range(2)))
+    assert FIELDS.grid([]) == {}
+    monkeypatch.setattr(fields_module, "MOST_CELLS", 5)
+    with pytest.raises(InputError, match="age, ill together have over 5 combinations"):
+        FIELDS.grid([1, 2])
+
+
+def test_messages_name_levels_of_enough_records_only() -> None:
+    codes = np.array([[0, 0, 0]] * 12 + [[1, 1, 0]] * 3, dtype=np.int32)
+    common = FIELDS.counted(codes)
+    assert [sorted(field.common) for field in common] == [["f"], ["0"], ["False"]]
+    assert [sorted(field.common) for field in FIELDS.counted(codes, 3)] == [["f", "m"], ["0", "1.5"], ["False"]]
+    sex = common["sex"]
+    assert (sex.safe_label(0), sex.safe_label(1)) == ("f", "…")
+    assert (sex.safe_name(0), sex.safe_name(1)) == ("level 'f' of column 'sex'", "a level of column 'sex'")
+    with pytest.raises(InputError) as caught:
+        sex.code("x")
+    assert "'m'" not in str(caught.value)
+    assert "m" not in str(common.unknown_column("m")).split()
+    assert "Did you mean 'age'" in str(common.unknown_column("agee"))
+
+
+def test_a_column_is_named_once() -> None:
+    same_column_checked(["a", "b"], output="o")
+    with pytest.raises(InputError, match="Output 'o' must name each of its columns once"):
+        same_column_checked(["a", "a"], output="o")
