@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from ..._base.errors import InputError, listed, unknown_name
+from ..._base.plain import without_none
 
 __all__ = ["plain", "table_of"]
 
@@ -76,8 +77,8 @@ def table_of(
         entry |= {"cells": numbers}
     if margins:
         entry["margins"] = True
-    given = {"where": where, "n": n, "decimals": decimals, "threshold": threshold, "base": base}
-    return {**entry, **{key: number for key, number in given.items() if number is not None}}
+    keys = {"where": where, "n": n, "decimals": decimals, "threshold": threshold, "base": base}
+    return {**entry, **without_none(keys)}
 
 
 Cells = list[tuple[tuple[Any, ...], Any]]
@@ -96,13 +97,13 @@ def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str]
         raise InputError(
             f"Output '{name}' crosses {len(names)} columns: name them in order, by = [...]. Got {listed(columns)}."
         )
-    cells: Cells = []
-    for row, label in enumerate(table.index):
-        if not wide:
-            cells.append((_tuple(label), table.iloc[row]))
-            continue
-        cells += [((*_tuple(label), *_tuple(head)), table.iloc[row, k]) for k, head in enumerate(table.columns)]
-    return columns, cells
+    if not wide:
+        return columns, [(_tuple(label), table.iloc[row]) for row, label in enumerate(table.index)]
+    return columns, [
+        ((*_tuple(label), *_tuple(head)), table.iloc[row, k])
+        for row, label in enumerate(table.index)
+        for k, head in enumerate(table.columns)
+    ]
 
 
 def _long(table: Any, by: Sequence[str] | None, count: str, name: str) -> tuple[list[str], Cells]:
@@ -111,10 +112,7 @@ def _long(table: Any, by: Sequence[str] | None, count: str, name: str) -> tuple[
     for column in (*columns, count):
         if column not in known:
             raise InputError(f"Output '{name}': {unknown_name('column', column, known)}")
-    parts = [
-        table[column].to_list() if hasattr(table[column], "to_list") else list(table[column])
-        for column in (*columns, count)
-    ]
+    parts = [list(table[column]) for column in (*columns, count)]
     return columns, [(row[:-1], row[-1]) for row in zip(*parts, strict=True)]
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..._base.errors import InputError
+from ..._base.plain import without_none
 from ..document import FORMAT, VERSION, Spec
 from ..tables import columns_of
 from .pandas import plain, table_of
@@ -26,14 +27,7 @@ _KINDS = {
     "NegativeBinomial": "negative-binomial",
     "GLM": "glm",
 }
-_FAMILIES = {
-    "Gaussian": "gaussian",
-    "Binomial": "binomial",
-    "Poisson": "poisson",
-    "NegativeBinomial": "negative-binomial",
-    "Gamma": "gamma",
-    "InverseGaussian": "inverse-gaussian",
-}
+_FAMILIES = ("Gaussian", "Binomial", "Poisson", "NegativeBinomial", "Gamma", "InverseGaussian")
 _LINKS = {
     "Identity": "identity",
     "Logit": "logit",
@@ -88,14 +82,8 @@ def outputs_of(
             f"Output '{name}' was fitted without a formula. Fit it by statsmodels.formula.api, or pass formula = ..."
         )
     _check_plain(result, model, name, offset, standard_errors=standard_errors)
-    entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula}
-    if where is not None:
-        entry["where"] = where
-    if offset is not None:
-        entry["offset"] = offset
-    n = _n(result)
-    if n is not None:
-        entry["n"] = n
+    keys = without_none({"where": where, "offset": offset, "n": _n(result)})
+    entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula, **keys}
     if kind == "glm":
         entry |= _family(model, name)
     if kind == "negative-binomial" and getattr(model, "loglike_method", "nb2") != "nb2":
@@ -160,7 +148,7 @@ def _family(model: Any, name: str) -> dict[str, Any]:
         raise InputError(
             f"Output '{name}': a GLM of family {family} with link {link} is not supported. Families: {', '.join(_FAMILIES)}."
         )
-    entry: dict[str, Any] = {"family": _FAMILIES[family], "link": _LINKS[link]}
+    entry: dict[str, Any] = {"family": re.sub("(?<=[a-z])(?=[A-Z])", "-", family).lower(), "link": _LINKS[link]}
     if family == "NegativeBinomial":
         entry["alpha"] = float(model.family.alpha)
     return entry
@@ -170,28 +158,26 @@ def _success(model: Any) -> str | None:
     """The level that a binomial GLM with a label of words counts as 1: the first of its two columns."""
     names = model.endog_names
     if isinstance(names, list | tuple) and len(names) == 2:
-        found = re.fullmatch(r".*\[(.*)\]", str(names[0]))
-        return found[1].removeprefix("T.") if found else None
+        level = re.fullmatch(r".*\[(.*)\]", str(names[0]))
+        return level[1].removeprefix("T.") if level else None
     return None
 
 
+def _names(params: Any, model: Any) -> list[str]:
+    indexed = hasattr(params, "index") and not callable(params.index)
+    return [str(name) for name in (params.index if indexed else model.exog_names)]
+
+
 def _named(params: Any, model: Any) -> dict[str, float]:
-    names = list(params.index) if hasattr(params, "index") and not callable(params.index) else list(model.exog_names)
-    return {str(name): float(number) for name, number in zip(names, list(params), strict=True)}
+    return {name: float(number) for name, number in zip(_names(params, model), list(params), strict=True)}
 
 
 def _named_classes(result: Any, model: Any) -> dict[str, dict[str, float]]:
-    """Coefficients by class, then by name; the base class has none."""
-    classes = [_class_name(word) for _, word in sorted(model._ynames_map.items())][1:]
-    params = result.params
-    rows = list(params.index) if hasattr(params, "index") and not callable(params.index) else list(model.exog_names)
-    numbers = params.to_numpy() if hasattr(params, "to_numpy") else params
-    return {label: {str(row): float(numbers[i, k]) for i, row in enumerate(rows)} for k, label in enumerate(classes)}
-
-
-def _class_name(word: Any) -> str:
-    text = str(word)
-    return text[:-2] if re.fullmatch(r"-?\d+\.0", text) else text
+    """Coefficients by class, then by name; the base class has none. A class 1.0 is 1."""
+    classes = [re.sub(r"^(-?\d+)\.0$", r"\1", str(word)) for _, word in sorted(model._ynames_map.items())][1:]
+    names = _names(result.params, model)
+    numbers = result.params.to_numpy() if hasattr(result.params, "to_numpy") else result.params
+    return {label: {name: float(numbers[i, k]) for i, name in enumerate(names)} for k, label in enumerate(classes)}
 
 
 def levels_of(result: Any) -> dict[str, list[Any]]:
@@ -201,7 +187,6 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
     """
     data = result.model.data
     spec = getattr(data, "model_spec", None) or getattr(data, "design_info", None)
-    found: dict[str, list[Any]] = {}
     if spec is None:
         raise InputError(
             "The result has no record of its formula. Fit it by statsmodels.formula.api, before remove_data()."
@@ -214,19 +199,16 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
         factors = {
             str(name): state[1]["categories"] for name, state in spec.encoder_state.items() if "categories" in state[1]
         }
+    levels: dict[str, list[Any]] = {}
     for name, categories in factors.items():
         inner = re.fullmatch(r"C\(\s*([^\W\d]\w*)\s*[,)].*", name)
-        found[inner[1] if inner else name] = [plain(level) for level in categories]
-    return found
+        levels[inner[1] if inner else name] = [plain(level) for level in categories]
+    return levels
 
 
 def spec_of(
     columns: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], *, rows: int | None = None
 ) -> Spec:
     """Return a specification of columns and outputs, checked."""
-    head: dict[str, Any] = {"format": FORMAT, "version": VERSION}
-    if rows is not None:
-        head["rows"] = rows
-    return Spec.from_dict(
-        {**head, "columns": [dict(column) for column in columns], "outputs": [dict(entry) for entry in outputs]}
-    )
+    head = {"format": FORMAT, "version": VERSION, **without_none({"rows": rows})}
+    return Spec.from_dict({**head, "columns": [dict(one) for one in columns], "outputs": [dict(one) for one in outputs]})

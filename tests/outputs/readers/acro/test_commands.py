@@ -3,7 +3,7 @@
 import pytest
 
 from chaffinch.outputs.readers.acro.commands import filters_of, read_call, referred_column
-from chaffinch.outputs.readers.acro.conditions import UnclearError
+from chaffinch.outputs.readers.acro.read import UnclearError
 from chaffinch.outputs.where import read_filter
 
 FILTERS = [

@@ -1,6 +1,6 @@
 """The line of source that made an output, parsed into arguments, columns and filters. It is never run.
 
-    s.logitr('TENURE ~ AGE', df[(df.AGE > 18) & df.SEX.isin([1, 2])])     ->     formula, and the filter AGE > 18 and SEX in [1, 2]
+    s.logitr('TENURE ~ AGE', df[(df.AGE > 18) & df.SEX.isin([1, 2])])     ->     formula, and the filter (AGE > 18) and (SEX in [1, 2])
 
 What is not understood is said, so that the output is left to a recipe instead of being read as something that it is not.
 """
@@ -8,12 +8,14 @@ What is not understood is said, so that the output is left to a recipe instead o
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from .conditions import NO_FILTER, UnclearError, condition_text
+from .read import UnclearError
 
-__all__ = ["Call", "filters_of", "read_call", "referred_column"]
+__all__ = ["Call", "filters_of", "read_call", "referred_column", "where_of"]
 
 LONGEST = 20_000
 
@@ -39,6 +41,18 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 _BANDS = ("cut", "qcut")
 _SAME_RECORDS = ("copy", "reset_index", "add_constant")
 
+NO_FILTER = "filter not understood: give a recipe"
+
+Column = Callable[[ast.expr], str | None]
+LookUp = Callable[[ast.expr], ast.expr]
+
+_SIGNS: dict[type[ast.cmpop], str] = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+_METHODS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_BETWEEN = {"both": ("<=", "<="), "neither": ("<", "<"), "left": ("<=", "<"), "right": ("<", "<=")}
+_WORDS = ("and", "or", "not", "in", "True", "False", "true", "false")
+
 
 @dataclass(frozen=True)
 class Call:
@@ -50,8 +64,8 @@ class Call:
 
     def argument(self, name: str) -> ast.expr | None:
         """Return an argument, looked up if it is a name that the line sets; None if absent."""
-        found = self.arguments.get(name)
-        return None if found is None else self.looked_up(found)
+        node = self.arguments.get(name)
+        return None if node is None else self.looked_up(node)
 
     def looked_up(self, node: ast.expr) -> ast.expr:
         """Return what a name stands for, if the line says it."""
@@ -63,11 +77,22 @@ class Call:
 
     def constant(self, name: str) -> object:
         """Return an argument that is a constant; None if it is absent or anything else."""
-        found = self.argument(name)
+        node = self.argument(name)
         try:
-            return None if found is None else ast.literal_eval(found)
+            return None if node is None else ast.literal_eval(node)
         except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
             return None
+
+
+def _parsed(text: str, mode: Literal["exec", "eval"]) -> ast.AST | None:
+    try:
+        return ast.parse(text.strip(), mode=mode) if len(text) <= LONGEST else None
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+
+
+def _string(node: ast.expr) -> str | None:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
 
 
 def read_call(command: str, method: str) -> Call | None:
@@ -81,18 +106,14 @@ def read_call(command: str, method: str) -> Call | None:
     >>> read_call("t = s.crosstab(", "crosstab") is None
     True
     """
-    if len(command) > LONGEST or method not in PARAMETERS:
-        return None
-    try:
-        tree = ast.parse(command.strip())
-        every = list(ast.walk(tree))
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = _parsed(command, "exec")
+    if not isinstance(tree, ast.Module) or method not in PARAMETERS:
         return None
     calls = [
         node
-        for node in every
+        for node in ast.walk(tree)
         if isinstance(node, ast.Call)
-        and (getattr(node.func, "attr", None) == method or getattr(node.func, "id", None) == method)
+        and method in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
     ]
     if len(calls) != 1:
         return None
@@ -132,21 +153,13 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
     if isinstance(node, ast.Attribute):
         return node.attr, _frame(node.value, call)
     if isinstance(node, ast.Subscript):
-        key = node.slice
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            return key.value, _frame(node.value, call)
-        if isinstance(node.value, ast.Attribute) and node.value.attr == "loc":
-            if (
-                isinstance(key, ast.Tuple)
-                and len(key.elts) == 2
-                and isinstance(key.elts[1], ast.Constant)
-                and isinstance(key.elts[1].value, str)
-            ):
-                return key.elts[1].value, _frame(node.value.value, call) + _chosen(key.elts[0], call)
-            column, filters = referred_column(node.value.value, call)
-            return column, filters + _chosen(key, call)
-        column, filters = referred_column(node.value, call)
-        return column, filters + _chosen(key, call)
+        if (name := _string(node.slice)) is not None:
+            return name, _frame(node.value, call)
+        inner, rows, beside = _indexed(node)
+        if beside is not None and (name := _string(beside)) is not None:
+            return name, _frame(inner, call) + _chosen(rows, call)
+        column, filters = referred_column(inner, call)
+        return column, filters + _chosen(node.slice, call)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         if node.func.attr in _SAME_RECORDS:
             return referred_column(node.func.value, call)
@@ -155,16 +168,28 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
     raise UnclearError("it is made of an expression, not of a column")
 
 
+def _indexed(node: ast.Subscript) -> tuple[ast.expr, ast.expr, ast.expr | None]:
+    """What is in front of brackets, the rows in them, and the columns beside these."""
+    inner, key = node.value, node.slice
+    if not (isinstance(inner, ast.Attribute) and inner.attr == "loc"):
+        return inner, key, None
+    if isinstance(key, ast.Tuple) and len(key.elts) == 2:
+        return inner.value, key.elts[0], key.elts[1]
+    return inner.value, key, None
+
+
 def filters_of(nodes: Sequence[ast.expr], call: Call) -> list[str]:
     """Return the filters in expressions that stand for data: tables, columns, or lists of columns."""
-    found: list[str] = []
-    for node in nodes:
-        node = call.looked_up(node)
-        if isinstance(node, ast.List | ast.Tuple):
-            found += filters_of(node.elts, call)
-        else:
-            found += _frame(node, call)
-    return list(dict.fromkeys(found))
+    filters: list[str] = []
+    for node in map(call.looked_up, nodes):
+        filters += filters_of(node.elts, call) if isinstance(node, ast.List | ast.Tuple) else _frame(node, call)
+    return list(dict.fromkeys(filters))
+
+
+def where_of(filters: Sequence[str]) -> dict[str, str]:
+    """Return the key of an entry that has all of some filters: none without any."""
+    text = _with_word(list(dict.fromkeys(filters)), "and")
+    return {} if text is None else {"where": text}
 
 
 def _frame(node: ast.expr, call: Call) -> list[str]:
@@ -175,12 +200,8 @@ def _frame(node: ast.expr, call: Call) -> list[str]:
     if isinstance(node, ast.Attribute):
         return _frame(node.value, call)
     if isinstance(node, ast.Subscript):
-        inner = node.value
-        if isinstance(inner, ast.Attribute) and inner.attr == "loc":
-            key = node.slice
-            rows = key.elts[0] if isinstance(key, ast.Tuple) and len(key.elts) == 2 else key
-            return _frame(inner.value, call) + _chosen(rows, call)
-        return _frame(inner, call) + _chosen(node.slice, call)
+        inner, rows, _ = _indexed(node)
+        return _frame(inner, call) + _chosen(rows, call)
     if isinstance(node, ast.Call):
         func = node.func
         if isinstance(func, ast.Attribute) and func.attr == "query":
@@ -197,40 +218,110 @@ def _chosen(key: ast.expr, call: Call) -> list[str]:
     """The filter in brackets; none for columns by name."""
     key = call.looked_up(key)
     names = key.elts if isinstance(key, ast.List) else [key]
-    if names and all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in names):
+    if names and all(_string(one) is not None for one in names):
         return []
     if isinstance(key, ast.Slice) and key.lower is key.upper is key.step is None:
         return []
-    text = condition_text(key, lambda node: _own_column(node, call), call.looked_up)
+    text = condition_text(key, _own_column, call.looked_up)
     return [] if text is None else [text]
 
 
-def _own_column(node: ast.expr, call: Call) -> str | None:
+def _own_column(node: ast.expr) -> str | None:
     """The column of a condition; None for what is no column."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr
-    if (
-        isinstance(node, ast.Subscript)
-        and isinstance(node.slice, ast.Constant)
-        and isinstance(node.slice.value, str)
-        and isinstance(node.value, ast.Name)
-    ):
-        return node.slice.value
-    return None
+    return _string(node.slice) if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else None
 
 
 def _queried(node: ast.Call) -> list[str]:
-    if (
-        len(node.args) != 1
-        or node.keywords
-        or not isinstance(node.args[0], ast.Constant)
-        or not isinstance(node.args[0].value, str)
-        or len(node.args[0].value) > LONGEST
-    ):
+    query = _string(node.args[0]) if len(node.args) == 1 and not node.keywords else None
+    tree = None if query is None else _parsed(query, "eval")
+    if not isinstance(tree, ast.Expression):
         raise UnclearError(NO_FILTER)
-    try:
-        tree = ast.parse(node.args[0].value.strip(), mode="eval")
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise UnclearError(NO_FILTER) from None
     text = condition_text(tree.body, lambda part: part.id if isinstance(part, ast.Name) else None, lambda part: part)
     return [] if text is None else [text]
+
+
+def column_text(name: str) -> str:
+    """Return a column's name as a filter writes it, in backticks where it is no word."""
+    if re.fullmatch(r"[^\W\d]\w*", name) and name not in _WORDS:
+        return name
+    if "`" in name:
+        raise UnclearError(f"the name of column '{name}' cannot stand in a filter")
+    return f"`{name}`"
+
+
+def condition_text(node: ast.expr, column: Column, looked_up: LookUp) -> str | None:
+    """Return a condition in the words of our filters; None where it keeps all records without missing values."""
+    node = looked_up(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd | ast.BitOr):
+        return _joined([node.left, node.right], isinstance(node.op, ast.BitAnd), column, looked_up)
+    if isinstance(node, ast.BoolOp):
+        return _joined(node.values, isinstance(node.op, ast.And), column, looked_up)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Invert | ast.Not):
+        inner = condition_text(node.operand, column, looked_up)
+        if inner is not None:
+            return f"not ({inner})"
+    if isinstance(node, ast.Compare) and all(type(sign) in _SIGNS for sign in node.ops):
+        sides = [_side(side, column) for side in (node.left, *node.comparators)]
+        pieces = [f" {_SIGNS[type(sign)]} {side}" for sign, side in zip(node.ops, sides[1:], strict=True)]
+        if not any(isinstance(sign, ast.In | ast.NotIn) for sign in node.ops) or len(node.ops) == 1:
+            return sides[0] + "".join(pieces)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        name = column(node.func.value)
+        if name is not None:
+            return _method(node, column_text(name), node.func.attr)
+    raise UnclearError(NO_FILTER)
+
+
+def _joined(parts: Sequence[ast.expr], both: bool, column: Column, looked_up: LookUp) -> str | None:
+    texts = [condition_text(part, column, looked_up) for part in parts]
+    if None in texts and not both:
+        raise UnclearError(NO_FILTER)
+    return _with_word([text for text in texts if text is not None], "and" if both else "or")
+
+
+def _with_word(filters: Sequence[str], word: str) -> str | None:
+    return f" {word} ".join(f"({text})" for text in filters) if len(filters) > 1 else next(iter(filters), None)
+
+
+def _method(node: ast.Call, name: str, method: str) -> str | None:
+    """A condition written as a method of a column."""
+    words = {str(word.arg): word.value for word in node.keywords}
+    if method in ("notna", "notnull") and not node.args and not words:
+        return None
+    if method == "isin" and len(node.args) == 1 and not words and isinstance(node.args[0], ast.List | ast.Tuple):
+        return f"{name} in {_value(node.args[0])}"
+    if method in _METHODS and len(node.args) == 1 and not words:
+        return f"{name} {_METHODS[method]} {_value(node.args[0])}"
+    if method == "between":
+        ends = dict(zip(("left", "right", "inclusive"), node.args, strict=False)) | words
+        kind = ends.pop("inclusive", ast.Constant("both"))
+        if set(ends) == {"left", "right"} and isinstance(kind, ast.Constant) and kind.value in _BETWEEN:
+            low, high = _BETWEEN[str(kind.value)]
+            return f"{_value(ends['left'])} {low} {name} {high} {_value(ends['right'])}"
+    raise UnclearError(NO_FILTER)
+
+
+def _side(node: ast.expr, column: Column) -> str:
+    name = column(node)
+    return _value(node) if name is None else column_text(name)
+
+
+def _value(node: ast.expr) -> str:
+    """A constant as our filters write it."""
+    if isinstance(node, ast.List | ast.Tuple) and node.elts:
+        return f"[{', '.join(_value(part) for part in node.elts)}]"
+    sign = ""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        sign, node = "-", node.operand
+    if isinstance(node, ast.Constant):
+        value = node.value
+        if isinstance(value, str) and not sign:
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            return f"'{escaped}'"
+        if isinstance(value, bool) and not sign:
+            return str(value)
+        if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e300:
+            return f"{sign}{value!r}"
+    raise UnclearError(NO_FILTER)

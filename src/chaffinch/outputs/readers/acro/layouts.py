@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .conditions import UnclearError
+from .read import UnclearError
 
 __all__ = ["TOTAL", "Layout", "read_layout"]
 
@@ -24,21 +24,17 @@ TOTAL = "All"
 """What pandas calls totals, unless it is told otherwise."""
 
 MOST_HEADERS = 12
+OTHER_VARIABLES = "the header of its table does not have the variables that ACRO noted"
 
 Key = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The cells of a table.
+    """The cells of a table, and the variables of its rows and of its columns.
 
-    Parameters
-    ----------
-    rows, columns
-        The variables of its rows and of its columns.
-    parts
-        For each function (an empty word where the table has one alone, unnamed) its cells: texts by the levels of the row variables and
-        then the column variables, None for each variable that a total is over.
+    `parts` has for each function (an empty word where the table has one alone, unnamed) its cells: texts by the levels of the row
+    variables and then the column variables, None for each variable that a total is over.
     """
 
     rows: tuple[str, ...]
@@ -65,22 +61,10 @@ def read_layout(
     total: str = TOTAL,
     levels: Sequence[str] = (),
 ) -> Layout:
-    """Return the cells of a table.
+    """Return the cells in the lines of a CSV, with the variables of rows first.
 
-    Parameters
-    ----------
-    lines
-        The lines of the CSV, cut into cells.
-    variables
-        The variables, those of rows first.
-    functions
-        The functions that it may have, as pandas calls them: mean, std, ...
-    values
-        The variable that they are of, whose name may stand in the header.
-    total
-        What totals are called.
-    levels
-        Levels that are no totals, whatever they are called.
+    The header may have `functions` as pandas calls them (mean, std, ...) and the variable `values` that they are of. `levels` are no
+    totals, whatever they are called.
 
     Examples
     --------
@@ -98,10 +82,8 @@ def read_layout(
     else:
         named = [line for line in lines[:head] if line[0] in rest]
         others = [line for line in lines[:head] if line[0] not in rest]
-    if [line[0] for line in named] != list(rest) and head:
-        raise UnclearError("the header of its table does not have the variables that ACRO noted")
-    if len(named) != len(rest) or any(line[0] for line in others if head):
-        raise UnclearError("the header of its table does not have the variables that ACRO noted")
+    if len(named) != len(rest) or (head and ([line[0] for line in named] != list(rest) or any(line[0] for line in others))):
+        raise UnclearError(OTHER_VARIABLES)
     parts: dict[str, dict[Key, str]] = {}
     for place in range(width, across):
         function = _function([line[place] for line in others], functions, values)
@@ -124,17 +106,17 @@ def _head(lines: Sequence[Sequence[str]], variables: Sequence[str]) -> tuple[int
             blank = all(cell == "" for cell in line[width:])
             if list(line[:width]) == list(variables[:width]) and (head == 0 or blank) and len(line) > width:
                 return head, width
-    raise UnclearError("the header of its table does not have the variables that ACRO noted")
+    raise UnclearError(OTHER_VARIABLES)
 
 
 def _function(header: Sequence[str], functions: Sequence[str], values: str | None) -> str:
-    found = ""
+    function = ""
     for word in header:
-        if word in functions and not found:
-            found = word
+        if word in functions and not function:
+            function = word
         elif word != values:
             raise UnclearError("the header of its table has words that are neither functions nor variables")
-    return found
+    return function
 
 
 def _levels(words: Sequence[str], total: str, levels: Sequence[str]) -> Key:

@@ -25,7 +25,7 @@ from typing import Any
 
 from ...._base.errors import FileError, InputError, listed, unknown_name
 
-__all__ = ["AcroDirectory", "AcroFile", "AcroResult", "plain_file_name", "read_acro"]
+__all__ = ["AcroDirectory", "AcroFile", "AcroResult", "UnclearError", "read_acro"]
 
 RESULTS, CONFIG, CHECKSUMS = "results.json", "config.json", "checksums"
 STATUSES = ("pass", "review", "fail")
@@ -41,6 +41,10 @@ _VERSION = re.compile(r"1\.0(\.\d+)?((a|b|rc|\.dev|\.post|\+)[\w.]+)?")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+class UnclearError(InputError):
+    """Something of an output that cannot be told from its files."""
+
+
 @dataclass(frozen=True)
 class AcroFile:
     """A file of a result, checked: its name in the folder, its sha256, and its rows if it is a table."""
@@ -52,28 +56,11 @@ class AcroFile:
 
 @dataclass(frozen=True)
 class AcroResult:
-    """One output.
+    """One output: `pass`, `review` or `fail` by ACRO or whoever changed it, and what ACRO noted.
 
-    Parameters
-    ----------
-    uid
-        What it is called.
-    status
-        `pass`, `review` or `fail`: ACRO's word, or whoever changed it.
-    type, method
-        Such as `table` and `crosstab`, `regression` and `logitr`, `custom` and nothing.
-    files
-        Its files.
-    command
-        The line of source that made it. It is parsed, never run; of a call over several lines ACRO keeps the first.
-    summary, timestamp, comments, exception
-        As they stand in the file.
-    statbarn
-        The class of statistic in ACRO's ontology; of several functions in one table it is the last one's.
-    dependent, independent
-        The variables that ACRO noted: values, and then rows and columns; or coefficients' names.
-    properties
-        What else it says, such as `mitigation` and `round_base`.
+    `type` and `method` are such as `table` and `crosstab`. `command` is the line of source that made it, of several lines the first; it is
+    parsed, never run. `statbarn` is the class of the last function of a table. `dependent` and `independent` are the variables: values, and then
+    rows and columns; or coefficients' names. `properties` has what else it says, such as `mitigation` and `round_base`.
     """
 
     uid: str
@@ -99,21 +86,7 @@ class AcroResult:
 
 @dataclass(frozen=True)
 class AcroDirectory:
-    """A directory as ACRO wrote it.
-
-    Parameters
-    ----------
-    folder
-        Where it is.
-    version
-        ACRO's version.
-    config
-        The rules it was run with; what is absent has ACRO's own default.
-    results
-        The outputs, in order, without those for the checker alone.
-    withheld
-        The uids of those.
-    """
+    """A directory as ACRO wrote it: its rules (what is absent has ACRO's own default), its outputs, and the uids of those for the checker alone."""
 
     folder: Path
     version: str
@@ -150,8 +123,8 @@ class AcroDirectory:
     @property
     def blocked_extensions(self) -> tuple[str, ...]:
         """Endings of files that ACRO does not take, in small letters."""
-        found = self.config.get("blocked_extensions", ())
-        return tuple(str(ending).lower() for ending in found) if isinstance(found, list | tuple) else ()
+        endings = self.config.get("blocked_extensions", ())
+        return tuple(str(ending).lower() for ending in endings) if isinstance(endings, list | tuple) else ()
 
 
 def read_acro(folder: str | os.PathLike[str]) -> AcroDirectory:
@@ -175,15 +148,8 @@ def read_acro(folder: str | os.PathLike[str]) -> AcroDirectory:
     config = _config(place)
     every = {uid: _result(uid, entry, place) for uid, entry in results.items()}
     withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
-    kept = tuple(result for uid, result in every.items() if uid not in withheld)
-    return AcroDirectory(place, version, config, kept, withheld)
-
-
-def plain_file_name(name: object, *, what: str) -> str:
-    """Return a file's name if it stays in its folder; InputError if it has a path, or is none."""
-    if not isinstance(name, str) or not name or name in (".", "..") or any(sign in name for sign in "/\\\0"):
-        raise InputError(f"{what} names a file that is not in its folder: names may have no path. Nothing was read.")
-    return name
+    shown = tuple(result for uid, result in every.items() if uid not in withheld)
+    return AcroDirectory(place, version, config, shown, withheld)
 
 
 def json_object(raw: bytes, what: str) -> dict[str, Any]:
@@ -200,11 +166,16 @@ def json_object(raw: bytes, what: str) -> dict[str, Any]:
     return data
 
 
+def unreadable(path: Path, error: OSError) -> FileError:
+    """Return the error for a file that the system does not let be read."""
+    return FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.")
+
+
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key stands in it twice")
-    return found
+    return mapping
 
 
 def _instead(place: Path) -> str:
@@ -262,7 +233,7 @@ def _result(uid: str, entry: object, place: Path) -> AcroResult:
     comments = entry.get("comments") or []
     if not isinstance(comments, list):
         raise InputError(f"{what} must have a list of comments.")
-    fair, properties = (found if isinstance(found := entry.get(key), dict) else {} for key in ("fair", "properties"))
+    fair, properties = (part if isinstance(part := entry.get(key), dict) else {} for key in ("fair", "properties"))
     independent = fair.get("independent")
     return AcroResult(
         uid=uid,
@@ -278,25 +249,24 @@ def _result(uid: str, entry: object, place: Path) -> AcroResult:
     )
 
 
-def _word(found: object) -> str | None:
-    return found if isinstance(found, str) and found not in ("", "unknown", "none") else None
+def _word(text: object) -> str | None:
+    return text if isinstance(text, str) and text not in ("", "unknown", "none") else None
 
 
 def _file(name: object, place: Path, what: str) -> AcroFile:
-    called = plain_file_name(name, what=what)
-    if called.lower().endswith(".csv"):
-        raw = _checked_bytes(place, called, MOST_TABLE_BYTES)
-        return AcroFile(called, hashlib.sha256(raw).hexdigest(), _rows(raw, place / called))
-    digest = hashlib.sha256()
-    path = _inside(place, called, MOST_FILE_BYTES)
+    if not isinstance(name, str) or not name or name in (".", "..") or any(sign in name for sign in "/\\\0"):
+        raise InputError(f"{what} names a file that is not in its folder: names may have no path. Nothing was read.")
+    if name.lower().endswith(".csv"):
+        raw = _checked_bytes(place, name, MOST_TABLE_BYTES)
+        return AcroFile(name, hashlib.sha256(raw).hexdigest(), _rows(raw, place / name))
+    path = _inside(place, name, MOST_FILE_BYTES)
     try:
         with open(path, "rb") as handle:
-            while block := handle.read(1 << 20):
-                digest.update(block)
+            sha256 = hashlib.file_digest(handle, "sha256").hexdigest()
     except OSError as error:
-        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
-    _compare(place, called, digest.hexdigest())
-    return AcroFile(called, digest.hexdigest())
+        raise unreadable(path, error) from None
+    _compare(place, name, sha256)
+    return AcroFile(name, sha256)
 
 
 def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
@@ -316,7 +286,7 @@ def _inside(place: Path, name: str, most: int) -> Path:
     except FileNotFoundError:
         raise InputError(f"'{path}' is missing, though the directory lists it. Finalise the session again.") from None
     except OSError as error:
-        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+        raise unreadable(path, error) from None
     if size > most:
         raise InputError(f"'{path}' is over {most >> 20} MiB, more than is read of one file.")
     return path
@@ -327,7 +297,7 @@ def _bytes(place: Path, name: str, most: int) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
+        raise unreadable(path, error) from None
 
 
 def _checked_bytes(place: Path, name: str, most: int) -> bytes:

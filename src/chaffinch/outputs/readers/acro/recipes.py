@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,7 @@ from ...fields import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
 from .commands import Call, read_call
-from .conditions import UnclearError
-from .read import AcroDirectory, AcroResult
+from .read import AcroDirectory, AcroResult, UnclearError
 from .regressions import KINDS as REGRESSIONS
 from .regressions import coefficient_columns, formula_words, regression_outputs
 from .survival import survival_outputs
@@ -34,20 +34,10 @@ MANY_ROWS = 1_000_000
 
 @dataclass(frozen=True)
 class AcroOutput:
-    """An output that was read, or that a recipe stands for.
+    """An output that was read, or that a recipe stands for, as a file of outputs has it; notes say what cannot be checked of it.
 
-    Parameters
-    ----------
-    uid, status, statbarn
-        Which result it is of, with its status and class of statistic.
-    entry
-        The output as a file of outputs has it, with the published numbers where the result was read.
-    notes
-        What cannot be checked of it.
-    by_recipe
-        Whether the entry is a recipe that was given for the result: what is said of it is then said of the recipe, not of the result's files.
-    replaced
-        Whether the recipe stands in the place of a result that can be read.
+    `by_recipe`: what is said of it is said of a recipe that was given for the result, not of the result's files. `replaced`: the recipe
+    stands in the place of a result that can be read.
     """
 
     uid: str
@@ -170,9 +160,9 @@ def recipes_of_acro(
     for result in directory.results:
         own, reason = list[AcroOutput](), ""
         try:
-            for made in _outputs(result, directory, fields, size):
-                notes = made.notes + _counted(made, result, table, rows)
-                own.append(AcroOutput(result.uid, result.status, made.statbarn, made.entry, notes))
+            for one in _outputs(result, directory, fields, size):
+                notes = one.notes + _counted(one, result, table, rows)
+                own.append(AcroOutput(result.uid, result.status, _statbarn(one.entry["kind"]), one.entry, notes))
         except InputError as error:
             own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
         if result.uid in given:
@@ -195,6 +185,11 @@ def recipes_of_acro(
     return AcroOutputs(fields, tuple(outputs), tuple(skipped))
 
 
+def _statbarn(kind: str) -> str:
+    """The class of an output in ACRO's ontology; quantiles of ACRO's are the smallest and the largest value."""
+    return "Endpoints" if kind == "quantiles" else KINDS[kind].statbarn
+
+
 def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[ReadOutput]:
     call = _call(result)
 
@@ -204,18 +199,18 @@ def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows:
     if result.type == "regression" and result.method in REGRESSIONS:
         return regression_outputs(result, fields, call, check)
     if result.type == "table" and result.method in ("crosstab", "pivot_table"):
-        made = table_outputs(result, directory, fields, call)
+        outputs = table_outputs(result, directory, fields, call)
     elif result.type == "table" and result.method in ("surv func", "surv_func"):
-        made = survival_outputs(result, fields, call)
+        outputs = survival_outputs(result, fields, call)
     elif result.type == "custom":
         raise UnclearError("a custom file, which ACRO knows nothing about: give a recipe")
     elif not result.tables:
         raise UnclearError("an image, without the numbers behind it: give a recipe")
     else:
         raise UnclearError(f"results of type '{result.type}' by '{result.method}' are not supported: give a recipe")
-    for one in made:
+    for one in outputs:
         check(one.entry)
-    return made
+    return outputs
 
 
 def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
@@ -232,60 +227,54 @@ def _call(result: AcroResult) -> Call | None:
     return read_call(result.command, {"surv func": "surv_func"}.get(result.method, result.method))
 
 
-def _counted(made: ReadOutput, result: AcroResult, table: Table | None, rows: int | None) -> tuple[str, ...]:
+def _counted(one: ReadOutput, result: AcroResult, table: Table | None, rows: int | None) -> tuple[str, ...]:
     """Check the number of records against the data; return what cannot be checked."""
-    if "where" in made.entry:
+    if "where" in one.entry:
         return ()
     cut = () if _call(result) is not None else ("its command is cut off, so that a filter would not show",)
-    if made.n is None:
+    if one.n is None:
         return cut
     if table is not None:
-        words = [*made.entry.get("by", ()), *formula_words(str(made.entry.get("formula", "")))]
-        if made.n == _complete(table, [name for name in table.columns if name in words]):
+        words = [*one.entry.get("by", ()), *formula_words(str(one.entry.get("formula", "")))]
+        if one.n == _complete(table, [name for name in table.columns if name in words]):
             return ()
         raise UnclearError(
             "it was not made of all complete records of the data: of other data, or with a filter that its command does not show. "
             "Give a recipe."
         )
-    if rows is not None and made.n != rows:
-        return (
-            *cut,
-            "it was not made of all records: some have missing values, or a filter does not show in its command",
-        )
-    return cut if rows is None else ()
+    if rows is None or one.n == rows:
+        return cut if rows is None else ()
+    return (*cut, "it was not made of all records: some have missing values, or a filter does not show in its command")
 
 
 def _complete(table: Table, names: Sequence[str]) -> int:
     """How many records have no missing value in some columns."""
     import pyarrow.compute as pc
 
-    valid = None
-    for name in names:
-        mask = pc.is_valid(table.data.column(name))
-        valid = mask if valid is None else pc.and_(valid, mask)
-    return table.n_rows if valid is None else int(pc.sum(valid).as_py() or 0)
+    valid = [pc.is_valid(table.data.column(name)) for name in names]
+    return int(pc.sum(reduce(pc.and_, valid)).as_py() or 0) if valid else table.n_rows
 
 
 def _largest_n(directory: AcroDirectory) -> int | None:
     """The largest number of records that a regression says it was made of."""
-    found = [
+    numbers = (
         int(float(after))
         for result in directory.results
         for file in result.tables
         for row in file.rows or ()
         for cell, after in pairwise(row)
         if cell == "No. Observations:" and after.replace(".", "", 1).isdigit()
-    ]
-    return max(found, default=None)
+    )
+    return max(numbers, default=None)
 
 
 def _mentioned(call: Call) -> set[str]:
     """Attributes and words in quotes that stand in a call's arguments: columns are among them."""
-    found: set[str] = set()
+    words: set[str] = set()
     for argument in (*call.arguments.values(), *call.names.values()):
         for node in ast.walk(argument):
             if isinstance(node, ast.Attribute):
-                found.add(node.attr)
+                words.add(node.attr)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                found |= {node.value, *formula_words(node.value)}
-    return found
+                words |= {node.value, *formula_words(node.value)}
+    return words

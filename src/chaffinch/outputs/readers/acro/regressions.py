@@ -14,18 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...._base.errors import InputError
+from ...._base.plain import without_none
 from ...fields import Field, Fields
 from ...where import Filter, read_filter
-from .commands import Call, filters_of, referred_column
-from .conditions import UnclearError
-from .read import AcroResult
+from .commands import Call, filters_of, referred_column, where_of
+from .read import AcroResult, UnclearError
 from .summaries import Summary, read_summary
-from .tables import ReadOutput, filter_text
+from .tables import ReadOutput
 
 __all__ = ["KINDS", "coefficient_columns", "formula_words", "rebuilt_formula", "regression_outputs"]
 
 KINDS = {"ols": "ols", "olsr": "ols", "logit": "logit", "logitr": "logit", "probit": "probit", "probitr": "probit"}
-STATBARN = "CorrelationCoefficients"
 CONSTANT, INTERCEPT = "const", "Intercept"
 
 _INSIDE = re.compile(r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)")
@@ -43,13 +42,11 @@ def regression_outputs(
     if not summary.converged:
         raise UnclearError("its fit did not converge: its coefficients are not those of the data")
     kind = KINDS[result.method]
-    where = filter_text([] if call is None else _filters(call))
-    kept = read_filter(where, fields, output=result.uid)
+    where = where_of([] if call is None else _filters(call))
+    kept = read_filter(where.get("where"), fields, output=result.uid)
     notes: list[str] = []
-    shared: dict[str, Any] = {"name": result.uid, "kind": kind}
-    shared |= ({} if where is None else {"where": where}) | ({} if summary.n is None else {"n": summary.n})
-    if summary.loglik is not None:
-        shared["loglik"] = summary.loglik
+    numbers = without_none({"n": summary.n, "loglik": summary.loglik})
+    shared = {"name": result.uid, "kind": kind, **where, **numbers}
     errors = summary.standard_errors
     if kind == "probit":
         errors = {}
@@ -63,7 +60,7 @@ def regression_outputs(
         entry = _entry(shared, written, summary.coefficients, errors, {})
         try:
             check(entry)
-            return [ReadOutput(entry, STATBARN, tuple(notes), summary.n)]
+            return [ReadOutput(entry, tuple(notes), summary.n)]
         except InputError as error:  # levels in another order, or numbers that were words: their names tell
             faults.append(error)
     try:
@@ -74,7 +71,7 @@ def regression_outputs(
         faults.append(error)
         raise faults[0] from None
     notes.append("its formula is put together from the names of its coefficients")
-    return [ReadOutput(entry, STATBARN, tuple(notes), summary.n)]
+    return [ReadOutput(entry, tuple(notes), summary.n)]
 
 
 def _entry(
@@ -173,16 +170,9 @@ def formula_words(formula: str) -> list[str]:
 
 
 def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, kept: Filter) -> tuple[str, dict[str, str]]:
-    """Return the formula that gives coefficients of these names, and the names that it gives them.
+    """Return the formula that gives coefficients of these names, as patsy prints them (or `const`), and the names that it gives them.
 
-    Parameters
-    ----------
-    label
-        The label as a formula writes it.
-    names
-        The coefficients' names as patsy prints them; `const` is an intercept.
-    fields, kept
-        The columns, and the filter: levels that it leaves out need no coefficient.
+    Levels that the filter leaves out need no coefficient.
 
     Examples
     --------

@@ -68,22 +68,8 @@ def _text(number: float, digits: int) -> str:
 class Summary:
     """What a summary says, numbers as texts with their digits.
 
-    Parameters
-    ----------
-    label
-        The dependent variable; `y` where it had no name.
-    model
-        Such as Logit.
-    n
-        The number of records.
-    coefficients, standard_errors
-        By the names of the coefficients, in order.
-    loglik
-        The log-likelihood.
-    converged
-        Whether the fit says that it did; linear regressions do not say.
-    plain_errors
-        Whether the standard errors are the usual ones, not robust.
+    The label is `y` where it had no name. Linear regressions do not say whether they converged: they did. Standard errors that are not plain
+    are robust.
     """
 
     label: str
@@ -102,35 +88,35 @@ def read_summary(tables: Sequence[Rows]) -> Summary:
     Examples
     --------
     >>> head = [["Dep. Variable:", "y", "No. Observations:", "30"], ["Model:", "OLS", "Log-Likelihood:", "-12.5"]]
-    >>> found = read_summary([head, [["", "coef", "std err", "t"], ["x", "0.5", "0.1", "5.0"]]])
-    >>> found.n, found.coefficients, found.standard_errors, found.loglik
+    >>> summary = read_summary([head, [["", "coef", "std err", "t"], ["x", "0.5", "0.1", "5.0"]]])
+    >>> summary.n, summary.coefficients, summary.standard_errors, summary.loglik
     (30, {'x': '0.5000'}, {'x': '0.100'}, '-1.2500e+01')
     """
     numbers = next((rows for rows in tables if rows and list(rows[0][1:3]) == ["coef", "std err"]), None)
     if numbers is None:
         raise InputError("no table with the columns coef and std err is among its files")
-    said: dict[str, str] = {}
+    facts: dict[str, str] = {}
     for rows in tables:
         if rows is not numbers:
             for row in rows:  # labels end with a colon, wherever they stand: each kind of model has its own layout
-                said.update({cell.strip(): after.strip() for cell, after in pairwise(row) if cell.endswith(":")})
+                facts.update({cell.strip(): after.strip() for cell, after in pairwise(row) if cell.endswith(":")})
     names = [row[0] for row in numbers[1:]]
     if not all(names) or len(set(names)) < len(names):
         raise InputError("its coefficients have no names, or two the same")
-    n, loglik = _number(said.get("No. Observations:")), _number(said.get("Log-Likelihood:"))
+    n, loglik = _number(facts.get("No. Observations:")), _number(facts.get("Log-Likelihood:"))
     coefficients = {row[0]: _number(row[1]) for row in numbers[1:]}
     errors = {row[0]: _number(row[2]) for row in numbers[1:]}
     if any(number is None for number in coefficients.values()):
         raise InputError("some of its coefficients are no numbers")
     return Summary(
-        label=said.get("Dep. Variable:", ""),
-        model=said.get("Model:", ""),
+        label=facts.get("Dep. Variable:", ""),
+        model=facts.get("Model:", ""),
         n=None if n is None else round(n),
         coefficients={name: coefficient_text(number) for name, number in coefficients.items() if number is not None},
         standard_errors={name: error_text(number) for name, number in errors.items() if number is not None},
         loglik=None if loglik is None else likelihood_text(loglik),
-        converged=said.get("converged:", "True") == "True",
-        plain_errors=said.get("Covariance Type:", "nonrobust") == "nonrobust",
+        converged=facts.get("converged:", "True") == "True",
+        plain_errors=facts.get("Covariance Type:", "nonrobust") == "nonrobust",
     )
 
 

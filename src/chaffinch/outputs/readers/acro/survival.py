@@ -6,10 +6,9 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...fields import Field, Fields
-from .commands import Call, referred_column
-from .conditions import UnclearError
-from .read import AcroResult
-from .tables import ReadOutput, filter_text, number_of, plain_number
+from .commands import Call, referred_column, where_of
+from .read import AcroResult, UnclearError
+from .tables import ReadOutput, number_of, plain_number
 
 __all__ = ["survival_outputs"]
 
@@ -28,11 +27,11 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
     names: list[str] = []
     for place in ("time", "status"):
         node = call.argument(place)
-        column, found = (None, []) if node is None else referred_column(node, call)
+        column, some = (None, []) if node is None else referred_column(node, call)
         if column is None or column not in fields.names:
             raise UnclearError("its command does not say which columns are time and event: give a recipe")
         names.append(column)
-        filters += found
+        filters += some
     lines = result.tables[0].rows or () if result.tables else ()
     head = list(lines[0]) if lines else []
     if not {"Time", "num at risk", "num events"} <= set(head):
@@ -41,7 +40,6 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         [plain_number(number_of(line[head.index(word)])) for line in lines[1:]]
         for word in ("Time", "num at risk", "num events")
     )
-    where = filter_text(filters)
     entry: dict[str, Any] = {
         "name": result.uid,
         "kind": "kaplan-meier",
@@ -51,8 +49,9 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         "times": [float(time) for time in times],
         "at_risk": at_risk,
         "events": events,
+        **where_of(filters),
     }
-    return [ReadOutput(entry | ({} if where is None else {"where": where}), "HazardSurvivalTables")]
+    return [ReadOutput(entry)]
 
 
 def _event(field: Field) -> int:

@@ -17,12 +17,11 @@ from typing import Any
 
 from ...._base.errors import InputError
 from ...fields import Field, Fields
-from .commands import Call, filters_of, referred_column
-from .conditions import UnclearError
+from .commands import Call, filters_of, referred_column, where_of
 from .layouts import TOTAL, Key, Layout, read_layout
-from .read import AcroDirectory, AcroResult
+from .read import AcroDirectory, AcroResult, UnclearError
 
-__all__ = ["STATBARNS", "ReadOutput", "filter_text", "functions_of", "number_of", "plain_number", "table_outputs"]
+__all__ = ["ReadOutput", "functions_of", "number_of", "plain_number", "table_outputs"]
 
 ANALYSES = {
     "FrequencyTable": "count",
@@ -38,16 +37,6 @@ ANALYSES = {
 """What ACRO's summary calls a function, and what pandas does."""
 
 KINDS = {"count": "table", "mean": "mean", "sum": "sum", "std": "sd", "median": "median", "min": "quantiles", "max": "quantiles"}  # fmt: skip
-STATBARNS = {
-    "count": "Frequencies",
-    "mean": "LinearAggregations",
-    "sum": "LinearAggregations",
-    "std": "Shape",
-    "median": "Position",
-    "min": "Endpoints",
-    "max": "Endpoints",
-}
-"""The class of each function in ACRO's ontology; ACRO itself notes that of the last function of a table."""
 
 SEPARATOR = "|"
 
@@ -56,13 +45,9 @@ _INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
 
 @dataclass(frozen=True)
 class ReadOutput:
-    """An output made of a result: its entry, the class of its statistic, and what a reader should know.
-
-    `n` is the number of records that it shows, where it shows that exactly.
-    """
+    """An output made of a result: its entry, what a reader should know, and the number of records where it shows that exactly."""
 
     entry: dict[str, Any]
-    statbarn: str | None
     notes: tuple[str, ...] = ()
     n: int | None = None
 
@@ -76,16 +61,8 @@ def functions_of(result: AcroResult) -> list[str]:
     ['mean', 'sum']
     """
     # At the start of a line, except after a spread that passed: ACRO forgets the end of that line.
-    found = re.findall(r"(?:^|(?<= : ))(\w+) : ", result.summary, re.MULTILINE)
-    return [ANALYSES[name] for name in found if name in ANALYSES]
-
-
-def filter_text(filters: list[str]) -> str | None:
-    """Return filters joined into one; None for none."""
-    every = list(dict.fromkeys(filters))
-    if len(every) < 2:
-        return every[0] if every else None
-    return " and ".join(f"({text})" for text in every)
+    names = re.findall(r"(?:^|(?<= : ))(\w+) : ", result.summary, re.MULTILINE)
+    return [ANALYSES[name] for name in names if name in ANALYSES]
 
 
 def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, call: Call | None) -> list[ReadOutput]:
@@ -102,7 +79,7 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
             raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
     if call is not None:
         _check_options(call, functions)
-    where = filter_text([] if call is None else _filters(result, call))
+    where = where_of([] if call is None else _filters(result, call))
     total = call.constant("margins_name") if call is not None else None
     layout = read_layout(
         result.tables[0].rows or (),
@@ -115,7 +92,7 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
     if "" in layout.parts and len(functions) > 1:
         raise UnclearError("the header of its table does not say which number is of which function")
     table = _Table(result, directory, fields, layout, functions, where)
-    return [made for name, cells in layout.parts.items() for made in table.made(name or functions[0], cells)]
+    return [one for name, cells in layout.parts.items() for one in table.outputs(name or functions[0], cells)]
 
 
 def _check_options(call: Call, functions: list[str]) -> None:
@@ -136,11 +113,11 @@ def _filters(result: AcroResult, call: Call) -> list[str]:
     for place in ("index", "columns", "values"):
         node = call.argument(place)
         for part in getattr(node, "elts", [node]) if node is not None else []:
-            column, found = referred_column(part, call)
+            column, some = referred_column(part, call)
             known = (*result.independent, result.dependent)
             if column is not None and column not in known and not ({"rownames", "colnames"} & set(call.arguments)):
                 raise UnclearError("it is made of an expression, not of a column")
-            filters += found
+            filters += some
     return filters
 
 
@@ -148,19 +125,13 @@ class _Table:
     """A table's layout with what turns its cells into entries."""
 
     def __init__(
-        self,
-        result: AcroResult,
-        directory: AcroDirectory,
-        fields: Fields,
-        layout: Layout,
-        functions: list[str],
-        where: str | None,
-    ) -> None:
-        self.result, self.directory, self.layout, self.functions = result, directory, layout, functions
+        self, result: AcroResult, directory: AcroDirectory, fields: Fields, layout: Layout, functions: list[str], where: dict[str, str],
+    ) -> None:  # fmt: skip
+        self.result, self.directory, self.layout = result, directory, layout
+        self.functions, self.where = functions, where
         mitigation = str(result.properties.get("mitigation", "none"))
         self.suppressed, self.rounded = mitigation == "suppress", mitigation == "round"
         self.base = int(result.properties.get("round_base", directory.round_base)) if self.rounded else 1
-        self.where = {} if where is None else {"where": where}
         self.names: list[dict[str, str]] = []
         self.groups: dict[str, dict[str, list[Any]]] = {}
         for place, name in enumerate(layout.variables):
@@ -170,10 +141,10 @@ class _Table:
             if groups:
                 self.groups[name] = groups
         self.counts: dict[Key, int] = {}
-        if not self.rounded and not self.suppressed and (found := layout.parts.get("count")):
-            self.counts = {key: round(number_of(text)) for key, text in found.items() if text}
+        if not self.rounded and not self.suppressed:
+            self.counts = {key: round(number_of(text)) for key, text in layout.parts.get("count", {}).items() if text}
 
-    def made(self, function: str, cells: Mapping[Key, str]) -> list[ReadOutput]:
+    def outputs(self, function: str, cells: Mapping[Key, str]) -> list[ReadOutput]:
         """Return the output of a function, and one for each kind of totals that is not part of it."""
         inner = {key: text for key, text in cells.items() if None not in key}
         totals = {key: text for key, text in cells.items() if None in key}
@@ -186,28 +157,41 @@ class _Table:
         name = self.result.uid if single else f"{self.result.uid}: {function}"
         if function == "count":
             return self._counted(name, inner, totals, notes)
-        made = [self._summary(name, function, inner, notes)]
-        for pattern in dict.fromkeys(tuple(label is None for label in key) for key in totals):
-            part = {key: text for key, text in totals.items() if tuple(label is None for label in key) == pattern}
-            made.append(self._summary(self._over(name, pattern), function, part, []))
-        return made
+        parts = self._by_variables(name, totals).items()
+        return [
+            self._summary(name, function, inner, notes),
+            *(self._summary(over, function, part, []) for over, part in parts),
+        ]
 
-    def _over(self, name: str, pattern: tuple[bool, ...]) -> str:
-        left = [one for one, out in zip(self.layout.variables, pattern, strict=True) if not out]
-        return f"{name}, by {' and '.join(left)}" if left else f"{name}, in all"
+    def _by_variables(self, name: str, totals: Mapping[Key, str]) -> dict[str, dict[Key, str]]:
+        """Totals by the variables that they are not over, with what an output of them is called."""
+        parts: dict[str, dict[Key, str]] = {}
+        for key, text in totals.items():
+            left = self._variables(key)
+            over = f"{name}, by {' and '.join(left)}" if left else f"{name}, in all"
+            parts.setdefault(over, {})[key] = text
+        return parts
 
-    def _word(self, key: Key) -> str:
+    def _variables(self, key: Key) -> list[str]:
+        return [name for name, label in zip(self.layout.variables, key, strict=True) if label is not None]
+
+    def _word(self, key: Key, *, totals: bool = False) -> str:
+        """The levels of a cell; with or without the variables that a total is over."""
+        labels = zip(self.names, key, strict=True)
         return SEPARATOR.join(
-            TOTAL if label is None else names[label] for names, label in zip(self.names, key, strict=True)
+            TOTAL if label is None else names[label] for names, label in labels if totals or label is not None
         )
 
     def _by(self, key: Key) -> dict[str, Any]:
         """The columns that a cell's levels are of, and their bands."""
-        by = [name for name, label in zip(self.layout.variables, key, strict=True) if label is not None]
+        by = self._variables(key)
         groups = {name: self.groups[name] for name in by if name in self.groups}
         return {"by": by, **({"groups": groups} if groups else {})}
 
     def _counted(self, name: str, inner: dict[Key, str], totals: dict[Key, str], notes: list[str]) -> list[ReadOutput]:
+        def whole(text: str) -> int:
+            return round(number_of(text)) if text else 0
+
         numbers = {key: number_of(text) if text else None for key, text in inner.items()}
         known = [number for number in numbers.values() if number is not None]
         if any(not float(number).is_integer() for number in known):
@@ -226,23 +210,17 @@ class _Table:
         cells = {self._word(key): withheld if n is None else round(n) for key, n in numbers.items()}
         exact = not self.rounded and not (self.suppressed and None in numbers.values())
         n = sum(count for count in cells.values() if isinstance(count, int)) if exact and not self.groups else None
-        made: list[ReadOutput] = []
         if totals and len(self.layout.rows) <= 1 and len(self.layout.columns) <= 1:
-            cells |= {self._word(key): round(number_of(text)) if text else 0 for key, text in totals.items()}
+            cells |= {self._word(key, totals=True): whole(text) for key, text in totals.items()}
             entry["margins"] = True
             totals = {}
-        made.append(ReadOutput({**entry, "cells": cells}, STATBARNS["count"], tuple(notes), n))
-        for pattern in dict.fromkeys(tuple(label is None for label in key) for key in totals):
-            part = {key: text for key, text in totals.items() if tuple(label is None for label in key) == pattern}
-            if not all(pattern):  # the total of all says no more than the cells
-                over = {self._over_word(key): round(number_of(text)) if text else 0 for key, text in part.items()}
-                one = {"name": self._over(name, pattern), "kind": "table", **self._by(next(iter(part))), **self.where}
-                made.append(ReadOutput({**one, "cells": over}, STATBARNS["count"]))
-        return made
-
-    def _over_word(self, key: Key) -> str:
-        """The levels of a total, without the variables that it is over."""
-        return SEPARATOR.join(names[label] for names, label in zip(self.names, key, strict=True) if label is not None)
+        outputs = [ReadOutput({**entry, "cells": cells}, tuple(notes), n)]
+        for over, part in self._by_variables(name, totals).items():
+            by = self._by(next(iter(part)))
+            if by["by"]:  # the total of all says no more than the cells
+                words = {self._word(key): whole(text) for key, text in part.items()}
+                outputs.append(ReadOutput({"name": over, "kind": "table", **by, **self.where, "cells": words}))
+        return outputs
 
     def _percentages(self, name: str, numbers: dict[Key, float | None], notes: list[str]) -> ReadOutput:
         if self.rounded or (self.suppressed and None in numbers.values()):
@@ -254,7 +232,7 @@ class _Table:
         entry = {"name": name, "kind": "table", **self._by(next(iter(numbers))), **self.where, "percentages": of}
         if self.layout.totals:
             notes.append("the totals of percentages are left out")
-        return ReadOutput({**entry, "values": values}, STATBARNS["count"], tuple(notes))
+        return ReadOutput({**entry, "values": values}, tuple(notes))
 
     def _summary(self, name: str, function: str, cells: Mapping[Key, str], notes: list[str]) -> ReadOutput:
         """The entry of a mean, sum, spread, median or extreme."""
@@ -275,56 +253,49 @@ class _Table:
         numbers = {key: plain_number(number_of(text)) if text else None for key, text in cells.items()}
         if not by["by"]:
             (only,) = numbers.values()
-            return ReadOutput(
-                {**entry, **({"values": [only]} if quantile is not None else {"value": only})}, STATBARNS[function]
-            )
+            return ReadOutput({**entry, **({"values": [only]} if quantile is not None else {"value": only})})
         values: dict[str, Any] = {}
         for key, number in numbers.items():
             if number is not None:
-                values[self._over_word(key)] = number if quantile is None else [number]
+                values[self._word(key)] = number if quantile is None else [number]
             elif function in ("mean", "sum", "std"):
-                values[self._over_word(key)] = "x"
+                values[self._word(key)] = "x"
         entry["values"] = values
         if KINDS[function] in ("median", "quantiles") and self.counts:
-            entry["n"] = {self._over_word(key): self.counts[key] for key in cells if self.counts.get(key)}
-        return ReadOutput(entry, STATBARNS[function], tuple(notes))
+            entry["n"] = {self._word(key): self.counts[key] for key in cells if self.counts.get(key)}
+        return ReadOutput(entry, tuple(notes))
 
 
 def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, list[Any]]]:
     """Labels of a table as the column's own; or, of a number in bands such as (20, 30], the bands."""
     if any(SEPARATOR in label for label in (*labels, *field.labels)):
         raise UnclearError(f"column '{field.name}' has a level with the sign {SEPARATOR} in it: rename the level")
-    try:
-        return {label: field.labels[field.code(label)] for label in labels}, {}
-    except InputError:
-        pass
-    bands = {label: _INTERVAL.fullmatch(label) for label in labels}
-    if field.numeric and labels and all(bands.values()):
-        groups = {}
-        for label, found in bands.items():
-            assert found is not None
-            low, high = float(found[2]), float(found[3])
-            inside = [
-                level
-                for level, value in zip(field.levels, field.values, strict=True)
-                if (value > low or (value == low and found[1] == "["))
-                and (value < high or (value == high and found[4] == "]"))
-            ]
-            if not inside:
-                raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
-            groups[label] = [inside[0], inside[-1]]
-        ordered = dict(sorted(groups.items(), key=lambda item: float(item[1][0])))
-        return {label: label for label in labels}, ordered
-    strange = next(label for label in labels if not _known(field, label))
-    raise UnclearError(f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe")
+    codes = {label: _code(field, label) for label in labels}
+    strange = next((label for label, code in codes.items() if code is None), None)
+    if strange is None:
+        return {label: field.labels[code] for label, code in codes.items() if code is not None}, {}
+    bands = {label: band for label in labels if (band := _INTERVAL.fullmatch(label))}
+    if not field.numeric or len(bands) < len(labels):
+        raise UnclearError(f"'{strange}' in its table is no level of column '{field.name}' in the data: give a recipe")
+    groups = {}
+    for label, band in bands.items():
+        low, high = float(band[2]), float(band[3])
+        inside = [
+            level
+            for level, value in zip(field.levels, field.values, strict=True)
+            if (value > low or (value == low and band[1] == "[")) and (value < high or (value == high and band[4] == "]"))
+        ]
+        if not inside:
+            raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")
+        groups[label] = [inside[0], inside[-1]]
+    return {label: label for label in labels}, dict(sorted(groups.items(), key=lambda item: float(item[1][0])))
 
 
-def _known(field: Field, label: str) -> bool:
+def _code(field: Field, label: str) -> int | None:
     try:
-        field.code(label)
+        return field.code(label)
     except InputError:
-        return False
-    return True
+        return None
 
 
 def _of_what(numbers: Mapping[Key, float], width: int) -> str:

@@ -16,10 +16,9 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from ...._base.errors import FileError, InputError, unknown_name
-from .read import CHECKSUMS, MOST_FILE_BYTES, RESULTS, AcroDirectory, json_object, read_acro
+from .read import CHECKSUMS, MOST_FILE_BYTES, RESULTS, AcroDirectory, json_object, read_acro, unreadable
 
 __all__ = ["write_back"]
 
@@ -72,8 +71,7 @@ def write_back(
     contents = _contents(directory, reports)
     data = json_object((directory.folder / RESULTS).read_bytes(), f"'{directory.folder / RESULTS}'")
     for uid, words in assessed.items():
-        data["results"][uid].setdefault("comments", [])
-        data["results"][uid]["comments"] = [*(data["results"][uid]["comments"] or []), words]
+        data["results"][uid]["comments"] = [*(data["results"][uid].get("comments") or []), words]
     uid = _new_uid(directory, contents)
     files = {_file_name(uid, path, contents): raw for path, raw in contents.items()}
     data["results"][uid] = {
@@ -149,20 +147,16 @@ def _contents(directory: AcroDirectory, reports: Sequence[Path]) -> dict[Path, b
                 raise InputError(f"'{path}' is over {MOST_FILE_BYTES >> 20} MiB, too large for a report.")
             raw = path.read_bytes()
         except OSError as error:
-            raise FileError(f"Cannot read '{path}': {error.strerror or 'the system refused'}.") from None
-        if path.suffix.lower() == ".json":
-            _check_report(json_object(raw, f"'{path}'"), path)
+            raise unreadable(path, error) from None
+        data = json_object(raw, f"'{path}'") if path.suffix.lower() == ".json" else {}
+        if {"version", "results"} <= set(data):
+            raise InputError(
+                f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them."
+            )
+        if data.get("confidential"):
+            raise InputError(f"'{path}' is confidential: it is for inside alone, and no report to write back.")
         contents[path] = raw
     return contents
-
-
-def _check_report(data: Mapping[str, Any], path: Path) -> None:
-    if {"version", "results"} <= set(data):
-        raise InputError(
-            f"'{path}' has both keys version and results, by which viewers find ACRO's own file. Rename one of them."
-        )
-    if data.get("confidential"):
-        raise InputError(f"'{path}' is confidential: it is for inside alone, and no report to write back.")
 
 
 def _new_uid(directory: AcroDirectory, contents: Mapping[Path, bytes]) -> str:
@@ -199,15 +193,11 @@ def _copy(folder: Path, part: Path) -> None:
 
 def _check_kept(before: AcroDirectory, after: AcroDirectory, uid: str) -> None:
     """What was there must be there still, with its status and files; only comments are added."""
-    for result in before.results:
-        now = after[result.uid]
-        if (now.status, now.files, now.comments[: len(result.comments)]) != (
-            result.status,
-            result.files,
-            result.comments,
-        ):
-            raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
-    if after.uids != (*before.uids, uid) or after.withheld != before.withheld:
+    same = after.uids == (*before.uids, uid) and after.withheld == before.withheld
+    for old, new in zip(before.results, after.results, strict=False):
+        comments = new.comments[: len(old.comments)]
+        same &= (new.uid, new.status, new.files, comments) == (old.uid, old.status, old.files, old.comments)
+    if not same:
         raise FileError(f"'{before.folder}' changed while it was read. Nothing was written.")
 
 
