@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError
@@ -136,8 +137,24 @@ class EvolvedData:
         return table_of_codes(self.spec.fields, self.codes)
 
 
+@dataclass(frozen=True)
+class _CopyReport:
+    """What a file has of an evolved dataset."""
+
+    reached: bool
+    missed: tuple[str, ...]
+    proposals: int
+    moved: float
+    outputs: tuple[OutputReport, ...] = field(repr=False)
+    trace: tuple[TracePoint, ...] = field(repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold: how it went, and no record."""
+        return {one.name: to_plain(getattr(self, one.name)) for one in fields(_CopyReport)}
+
+
 @dataclass(frozen=True, eq=False)
-class EvolvedCopy:
+class EvolvedCopy(_CopyReport):
     """One evolved dataset.
 
     Parameters
@@ -160,12 +177,6 @@ class EvolvedCopy:
         The dataset; None in a result that was read from a file.
     """
 
-    reached: bool
-    missed: tuple[str, ...]
-    proposals: int
-    moved: float
-    outputs: tuple[OutputReport, ...] = field(repr=False)
-    trace: tuple[TracePoint, ...] = field(repr=False)
     seconds: float = 0.0
     seconds_of_trace: tuple[float, ...] = field(default=(), repr=False)
     data: EvolvedData | None = field(default=None, repr=False)
@@ -191,11 +202,6 @@ class EvolvedCopy:
     def compared(self) -> tuple[Compared, ...]:
         """Each output computed again, with all its numbers."""
         return self._there().compared
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold: how it went, and no record."""
-        names = ("reached", "missed", "proposals", "moved", "outputs", "trace")
-        return {name: to_plain(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -308,31 +314,16 @@ class EvolveResult:
             )
         plain = from_plain(_PlainResult, data, what="the datasets")
         facts = RunFacts(versions=plain.run.versions, date=plain.run.date, command=plain.run.command)
+        seconds = (*plain.run.seconds.copies, *repeat(0.0, len(plain.copies)))
+        of_trace = (*plain.run.seconds_of_trace, *repeat((), len(plain.copies)))
         copies = tuple(
-            EvolvedCopy(
-                copy.reached, copy.missed, copy.proposals, copy.moved, copy.outputs, copy.trace,
-                _at(plain.run.seconds.copies, k, 0.0), _at(plain.run.seconds_of_trace, k, ()),
-            )
+            EvolvedCopy(**vars(copy), seconds=seconds[k], seconds_of_trace=of_trace[k])
             for k, copy in enumerate(plain.copies)
-        )  # fmt: skip
+        )
         return cls(EvolveAbout.from_dict(data.get("about")), copies, plain.run.seconds.all, facts)
 
 
-def _at(some: Sequence[Any], place: int, default: Any) -> Any:
-    return some[place] if place < len(some) else default
-
-
 # The plain data of a result, as a file has them.
-
-
-@dataclass(frozen=True)
-class _PlainCopy:
-    reached: bool
-    missed: tuple[str, ...]
-    proposals: int
-    moved: float
-    outputs: tuple[OutputReport, ...]
-    trace: tuple[TracePoint, ...]
 
 
 @dataclass(frozen=True)
@@ -352,5 +343,5 @@ class _PlainRun:
 
 @dataclass(frozen=True)
 class _PlainResult:
-    copies: tuple[_PlainCopy, ...]
+    copies: tuple[_CopyReport, ...]
     run: _PlainRun = _PlainRun()

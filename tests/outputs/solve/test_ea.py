@@ -9,8 +9,7 @@ from chaffinch.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, Terms, regression
 from chaffinch.outputs.solve import ea, maxent
-from chaffinch.outputs.solve.ea import EvolutionSettings, evolve_statistic, solve
-from chaffinch.outputs.solve.fitness import fitness_of
+from chaffinch.outputs.solve.ea import EvolutionSettings, evolve_statistic, fitness_of, solve
 from chaffinch.outputs.solve.state import State
 from chaffinch.outputs.statistics import numbers_of
 

@@ -102,14 +102,11 @@ def random_problem(seed: int, models: list[tuple[FamilyName, Part]]) -> Problem:
 
 
 def proposed(state: State, moves: Moves, n_proposals: int, temperature: float = np.inf) -> int:
-    wrong, n_over, n_under = moves.wrong(state)
-    state.table_error, state.system_error, kept = search(
-        state.program, state.codes, state.counts, state.multipliers, state.sums, state.gradient, state.weights,
-        state.table_error, state.system_error, moves.sizes, moves.cdf, moves.cdf_first, moves.free, moves.movable,
-        moves.order, moves.places, wrong, n_over, n_under, moves.kinds, moves.columns, moves.chances(),
-        moves.tries, moves.gains, moves.bits, n_proposals, temperature,
+    state.table_error, state.system_error, accepted = search(
+        state.program, state.kernel, state.table_error, state.system_error,
+        moves.kernel, moves.chances(), moves.wrong(state), n_proposals, temperature,
     )  # fmt: skip
-    return int(kept)
+    return int(accepted)
 
 
 def sums_of(state: State) -> NDArray[np.float64]:

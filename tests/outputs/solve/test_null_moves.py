@@ -9,8 +9,7 @@ from chaffinch.errors import InputError
 from chaffinch.outputs.columns import CodeColumn, Columns
 from chaffinch.outputs.equations import CountTable, Lookup, Problem, SumSystem, Terms, regression
 from chaffinch.outputs.solve import null_moves
-from chaffinch.outputs.solve.joint import reads_with
-from chaffinch.outputs.solve.null_moves import walk
+from chaffinch.outputs.solve.null_moves import reads_with, walk
 
 COLUMNS = Columns((CodeColumn("y", 2), CodeColumn("a", 2), CodeColumn("b", 3), CodeColumn("c", 4, np.arange(4.0)), CodeColumn("d", 5)))
 LABEL = Lookup((0,), (2,), np.array([[0.0], [1.0]]))

@@ -1,7 +1,9 @@
 """Several moves at once that cancel what is left: for when no single move is small enough.
 
 What moves of different records add to the sums adds up exactly, so the last step of a search is a problem of its own: among many
-candidates with changes d_1, d_2, ... find a few whose sum is nearly -r, where r is what the numbers still lack (`cancelling.py`).
+candidates with changes d_1, d_2, ... find a few whose sum is nearly -r, where r is what the numbers still lack. Two vectors of N give N^2
+sums; lists of sums that cancel in some coordinates can be paired again to cancel the next ones (the generalised birthday problem: Wagner,
+CRYPTO 2002), so 16 vectors are found in little more than the time it takes to search N neighbours four times.
 
 Everything is counted in half-widths of the published intervals (tolerances, where a number is known in full). A principal axis of the
 candidates along which they are s half-widths long needs log2(s) bits to be brought inside; pairing L times yields about L + 1 times
@@ -16,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Floats
-from .cancelling import few_that_cancel
 from .moves import Moves
 from .state import State
 
@@ -71,9 +72,8 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
         return CombinedMove(None)
     every = [_try(state, moves, rng, None)]
     helped = every[0].helped
-    if (
-        helped is None and n_systems > 1
-    ):  # too much at once: one system after the other, by moves that leave the others as they are
+    if helped is None and n_systems > 1:
+        # Too much at once: one system after the other, by moves that leave the others as they are.
         every += [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
         looked = [one.helped for one in every if one.helped is not None]
         helped = any(looked) if looked else None
@@ -84,16 +84,13 @@ def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
     """Moves (record, other record or -1, column, level), and what each adds to the sums."""
     from .kernels import COPY_TWO, candidates
 
-    single = moves.kinds < COPY_TWO
+    single = moves.kernel.kinds < COPY_TWO
     chances = np.cumsum(np.where(single, 1.0, 0.0)) / single.sum()
     chances[-1] = 2.0
     most = min(LIST * DRAWS, MOST_FLOATS // len(state.sums))
     moved, changes = np.empty((most, 4), dtype=np.int64), np.empty((most, len(state.sums)))
-    found = candidates(
-        state.program, state.codes, state.counts, state.multipliers, moves.sizes, moves.cdf, moves.cdf_first, moves.free,
-        moves.order, moves.places, moves.kinds, moves.columns, chances, moves.bits, 20 * most, moved, changes,
-    )  # fmt: skip
-    return moved[:found], changes[:found]
+    n_moves = candidates(state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes)
+    return moved[:n_moves], changes[:n_moves]
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,3 +237,69 @@ def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints |
         used |= {int(moved[one, 0]), int(moved[one, 1])}
         chosen.append(one)
     return moved[chosen]
+
+
+def few_that_cancel(
+    changes: Floats, rest: Floats, *, rng: np.random.Generator, levels: int, size: int, bits: Floats | None = None
+) -> Ints:
+    """Return rows of `changes` (N, d) whose sum nearly cancels `rest` (d,): one combination of 2^levels rows in each line, best first.
+
+    Coordinates are in units in which all matter alike. Lists have at most `size` sums; which part is used where one has become too long is
+    random. `bits` says how much work each coordinate is (all alike if absent): each level gets about as much of it.
+
+    Examples
+    --------
+    >>> changes = np.array([[1.0], [-0.3], [0.75], [5.0]])
+    >>> sorted(few_that_cancel(changes, np.array([-0.45]), rng=np.random.default_rng(1), levels=1, size=4)[0].tolist())
+    [1, 2]
+    """
+    # While lists are short all pairs have room, and nothing needs to be cancelled yet.
+    free, length = 0, len(changes)
+    while free < levels - 1 and length**2 <= size:
+        free, length = free + 1, length**2
+    work = np.ones(len(rest)) if bits is None else bits
+    share = (np.cumsum(work) - 0.5 * work) / work.sum()
+    level_of = free + np.minimum(share * (levels - free), levels - free - 1e-9).astype(int)
+    near_zero = _List(np.arange(len(changes))[:, None], changes)
+    near_goal = near_zero
+    for level in range(levels):
+        block = np.flatnonzero(level_of == level)
+        if not block.size:  # more levels than coordinates: cancel all of them further
+            block = np.arange(len(rest))
+        goal = _paired(near_goal, near_zero, -rest, block, rng, size).different(rng)
+        if level < levels - 1:
+            near_zero = _paired(near_zero, near_zero, np.zeros(len(rest)), block, rng, size).different(rng)
+        near_goal = goal
+        if not len(near_zero.sums) or not len(near_goal.sums):
+            break
+    best = np.argsort(((near_goal.sums + rest) ** 2).sum(axis=1))
+    return near_goal.members[best]
+
+
+@dataclass(frozen=True, eq=False)
+class _List:
+    """Sums of rows, and which rows they are of."""
+
+    members: Ints
+    sums: Floats
+
+    def different(self, rng: np.random.Generator) -> _List:
+        """Each sum once, and none that is zero throughout, of a move and its reverse: nothing comes nearer by them."""
+        largest = np.abs(self.sums).max(initial=0.0)
+        marks = np.round(self.sums @ rng.normal(size=self.sums.shape[1]) / (1e-9 * largest + 1e-300))
+        _, once = np.unique(marks, return_index=True)
+        once = once[np.abs(self.sums[once]).max(axis=1) > 1e-9 * largest]
+        return _List(self.members[once], self.sums[once])
+
+
+def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int) -> _List:
+    """Pair sums of two lists so that they come near to `goal` in the coordinates of a block."""
+    from scipy.spatial import cKDTree
+
+    left = rng.permutation(len(one.sums))[:size]
+    side = rng.permutation(len(other.sums))[:size]
+    each = min(-(-size // len(left)), len(side))
+    tree = cKDTree(other.sums[np.ix_(side, block)])
+    _, right = tree.query(goal[block] - one.sums[np.ix_(left, block)], k=each)
+    left, right = np.repeat(left, each), side[np.asarray(right).ravel()]
+    return _List(np.hstack([one.members[left], other.members[right]]), one.sums[left] + other.sums[right])

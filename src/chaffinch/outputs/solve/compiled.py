@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..columns import Columns, Floats
+from ..columns import Codes, Columns, Floats
 from ..equations import CountTable, Problem, SumSystem
 from ..families import FAMILIES, PARTS
 from ..lookups import Lookup, Terms
 
-__all__ = ["Program", "compile_problem"]
+__all__ = ["Arms", "Program", "Proposal", "RecordSums", "WrongCells", "compile_problem"]
 
 Ints = NDArray[np.int64]
 
@@ -27,7 +27,7 @@ class Program(NamedTuple):
     - `table`, rows of 3: first and last of its `table_columns` (column, where its map from level to cell starts,
       number of levels, cells between one group and the next), first of its cells;
     - `cell_lo`, `cell_hi`: bounds of each cell;
-    - `system`, rows of 16: see the names in `kernels.py`;
+    - `system`, rows of 16: see the names in `kernels/records.py`;
     - `lookup`, rows of 4: first and last of its `lookup_columns` (column, stride), where its numbers start in `floats` or its rows of
       terms in `ints`, and its width;
     - `row_equations`: the equations of terms, whose values are `row_values`.
@@ -55,6 +55,50 @@ class Program(NamedTuple):
     cell_weight: int
     parameter: int
     row_values: int
+
+
+class RecordSums(NamedTuple):
+    """Records with what kernels keep up to date beside them: counts, multipliers and sums; and the quadratics that sums are weighed by."""
+
+    codes: Codes
+    counts: Ints
+    multipliers: Floats
+    sums: Floats
+    gradient: Floats
+    weights: Floats
+
+
+class Arms(NamedTuple):
+    """The arms of a search, a kind of move in a column each, with what moves are drawn from; `tries` and `gains` are added to."""
+
+    kinds: Ints
+    columns: Ints
+    sizes: Ints
+    cdf: Floats
+    cdf_first: Ints
+    free: Ints
+    movable: NDArray[np.bool_]
+    order: Ints
+    places: Ints
+    bits: NDArray[np.uint64]
+    tries: Floats
+    gains: Floats
+
+
+class WrongCells(NamedTuple):
+    """(table, cell) pairs of cells that have too many records and then of those that have too few, and how many of each."""
+
+    pairs: Ints
+    n_over: int
+    n_under: int
+
+
+class Proposal(NamedTuple):
+    """A move: codes of one or two records (before 0, 1; after 2, 3), which records these are, and the columns that change."""
+
+    rows: Ints
+    records: Ints
+    columns: Ints
 
 
 class _Heap:

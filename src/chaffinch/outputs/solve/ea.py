@@ -18,17 +18,17 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import InputError, unknown_name
+from ..._base.errors import InputError, MissingExtraError, unknown_name
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Columns, Floats
-from ..equations import Problem
+from ..equations import CountTable, Problem
 from .budget import check_proposals
-from .fitness import Fitness, FitnessName, fitness_of
 from .incremental import Checkpoint, Solved
-from .state import OutputError, State
+from .state import OutputError, State, outside_by
 
-__all__ = ["BlackBox", "EvolutionSettings", "Selection", "evolve_statistic", "solve"]
+__all__ = ["BlackBox", "EvolutionSettings", "Fitness", "FitnessName", "Selection", "evolve_statistic", "fitness_of", "solve"]
 
+FitnessName = Literal["score", "fisher", "refit"]
 Selection = Literal["tournament", "roulette", "truncation"]
 Survival = Literal["plus", "comma"]
 SELECTIONS: tuple[str, ...] = get_args(Selection)
@@ -109,42 +109,18 @@ def solve(
 ) -> Solved:
     """Return the best dataset of the last generation; `proposals` in its trace are generations, `objective` the best fitness.
 
-    Parameters
-    ----------
-    problem
-        The columns and what was published.
-    codes
-        One candidate of the first generation; the others are drawn anew, but for columns that are fixed.
-    proposals, tolerance, seed
-        Children that may be scored at most (no generation is begun that would have more; all of the settings' if absent), when numbers known
-        in full have arrived, and the random numbers.
-    settings
-        The algorithm's.
-    watch
-        Called with each checkpoint of the trace: ten in each step of the mutation, and the last.
+    `codes` is one candidate of the first generation; the others are drawn anew, but for columns that are fixed. At most `proposals` children are
+    scored: no generation is begun that would have more. `watch` is called with each checkpoint of the trace: ten in each step of the mutation,
+    and the last.
     """
     settings = settings or EvolutionSettings()
-    last = _last_generation(settings, proposals)
-    started = time.perf_counter()
     fitness = fitness_of(settings.fitness, problem)
-    trace: list[Checkpoint] = []
-    state: list[State] = []
 
-    def look(generation: int, best: Codes, error: float) -> bool:
-        if generation % max(1, settings.mutation_every // 10) == 0 or generation >= last:
-            state[:] = [State(problem, best, tolerance=tolerance)]
-            trace.append(Checkpoint(generation, time.perf_counter() - started, error, state[0].errors()))
-            if watch:
-                watch(trace[-1])
-            if not any(found.outside for found in trace[-1].errors):
-                return True
-        return generation >= last
+    def errors_of(best: Codes) -> tuple[OutputError, ...]:
+        return State(problem, best, tolerance=tolerance).errors()
 
-    best, made = _evolve(problem.columns, codes, fitness, settings, generator(seed), look)
-    state[:] = [State(problem, best, tolerance=tolerance)]
-    errors = state[0].errors()
-    reached = not any(error.outside for error in errors)
-    return Solved(best, reached, errors, made * settings.population, 0, time.perf_counter() - started, tuple(trace))
+    search = _Search(problem.columns, settings, fitness, errors_of, _last_generation(settings, proposals), watch)
+    return search.run(codes, generator(seed))
 
 
 def evolve_statistic(
@@ -160,20 +136,9 @@ def evolve_statistic(
 ) -> Solved:
     """Return a dataset for which a user's own statistic comes near its published values: any function of the columns.
 
-    The statistic runs in this process, on evolved data alone. Its error is the mean squared difference to the targets.
-
-    Parameters
-    ----------
-    columns, codes
-        What a dataset is, and where to start.
-    statistic
-        From a mapping of column names to arrays (numbers where the column has values, codes elsewhere) to numbers.
-    targets
-        What it was published as.
-    tolerance
-        The largest difference at which a number has arrived.
-    proposals, seed, settings
-        As in `solve`.
+    The statistic runs in this process, on evolved data alone: from a mapping of column names to arrays (numbers where the column has values,
+    codes elsewhere) to as many numbers as there are targets. Its error is the mean squared difference to these; `tolerance` is the largest
+    difference at which a number has arrived.
 
     Examples
     --------
@@ -189,46 +154,28 @@ def evolve_statistic(
     (True, 6.0)
     """
     settings = settings or EvolutionSettings()
-    wanted, last = np.atleast_1d(np.asarray(targets, dtype=float)), _last_generation(settings, proposals)
-    started = time.perf_counter()
-    trace: list[Checkpoint] = []
+    wanted = np.atleast_1d(np.asarray(targets, dtype=float))
 
-    def numbers(candidate: Codes) -> Floats:
+    def apart(candidate: Codes) -> Floats:
         data: dict[str, NDArray[np.generic]] = {
             column.name: candidate[:, c] if column.values is None else column.values[candidate[:, c]]
             for c, column in enumerate(columns)
         }
-        found = np.atleast_1d(np.asarray(statistic(data), dtype=float))
-        if found.shape != wanted.shape:
+        numbers = np.atleast_1d(np.asarray(statistic(data), dtype=float))
+        if numbers.shape != wanted.shape:
             raise InputError(
-                f"The statistic must return {wanted.size} numbers, as many as targets. Got shape {found.shape}."
+                f"The statistic must return {wanted.size} numbers, as many as targets. Got shape {numbers.shape}."
             )
-        return found
+        return numbers - wanted
 
-    def one(candidate: Codes) -> float:
-        found = float(((numbers(candidate) - wanted) ** 2).mean())
-        return found if np.isfinite(found) else np.inf
+    def errors_of(candidate: Codes) -> tuple[OutputError, ...]:
+        off = np.abs(apart(candidate))
+        outside = int((off > tolerance).sum())
+        return (OutputError("statistic", off.size, outside, float(off.max()), float(off.mean()), np.nan),)
 
-    def error_of(candidate: Codes) -> OutputError:
-        apart = np.abs(numbers(candidate) - wanted)
-        return OutputError(
-            "statistic", apart.size, int((apart > tolerance).sum()), float(apart.max()), float(apart.mean()), np.nan
-        )
-
-    def look(generation: int, best: Codes, error: float) -> bool:
-        over = generation >= last
-        if generation % max(1, settings.mutation_every // 10) == 0 or over or error <= tolerance**2 / wanted.size:
-            trace.append(Checkpoint(generation, time.perf_counter() - started, error, (error_of(best),)))
-            return over or trace[-1].errors[0].outside == 0
-        return False
-
-    best, made = _evolve(columns, codes, Fitness(one), settings, generator(seed), look)
-    found = error_of(best)
-    elapsed = time.perf_counter() - started
-    return Solved(best, found.outside == 0, (found,), made * settings.population, 0, elapsed, tuple(trace))
-
-
-Look = Callable[[int, Codes, float], bool]
+    fitness, last = Fitness(lambda candidate: _mean_square(apart(candidate))), _last_generation(settings, proposals)
+    search = _Search(columns, settings, fitness, errors_of, last, near=tolerance**2 / wanted.size)
+    return search.run(codes, generator(seed))
 
 
 def _last_generation(settings: EvolutionSettings, proposals: int | None) -> int:
@@ -239,38 +186,57 @@ def _last_generation(settings: EvolutionSettings, proposals: int | None) -> int:
     return min(settings.generations, proposals // settings.population)
 
 
-def _evolve(
-    columns: Columns,
-    codes: NDArray[np.integer],
-    fitness: Fitness,
-    settings: EvolutionSettings,
-    rng: np.random.Generator,
-    look: Look,
-) -> tuple[Codes, int]:
-    """Return the best candidate and the generations made; stops early when `look` says so."""
-    first = columns.check(codes)
-    population = np.stack([first, *(columns.start(len(first), seed=rng) for _ in range(settings.population - 1))])
-    fixed = [c for c, column in enumerate(columns) if column.fixed]
-    population[:, :, fixed] = first[:, fixed]
-    fitness.renew(population[0])
-    errors = np.array([fitness.of(candidate) for candidate in population])
-    for generation in range(settings.generations + 1):
-        if generation % RENEW == 0 and fitness.renew(population[int(errors.argmin())]):
-            errors = np.array([fitness.of(candidate) for candidate in population])
-        best = int(errors.argmin())
-        if look(generation, population[best], float(errors[best])) or generation == settings.generations:
-            break
-        children = _crossed(population[_parents(errors, settings, rng)], settings, rng)
-        _mutate(children, columns, settings.mutation_at(generation), rng)
-        found = np.array([fitness.of(candidate) for candidate in children])
-        if settings.survival == "plus":
-            pool, scores = np.concatenate([population, children]), np.concatenate([errors, found])
-            keep = np.argsort(scores, kind="stable")[: settings.population]
-        else:
-            pool, scores = np.concatenate([population[best : best + 1], children]), np.append(errors[best], found)
-            keep = np.concatenate([[0], 1 + np.argsort(found, kind="stable")[: settings.population - 1]])
-        population, errors = pool[keep], scores[keep]
-    return population[int(errors.argmin())].copy(), generation
+@dataclass(frozen=True)
+class _Search:
+    """A population under way: until generation `last`, or until a candidate that is looked at has no number outside.
+
+    Besides now and then a candidate is looked at when its error is at most `near`.
+    """
+
+    columns: Columns
+    settings: EvolutionSettings
+    fitness: Fitness
+    errors_of: Callable[[Codes], tuple[OutputError, ...]]
+    last: int
+    watch: Callable[[Checkpoint], None] | None = None
+    near: float = -np.inf
+
+    def run(self, codes: NDArray[np.integer], rng: np.random.Generator) -> Solved:
+        """Return the best candidate, and how it went."""
+        settings, fitness, columns = self.settings, self.fitness, self.columns
+        started = time.perf_counter()
+        trace: list[Checkpoint] = []
+        first = columns.check(codes)
+        population = np.stack([first, *(columns.start(len(first), seed=rng) for _ in range(settings.population - 1))])
+        fixed = [c for c, column in enumerate(columns) if column.fixed]
+        population[:, :, fixed] = first[:, fixed]
+        fitness.renew(population[0])
+        errors = np.array([fitness.of(candidate) for candidate in population])
+        for generation in range(self.last + 1):
+            if generation % RENEW == 0 and fitness.renew(population[int(errors.argmin())]):
+                errors = np.array([fitness.of(candidate) for candidate in population])
+            best = int(errors.argmin())
+            over = generation >= self.last
+            if generation % max(1, settings.mutation_every // 10) == 0 or over or errors[best] <= self.near:
+                seconds = time.perf_counter() - started
+                trace.append(Checkpoint(generation, seconds, float(errors[best]), self.errors_of(population[best])))
+                if self.watch:
+                    self.watch(trace[-1])
+                if over or not any(one.outside for one in trace[-1].errors):
+                    break
+            children = _crossed(population[_parents(errors, settings, rng)], settings, rng)
+            _mutate(children, columns, settings.mutation_at(generation), rng)
+            scores = np.array([fitness.of(candidate) for candidate in children])
+            if settings.survival == "plus":
+                pool, pooled = np.concatenate([population, children]), np.concatenate([errors, scores])
+                keep = np.argsort(pooled, kind="stable")[: settings.population]
+            else:
+                pool, pooled = np.concatenate([population[best : best + 1], children]), np.append(errors[best], scores)
+                keep = np.concatenate([[0], 1 + np.argsort(scores, kind="stable")[: settings.population - 1]])
+            population, errors = pool[keep], pooled[keep]
+        final = trace[-1].errors
+        reached, made = not any(one.outside for one in final), generation * settings.population
+        return Solved(population[best].copy(), reached, final, made, 0, time.perf_counter() - started, tuple(trace))
 
 
 RENEW = 25
@@ -313,6 +279,82 @@ def _mutate(children: NDArray[np.int32], columns: Columns, rate: float, rng: np.
             else rng.choice(column.size, len(at), p=column.chances)
         )
         children.reshape(n_cells, -1)[at, c] = new
+
+
+class Fitness:
+    """An error by which candidates are ranked, 0 for none: by a function, which knows no metric to be renewed."""
+
+    def __init__(self, error: Callable[[Codes], float]) -> None:
+        self.of = error
+
+    def renew(self, codes: Codes) -> bool:
+        """Make the metric anew around a candidate; return whether errors changed with it."""
+        return False
+
+
+class _FromSums(Fitness):
+    """Errors from the sums of a candidate; coefficients to first order around the candidate that was last best."""
+
+    def __init__(self, problem: Problem, *, fisher: bool) -> None:
+        super().__init__(self._error)
+        self._problem, self._fisher = problem, fisher
+        self._state: State | None = None
+
+    def renew(self, codes: Codes) -> bool:
+        self._state = State(self._problem, codes)
+        return True
+
+    def _error(self, codes: Codes) -> float:
+        from .kernels import sums_from_scratch
+
+        assert self._state is not None
+        state = self._state
+        counts, sums = np.empty_like(state.counts), np.empty_like(state.sums)
+        sums_from_scratch(state.program, codes, counts, state.multipliers, sums)
+        off = outside_by(counts, state.cell_lo, state.cell_hi)
+        total = float((off**2 * (state.cell_weights if self._fisher else 1.0)).sum())
+        numbers = off.size
+        for k, (system, linear) in enumerate(zip(state.systems, state.linear, strict=True)):
+            values = linear.at(sums[state.sums_of[k]])
+            apart = values - 0.5 * (system.lo + system.hi)
+            numbers += apart.size
+            if not self._fisher:
+                total += float(apart @ apart)
+            else:
+                total += float(apart @ (linear.weight * apart if system.diagonal else linear.weight @ apart))
+        return total if self._fisher else total / numbers
+
+
+def _mean_square(apart: Floats) -> float:
+    error = float((apart**2).mean())
+    return error if np.isfinite(error) else np.inf
+
+
+def _refitted(problem: Problem, codes: Codes) -> float:
+    """Mean squared error of the published numbers, each regression fitted by statsmodels: slow, as in the paper."""
+    from ..statistics import numbers_of
+
+    return _mean_square(
+        np.concatenate(
+            [
+                outside_by(output.counts(codes), output.lo, output.hi)
+                if isinstance(output, CountTable)
+                else numbers_of(output, codes) - 0.5 * (output.lo + output.hi)
+                for output in problem.outputs
+            ]
+        )
+    )
+
+
+def fitness_of(name: FitnessName, problem: Problem) -> Fitness:
+    """Return the fitness of a name; `refit` needs statsmodels."""
+    if name == "refit":
+        try:
+            import statsmodels.api  # type: ignore[import-untyped]  # noqa: F401 - a clear error if it is absent
+        except ImportError:
+            raise MissingExtraError("The fitness 'refit'", "statsmodels") from None
+        return Fitness(lambda codes: _refitted(problem, codes))
+    return _FromSums(problem, fisher=name == "fisher")
 
 
 def settings_from(options: Mapping[str, object]) -> EvolutionSettings:

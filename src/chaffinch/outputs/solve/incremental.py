@@ -182,16 +182,13 @@ def solve(
         if schedule.look(made):
             continue
         block = min(max(BLOCKS[0], made // 20), BLOCKS[1], max(proposals - made - schedule.combined, 1))
-        wrong, n_over, n_under = moves.wrong(state)
-        state.table_error, state.system_error, kept = search(
-            state.program, state.codes, state.counts, state.multipliers, state.sums, state.gradient, state.weights,
-            state.table_error, state.system_error, moves.sizes, moves.cdf, moves.cdf_first, moves.free, moves.movable,
-            moves.order, moves.places, wrong, n_over, n_under, moves.kinds, moves.columns, moves.chances(),
-            moves.tries, moves.gains, moves.bits, block, schedule.temperature,
+        state.table_error, state.system_error, n_accepted = search(
+            state.program, state.kernel, state.table_error, state.system_error,
+            moves.kernel, moves.chances(), moves.wrong(state), block, schedule.temperature,
         )  # fmt: skip
         moves.learn()
         made += block
-        accepted += kept
+        accepted += n_accepted
     if not reached:
         errors = schedule.best_errors()
     return Solved(state.codes, reached, errors, used, accepted, time.perf_counter() - started, tuple(trace))

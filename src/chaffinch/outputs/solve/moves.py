@@ -9,6 +9,7 @@ import numpy as np
 
 from ..columns import Codes, Columns, Floats
 from ..equations import CountTable
+from .compiled import Arms, WrongCells
 from .state import State
 
 __all__ = ["KINDS", "Kind", "Moves"]
@@ -40,21 +41,27 @@ class Moves:
         if "repair" in kinds and state.tables and free:
             arms.append(("repair", 0))
         self.arms = tuple(arms)
-        self.kinds = np.array([KINDS.index(kind) for kind, _ in arms], dtype=np.int64)
-        self.columns = np.array([c for _, c in arms], dtype=np.int64)
-        self.sizes = np.array(columns.sizes, dtype=np.int64)
-        self.free = np.array(free, dtype=np.int64)
-        self.movable = np.isin(np.arange(len(columns)), free)
-        self.cdf, self.cdf_first = _proposals(columns)
-        self.order = np.tile(np.arange(len(state.codes), dtype=np.int64), (len(columns), 1))
-        self.places = self.order.copy()
-        self.tries, self.gains = np.zeros(len(arms)), np.zeros(len(arms))
+        order = np.tile(np.arange(len(state.codes), dtype=np.int64), (len(columns), 1))
+        cdf, cdf_first = _proposals(columns)
+        self.kernel = Arms(
+            kinds=np.array([KINDS.index(kind) for kind, _ in arms], dtype=np.int64),
+            columns=np.array([c for _, c in arms], dtype=np.int64),
+            sizes=np.array(columns.sizes, dtype=np.int64),
+            cdf=cdf,
+            cdf_first=cdf_first,
+            free=np.array(free, dtype=np.int64),
+            movable=np.isin(np.arange(len(columns)), free),
+            order=order,
+            places=order.copy(),
+            bits=rng.integers(1, 2**63, 2).astype(np.uint64),
+            tries=np.zeros(len(arms)),
+            gains=np.zeros(len(arms)),
+        )
         self.shares = np.full(len(arms), 1.0 / max(1, len(arms)))
         self._rates = self.shares
         self._beside = _beside(state.tables, len(columns))
         self._table_of = np.repeat(np.arange(len(state.tables)), [len(t.lo) for t in state.tables]).astype(np.int64)
         self._rng = rng
-        self.bits = rng.integers(1, 2**63, 2).astype(np.uint64)
 
     def chances(self) -> Floats:
         """Return the cumulative chances of the arms; the last one is beyond any draw."""
@@ -64,18 +71,18 @@ class Moves:
 
     def learn(self) -> None:
         """Let the chances follow the gains of the block that ended."""
-        gains = self.gains / np.maximum(self.tries, 1.0)
+        gains = self.kernel.gains / np.maximum(self.kernel.tries, 1.0)
         if gains.sum() > 0.0:
             self._rates = MEMORY * self._rates + (1.0 - MEMORY) * gains / gains.sum()
             self.shares = FLOOR / len(gains) + (1.0 - FLOOR) * self._rates / self._rates.sum()
-        self.tries[:] = 0.0
-        self.gains[:] = 0.0
+        self.kernel.tries[:] = 0.0
+        self.kernel.gains[:] = 0.0
 
-    def wrong(self, state: State) -> tuple[np.ndarray, int, int]:
-        """Return (table, cell) pairs that have too many and then those that have too few, and how many of each."""
+    def wrong(self, state: State) -> WrongCells:
+        """Return the cells that have too many records or too few."""
         over, under = np.flatnonzero(state.counts > state.cell_hi), np.flatnonzero(state.counts < state.cell_lo)
         cells = np.concatenate([over, under])
-        return np.stack([self._table_of[cells], cells], axis=1), len(over), len(under)
+        return WrongCells(np.stack([self._table_of[cells], cells], axis=1), len(over), len(under))
 
     def sort(self, codes: Codes) -> None:
         """Put alike records next to each other, for each column on its own.
@@ -83,16 +90,17 @@ class Moves:
         First come the other columns of the tables that the column is in (swapping it between records that agree in those changes
         no table), then the rest in random order, so that neighbours change from sort to sort.
         """
-        for c in self.free:
-            rest = [k for k in self._rng.permutation(len(self.sizes)) if k not in self._beside[c] and k != c]
+        sizes, order = self.kernel.sizes, self.kernel.order
+        for c in self.kernel.free:
+            rest = [k for k in self._rng.permutation(len(sizes)) if k not in self._beside[c] and k != c]
             key, room = np.zeros(len(codes), dtype=np.int64), ROOM
             for k in [*self._beside[c], *rest]:
-                room //= int(self.sizes[k])
+                room //= int(sizes[k])
                 if room == 0:
                     break
-                key = key * self.sizes[k] + codes[:, k]
-            self.order[c] = np.argsort(key, kind="stable")
-            self.places[c, self.order[c]] = np.arange(len(codes))
+                key = key * sizes[k] + codes[:, k]
+            order[c] = np.argsort(key, kind="stable")
+            self.kernel.places[c, order[c]] = np.arange(len(codes))
 
 
 def _possible(kind: Kind, column: int, columns: Columns, n_free: int) -> bool:

@@ -11,6 +11,7 @@ So the claim that only the original has error zero does not hold: for fixed X a 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -20,13 +21,15 @@ from numpy.typing import NDArray
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.seeds import Seed, generator
 from ..columns import Codes, Floats
-from ..equations import Problem
+from ..equations import CountTable, Output, Problem, SumSystem
+from ..families import FAMILIES
 from .compiled import compile_problem
-from .joint import all_reads, equal_on, only_trades
 
-__all__ = ["Spread", "sums_of", "walk"]
+__all__ = ["Reads", "Spread", "equal_on", "reads_with", "sums_of", "walk"]
 
 Ints = NDArray[np.int64]
+Reads = tuple[frozenset[int], ...]
+"""Sets of columns, each with the column asked about: an output follows from the joint distributions over each of the sets."""
 
 TRIES = 1
 """Records that each 2 x 2 search starts from, in multiples of the number of records."""
@@ -38,16 +41,9 @@ EXACT = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """A dataset after a walk, and how far it went.
+    """A dataset after a walk, every output as before, and how many 2 x 2 patterns were flipped.
 
-    Parameters
-    ----------
-    codes
-        The dataset; every output is as before.
-    changed
-        The share of records, 0 to 1, that the start does not have: records are compared as a whole and in any order.
-    flips
-        How many 2 x 2 patterns were flipped.
+    `changed` is the share of records, 0 to 1, that the start does not have: records are compared as a whole and in any order.
     """
 
     codes: Codes = field(repr=False)
@@ -124,17 +120,17 @@ def _flip(codes: Codes, label: int, p: int, q: int, classes: Ints, rng: np.rando
     corner = ((classes[first] * wide_p + of_p[below]) * wide_q + of_q[beside]) * wide_y + y[first]
     order = np.argsort(whole, kind="stable")
     at, end = np.searchsorted(whole[order], corner), np.searchsorted(whole[order], corner, side="right")
-    found = end > at
+    closed = end > at
     across = order[np.minimum(at + (rng.random(len(at)) * (end - at)).astype(np.int64), n - 1)]
     used = np.zeros(n, dtype=bool)
-    made = 0
-    for four in np.stack([first, beside, below, across], axis=1)[found]:
+    flips = 0
+    for four in np.stack([first, beside, below, across], axis=1)[closed]:
         if not used[four].any():
             used[four] = True
             a, b = y[four[0]], y[four[1]]
             codes[four, label] = (b, a, a, b)
-            made += 1
-    return made
+            flips += 1
+    return flips
 
 
 def _another(classes: Ints, of: Ints, rng: np.random.Generator) -> Ints:
@@ -169,10 +165,73 @@ def _check_same(problem: Problem, before: Codes, after: Codes) -> None:
 
 def _sizes(problem: Problem) -> Floats:
     """How large what one record adds to each sum can be, at least 1: the unit of rounding errors."""
-    from ..equations import SumSystem
-
     every = [np.zeros(0)]
     for system in (output for output in problem.outputs if isinstance(output, SumSystem)):
         largest = max((float(np.abs(terms.values).max(initial=0.0)) for terms in system.terms), default=0.0)
         every.append(np.full(system.size, max(1.0, largest)))
     return np.concatenate(every)
+
+
+def reads_with(output: Output, column: int) -> Reads:
+    """Return the sets of columns that an output reads together with a column, itself among them; none if it does not read it.
+
+    With every other column left as it is, an output depends on the column only through its joint distribution over each set. A table
+    has one set. A plain sum has one for each of its terms. The score of a regression mixes all its columns in the linear predictor;
+    but of the label, under a canonical link, it reads only X'y: one set for each term of the design.
+
+    Examples
+    --------
+    >>> table = CountTable("t", ((0, np.array([0, 1])), (2, np.array([0, 1]))), np.zeros(4, int), np.ones(4, int))
+    >>> [sorted(some) for some in reads_with(table, 2)], reads_with(table, 1)
+    ([[0, 2]], ())
+    """
+    if column not in output.columns:
+        return ()
+    if isinstance(output, CountTable):
+        return (frozenset(output.columns),)
+    filtering = frozenset(c for look in output.keep for c in look.columns)
+    if output.model is None:
+        sets = {frozenset(terms.columns) | filtering for terms in output.terms}
+        return tuple(some for some in sorted(sets, key=sorted) if column in some)
+    label = frozenset(output.model.label.columns)
+    beside = filtering.union(*(terms.columns for terms in output.terms), *(look.columns for look in output.model.eta))
+    linear = output.model.part == "score" and FAMILIES[output.model.family].canonical
+    if linear and column in label and not label & beside:
+        return tuple(sorted({frozenset(terms.columns) | filtering | label for terms in output.terms}, key=sorted))
+    return (frozenset(output.columns),)
+
+
+def all_reads(problem: Problem, column: int) -> Reads:
+    """Return the sets of all outputs of a problem, each once."""
+    return tuple(sorted({some for output in problem.outputs for some in reads_with(output, column)}, key=sorted))
+
+
+def _maps(problem: Problem, column: int, others: Iterable[int]) -> list[tuple[int, Ints | None]]:
+    """How finely records must agree on other columns: on groups where only tables read them beside the column, else on codes."""
+    maps: list[tuple[int, Ints | None]] = []
+    for other in sorted(others):
+        readers = [
+            output for output in problem.outputs if any(other in some for some in reads_with(output, column))
+        ]
+        tables = [output for output in readers if isinstance(output, CountTable)]
+        if not tables or len(tables) < len(readers):
+            maps.append((other, None))
+        else:
+            maps += [(other, dict(table.groups)[other]) for table in tables]
+    return maps
+
+
+def equal_on(problem: Problem, codes: Codes, column: int, others: Iterable[int]) -> Ints:
+    """Return the class of each record: records of one class agree on the other columns, as finely as outputs with the column read them."""
+    classes = np.zeros(len(codes), dtype=np.int64)
+    for other, group in _maps(problem, column, others):
+        level = codes[:, other].astype(np.int64) if group is None else group[codes[:, other]].astype(np.int64) + 1
+        # Numbered anew after each column: a product of all sizes would overflow.
+        classes = np.unique(classes * (int(level.max()) + 1) + level, return_inverse=True)[1].reshape(-1)
+    return classes
+
+
+def only_trades(problem: Problem, column: int, others: Iterable[int]) -> bool:
+    """Return whether records that agree on the other columns agree on all but the column: they would only trade places."""
+    exact = {other for other, group in _maps(problem, column, others) if group is None}
+    return exact | {column} >= set(range(len(problem.columns)))

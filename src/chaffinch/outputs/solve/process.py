@@ -18,12 +18,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import IO, Any
 
 import numpy as np
 
 from ..._base.errors import ChaffinchError, InputError, unknown_name
+from ..._base.plain import to_plain
 from ..columns import Codes, Columns
 from ..equations import Problem
 from .budget import PROPOSALS, check_proposals
@@ -59,24 +60,9 @@ MOST_HEAD = 64 << 20
 
 @dataclass(frozen=True)
 class EngineJob:
-    """What a process is asked for.
+    """What a process is asked for, as in `evolve`: the specification as plain data, and for each copy the entropy and spawn key of its stream.
 
-    Parameters
-    ----------
-    spec
-        The specification as plain data (`Spec.to_dict`).
-    seeds
-        For each copy the entropy and the spawn key of its stream.
-    engine, start, proposals, tolerance
-        As in `evolve`.
-    rows
-        The number of records; None for the specification's own.
-    spread
-        Rounds of null moves after the outputs are reached.
-    options
-        Settings of the engine, as plain data.
-    expected
-        About how many seconds a copy takes: only a process that takes many times as long counts as hanging, and is ended.
+    `expected` is about how many seconds a copy takes: only a process that takes many times as long counts as hanging, and is ended.
     """
 
     spec: Mapping[str, Any] = field(repr=False)
@@ -118,39 +104,27 @@ def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None
     request = json.dumps({**asdict(job), "seeds": [[_plain(a), list(b)] for a, b in job.seeds]}).encode()
     limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment |= {
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMBA_NUM_THREADS": "1",
-    }
+    environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
     with tempfile.TemporaryDirectory(prefix="chaffinch-") as empty:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-m", __name__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=empty,
-            env=environment,
-        )
+        pipe, command = subprocess.PIPE, [sys.executable, "-I", "-m", __name__]
+        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=empty, env=environment)
+        assert child.stdin is not None
+        assert child.stdout is not None
+        assert child.stderr is not None
         late = threading.Event()
         timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (child, late))
         timer.daemon = True
         timer.start()
         noise: list[bytes] = []
-        listener = threading.Thread(
-            target=lambda: noise.append(child.stderr.read() if child.stderr else b""), daemon=True
-        )
+        listener = threading.Thread(target=lambda log: noise.append(log.read()), args=(child.stderr,), daemon=True)
         listener.start()
-        made: list[EngineCopy] = []
+        copies: list[EngineCopy] = []
         try:
-            assert child.stdin is not None
-            assert child.stdout is not None
             with contextlib.suppress(BrokenPipeError):
                 child.stdin.write(request)
                 child.stdin.close()
             for number, one in enumerate(_answers(child.stdout)):
-                made.append(one)
+                copies.append(one)
                 if each:
                     each(number, one)
         finally:
@@ -159,18 +133,17 @@ def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None
             child.wait()
             listener.join(5.0)
             for stream in (child.stdin, child.stdout, child.stderr):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
+                with contextlib.suppress(OSError):
+                    stream.close()
     if late.is_set():
         raise ChaffinchError(
             f"The engine's process did not end within {limit:.0f} seconds, many times what it should need, so it was stopped and nothing "
             "is concluded. Give it fewer proposals, or run it again when the machine has less to do."
         )
-    if len(made) < len(job.seeds):
+    if len(copies) < len(job.seeds):
         last = (b"".join(noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
         raise ChaffinchError(f"The engine's process ended before it had made its copies: {last[:300]}")
-    return made
+    return copies
 
 
 def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
@@ -189,14 +162,13 @@ def _answers(stream: IO[bytes]) -> Iterator[EngineCopy]:
         if "error" in head:
             kind = InputError if head["input"] else ChaffinchError
             raise kind(head["error"])
-        codes = np.load(io.BytesIO(stream.read(head["bytes"])))
-        trace = tuple(
-            Checkpoint(made, seconds, objective, tuple(OutputError(*error) for error in errors))
-            for made, seconds, objective, errors in head["trace"]
-        )
-        errors = tuple(OutputError(*error) for error in head["errors"])
-        solved = Solved(codes, head["reached"], errors, head["proposals"], head["accepted"], head["seconds"], trace)
-        yield EngineCopy(solved, head["moved"])
+        codes, moved = np.load(io.BytesIO(stream.read(head.pop("bytes")))), head.pop("moved")
+        trace = tuple(Checkpoint(**{**point, "errors": _errors(point["errors"])}) for point in head.pop("trace"))
+        yield EngineCopy(Solved(codes, **{**head, "errors": _errors(head["errors"]), "trace": trace}), moved)
+
+
+def _errors(rows: Sequence[Mapping[str, Any]]) -> tuple[OutputError, ...]:
+    return tuple(OutputError(**row) for row in rows)
 
 
 # What follows runs in the process.
@@ -213,9 +185,8 @@ def main() -> None:
     except MemoryError:
         words = "The engine's process ran out of memory. Ask for fewer rows, or let fewer processes work at once (--threads, workers)."
         _say(answers, {"error": words, "input": True})
-    except (
-        Exception
-    ) as error:  # the process must say why it ends; its words may quote data of no one, since it has none
+    except Exception as error:
+        # The process must say why it ends; its words may quote data of no one, since it has none.
         _say(answers, {"error": f"The engine failed ({type(error).__name__}): {error}", "input": False})
 
 
@@ -227,33 +198,21 @@ def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None
 def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
     from ..document import Spec
 
-    seeds = [np.random.SeedSequence(entropy, spawn_key=tuple(key)) for entropy, key in request["seeds"]]
-    job = EngineJob(**{**request, "seeds": request["seeds"]})
+    job = EngineJob(**request)
     spec = Spec.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
-    columns = problem.columns if job.start == "margins" else _uniform(problem.columns)
-    _compile(Problem(columns, problem.outputs), job)
-    for seed in seeds:
-        made = _one(Problem(columns, problem.outputs), rows, job, seed)
+    if job.start != "margins":  # without what is known of margins
+        problem = Problem(Columns(tuple(replace(column, weights=None) for column in problem.columns)), problem.outputs)
+    _compile(problem, job)
+    for entropy, key in job.seeds:
+        copy = _one(problem, rows, job, np.random.SeedSequence(entropy, spawn_key=tuple(key)))
         if seen := [name for name in FORBIDDEN if name in sys.modules]:  # a module is never there without its package
             raise ChaffinchError(f"An engine loaded {seen[0]}, which reads data. Engines must not: please report this.")
         body = io.BytesIO()
-        np.save(body, _narrow(made.solved.codes))
-        solved = made.solved
-        head = {
-            "reached": solved.reached,
-            "errors": [_row(error) for error in solved.errors],
-            "proposals": int(solved.proposals),
-            "accepted": int(solved.accepted),
-            "seconds": solved.seconds,
-            "trace": [
-                [int(p.proposals), p.seconds, float(p.objective), [_row(e) for e in p.errors]]
-                for p in _thinned(solved.trace)
-            ],
-            "moved": made.moved,
-            "bytes": body.getbuffer().nbytes,
-        }
-        _say(answers, head, body.getvalue())
+        np.save(body, _narrow(copy.solved.codes))
+        solved = replace(copy.solved, trace=_thinned(copy.solved.trace))
+        head = {one.name: to_plain(getattr(solved, one.name)) for one in fields(solved) if one.name != "codes"}
+        _say(answers, {**head, "moved": copy.moved, "bytes": body.getbuffer().nbytes}, body.getvalue())
 
 
 def _compile(problem: Problem, job: EngineJob) -> None:
@@ -264,21 +223,12 @@ def _compile(problem: Problem, job: EngineJob) -> None:
         incremental.solve(problem, problem.columns.start(50, seed=0), proposals=1, seed=0)
 
 
-def _uniform(columns: Columns) -> Columns:
-    """The columns without what is known of their margins."""
-    from dataclasses import replace
-
-    return Columns(tuple(replace(column, weights=None) for column in columns))
-
-
 def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> EngineCopy:
     first, search, spreading = seed.spawn(3)
     start = problem.columns.start(rows, seed=first)
     began = time.perf_counter()
     solved = _solve(problem, start, job, search)
     if job.spread and solved.reached:
-        from dataclasses import replace
-
         from .null_moves import walk
 
         spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
@@ -306,25 +256,14 @@ def _narrow(codes: Codes) -> np.ndarray[Any, Any]:
     return codes.astype(np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.int32)
 
 
-def _row(error: OutputError) -> list[Any]:
-    return [
-        error.name,
-        int(error.size),
-        int(error.outside),
-        float(error.worst),
-        float(error.mean),
-        float(error.chi_square),
-    ]
-
-
 MOST_POINTS = 200
 
 
-def _thinned(trace: Sequence[Checkpoint]) -> list[Checkpoint]:
+def _thinned(trace: tuple[Checkpoint, ...]) -> tuple[Checkpoint, ...]:
     """At most `MOST_POINTS` checkpoints, the first and the last among them."""
     if len(trace) <= MOST_POINTS:
-        return list(trace)
-    return [trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int))]
+        return trace
+    return tuple(trace[k] for k in np.unique(np.linspace(0, len(trace) - 1, MOST_POINTS).astype(int)))
 
 
 if __name__ == "__main__":

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Codes, Floats
 from ..equations import CountTable, Problem, SumSystem
-from .compiled import compile_problem
+from .compiled import RecordSums, compile_problem
 from .linear import REACHED, LinearForm, of_coefficients, of_sums
 
-__all__ = ["OutputError", "State"]
+__all__ = ["OutputError", "State", "outside_by"]
 
 BENT = 0.02
 """Width of an interval, in standard errors of the coefficient, from which on a first-order error is not taken at its word."""
@@ -47,6 +48,11 @@ class OutputError:
     chi_square: float
 
 
+def outside_by(values: NDArray[Any], lo: NDArray[Any], hi: NDArray[Any]) -> Floats:
+    """Return how far numbers lie outside their intervals, 0 inside."""
+    return np.maximum(np.maximum(lo - values, values - hi), 0.0).astype(float)
+
+
 class State:
     """A dataset under way: codes, and everything that the kernels keep up to date beside them.
 
@@ -77,6 +83,7 @@ class State:
         self.sums_of = _slices([s.size for s in self.systems])
         self._weights_of = _slices([s.size if s.diagonal else s.size**2 for s in self.systems])
         self.weights = np.zeros(self._weights_of[-1].stop if self.systems else 0)
+        self.kernel = RecordSums(self.codes, self.counts, self.multipliers, self.sums, self.gradient, self.weights)
         self.linear: list[LinearForm] = []
         self.aims: list[Floats] = []
         self.focus = [np.ones(len(s.lo)) for s in self.systems]
@@ -218,7 +225,7 @@ class State:
 
     def off(self) -> Floats:
         """How far each count lies outside its interval."""
-        return np.maximum(np.maximum(self.cell_lo - self.counts, self.counts - self.cell_hi), 0).astype(float)
+        return outside_by(self.counts, self.cell_lo, self.cell_hi)
 
     def near(self, k: int) -> Floats:
         """Return how near to the middle of its interval each number of a system must come."""
@@ -248,7 +255,7 @@ class State:
             )
         for k, (s, linear, aim) in enumerate(zip(self.systems, self.linear, self.aims, strict=True)):
             values = linear.at(self.sums[self.sums_of[k]])
-            off = np.maximum(np.maximum(s.lo - values, values - s.hi), 0.0)
+            off = outside_by(values, s.lo, s.hi)
             apart = np.abs(values - 0.5 * (s.lo + s.hi))
             chi, _, _ = linear.quadratic(self.sums[self.sums_of[k]], aim, np.ones(len(aim)))
             found[s.name] = OutputError(

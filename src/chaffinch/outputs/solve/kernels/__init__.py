@@ -6,8 +6,8 @@ quadratic Q by d'g + d'Ad, where A is the weight matrix and g = 2A(S - aim). Num
 between blocks (`sums_from_scratch`).
 """
 
-from .layout import COPY_TWO
 from .local_search import candidates, search
+from .records import COPY_TWO
 from .sums import gram, square_sums, sums_from_scratch
 
 __all__ = ["COPY_TWO", "candidates", "gram", "search", "square_sums", "sums_from_scratch"]

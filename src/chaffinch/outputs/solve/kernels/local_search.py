@@ -6,7 +6,9 @@ import math
 
 import numpy as np
 
-from .layout import (
+from ..compiled import Proposal
+from .moves import draw_arm, draw_move, draw_repair, draw_uniform
+from .records import (
     DIAGONAL,
     EQUATIONS,
     FIRST_MULTIPLIER,
@@ -16,28 +18,32 @@ from .layout import (
     TERMS,
     TERMS_END,
     WIDTH,
+    bump,
+    cell_of,
+    fill_multipliers,
+    look_up_key,
+    most_predictors,
     njit,
 )
-from .moves import draw_move, draw_repair
-from .randoms import draw_uniform
-from .records import bump, cell_of, fill_multipliers, look_up_key, most_predictors
 
 
 @njit
-def search(  # type: ignore[no-untyped-def]
-    p, codes, counts, multipliers, sums, gradient, weights, table_error, system_error,
-    sizes, cdf, cdf_first, free, movable, order, places, wrong, n_over, n_under,
-    kinds, columns_of, chances, tries, gains, rng, n_proposals, temperature,
-):  # fmt: skip
+def empty_proposal(width):  # type: ignore[no-untyped-def]
+    return Proposal(
+        np.empty((4, width), dtype=np.int64), np.empty(2, dtype=np.int64), np.empty(width, dtype=np.int64)
+    )
+
+
+@njit
+def search(p, state, table_error, system_error, arms, chances, wrong, n_proposals, temperature):  # type: ignore[no-untyped-def]
     """Propose moves and keep those that help (or, above temperature 0, harm little); return both errors and how many were kept.
 
-    Changes codes, counts, multipliers, sums and gradient in place. `chances` are cumulative, one for each arm (a kind of move in a
-    column); `tries` and `gains` are added to.
+    Changes codes, counts, multipliers, sums and gradient in place. `chances` are cumulative, one for each arm.
     """
+    codes, counts, multipliers, sums, gradient, weights = state
     n_tables, n_systems, n_sums = p.n_tables, p.n_systems, sums.size
-    rows = np.empty((4, codes.shape[1]), dtype=np.int64)
-    records = np.empty(2, dtype=np.int64)
-    columns = np.empty(codes.shape[1], dtype=np.int64)
+    move = empty_proposal(codes.shape[1])
+    rows, records, columns = move
     touched_cells = np.empty(4 * n_tables, dtype=np.int64)
     touched_by = np.empty(4 * n_tables, dtype=np.int64)
     table_seen = np.full(n_tables, -1, dtype=np.int64)
@@ -51,34 +57,17 @@ def search(  # type: ignore[no-untyped-def]
     eta = np.empty(most_predictors(p))
     accepted = 0
     for proposal in range(n_proposals):
-        u = draw_uniform(rng)
-        arm = 0
-        while chances[arm] <= u:
-            arm += 1
-        tries[arm] += 1
-        if kinds[arm] == REPAIR:
-            if n_over + n_under == 0:
+        arm = draw_arm(arms.bits, chances)
+        arms.tries[arm] += 1
+        if arms.kinds[arm] == REPAIR:
+            if wrong.n_over + wrong.n_under == 0:
                 continue
-            n_records, n_columns = draw_repair(rng, p, codes, movable, wrong, n_over, n_under, rows, records, columns)
+            n_records, n_columns = draw_repair(p, arms, codes, wrong, move)
         else:
-            n_records, n_columns = draw_move(
-                rng,
-                kinds[arm],
-                columns_of[arm],
-                codes,
-                sizes,
-                cdf,
-                cdf_first,
-                free,
-                order,
-                places,
-                rows,
-                records,
-                columns,
-            )
+            n_records, n_columns = draw_move(arms, arm, codes, move)
         if n_records == 0:
             continue
-        bound = -temperature * math.log(1.0 - draw_uniform(rng)) if temperature > 0.0 else 0.0
+        bound = -temperature * math.log(1.0 - draw_uniform(arms.bits)) if temperature > 0.0 else 0.0
 
         # Tables first: integers are cheap, and sums can win back no more than what they still lack.
         by_tables = 0.0
@@ -116,14 +105,15 @@ def search(  # type: ignore[no-untyped-def]
                     if system_seen[s] == proposal:
                         continue
                     system_seen[s] = proposal
-                    at, first = p.ints[p.system + 16 * s + FIRST_MULTIPLIER], p.ints[p.system + 16 * s + FIRST_SUM]
-                    n, width = p.ints[p.system + 16 * s + EQUATIONS], p.ints[p.system + 16 * s + WIDTH]
+                    of = p.system + 16 * s
+                    at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+                    n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
                     begin = n_touched
                     for r in range(n_records):
                         fill_multipliers(p, s, rows, r + 2, eta, fresh, r, at)
                         for side in range(2):
                             row_of = r + 2 * side
-                            for look in range(p.ints[p.system + 16 * s + TERMS], p.ints[p.system + 16 * s + TERMS_END]):
+                            for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
                                 row = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, rows, row_of)
                                 for j in range(p.ints[row], p.ints[row + 1]):
                                     for k in range(width):
@@ -137,8 +127,8 @@ def search(  # type: ignore[no-untyped-def]
                                             change[e] += fresh[r, at + k] * p.floats[p.row_values + j]
                                         else:
                                             change[e] -= multipliers[records[r], at + k] * p.floats[p.row_values + j]
-                    at = p.ints[p.system + 16 * s + FIRST_WEIGHT]
-                    if p.ints[p.system + 16 * s + DIAGONAL]:
+                    at = p.ints[of + FIRST_WEIGHT]
+                    if p.ints[of + DIAGONAL]:
                         for j in range(begin, n_touched):
                             e = touched[j]
                             by_systems += change[e] * (gradient[e] + change[e] * weights[at + e - first])
@@ -161,7 +151,7 @@ def search(  # type: ignore[no-untyped-def]
             continue
         accepted += 1
         if by_tables + by_systems < 0.0:
-            gains[arm] -= by_tables + by_systems
+            arms.gains[arm] -= by_tables + by_systems
         table_error += by_tables
         system_error = max(0.0, system_error + by_systems)
         for r in range(n_records):
@@ -169,16 +159,17 @@ def search(  # type: ignore[no-untyped-def]
                 codes[records[r], columns[a]] = rows[r + 2, columns[a]]
         for m in range(n_touched_systems):
             s = systems[m]
-            at, first = p.ints[p.system + 16 * s + FIRST_MULTIPLIER], p.ints[p.system + 16 * s + FIRST_SUM]
-            size = p.ints[p.system + 16 * s + EQUATIONS] * p.ints[p.system + 16 * s + WIDTH]
+            of = p.system + 16 * s
+            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+            size = p.ints[of + EQUATIONS] * p.ints[of + WIDTH]
             for r in range(n_records):
-                for k in range(p.ints[p.system + 16 * s + WIDTH]):
+                for k in range(p.ints[of + WIDTH]):
                     multipliers[records[r], at + k] = fresh[r, at + k]
-            at = p.ints[p.system + 16 * s + FIRST_WEIGHT]
+            at = p.ints[of + FIRST_WEIGHT]
             for j in range(ends[m], ends[m + 1]):
                 e = touched[j]
                 sums[e] += change[e]
-                if p.ints[p.system + 16 * s + DIAGONAL]:
+                if p.ints[of + DIAGONAL]:
                     gradient[e] += 2.0 * weights[at + e - first] * change[e]
                 else:
                     line = at + (e - first) * size
@@ -189,31 +180,22 @@ def search(  # type: ignore[no-untyped-def]
 
 
 @njit
-def candidates(  # type: ignore[no-untyped-def]
-    p, codes, counts, multipliers, sizes, cdf, cdf_first, free, order, places,
-    kinds, columns_of, chances, rng, n_draws, moved, changes,
-):  # fmt: skip
+def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignore[no-untyped-def]
     """Draw moves of one column that put no count outside its interval; return how many were found among `n_draws`.
 
     Rows of `moved`: record, the record it swaps with or -1, column, new level. Rows of `changes`: what the move adds to every sum.
     Nothing else is changed. Arms must be of kinds that change a single column.
     """
-    rows = np.empty((4, codes.shape[1]), dtype=np.int64)
-    records = np.empty(2, dtype=np.int64)
-    columns = np.empty(codes.shape[1], dtype=np.int64)
+    codes, counts, multipliers = state.codes, state.counts, state.multipliers
+    move = empty_proposal(codes.shape[1])
+    rows, records, columns = move
     fresh = np.empty((1, multipliers.shape[1]))
     eta = np.empty(most_predictors(p))
     found = 0
     for _draw in range(n_draws):
         if found == moved.shape[0]:
             break
-        u = draw_uniform(rng)
-        arm = 0
-        while chances[arm] <= u:
-            arm += 1
-        n_records, _ = draw_move(
-            rng, kinds[arm], columns_of[arm], codes, sizes, cdf, cdf_first, free, order, places, rows, records, columns
-        )  # fmt: skip
+        n_records, _ = draw_move(arms, draw_arm(arms.bits, chances), codes, move)
         if n_records == 0:
             continue
         column = columns[0]
@@ -233,11 +215,12 @@ def candidates(  # type: ignore[no-untyped-def]
         changes[found, :] = 0.0
         for b in range(p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]):
             s = p.ints[p.systems_of + b]
-            at, first = p.ints[p.system + 16 * s + FIRST_MULTIPLIER], p.ints[p.system + 16 * s + FIRST_SUM]
-            n, width = p.ints[p.system + 16 * s + EQUATIONS], p.ints[p.system + 16 * s + WIDTH]
+            of = p.system + 16 * s
+            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+            n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
             for r in range(n_records):
                 fill_multipliers(p, s, rows, r + 2, eta, fresh, 0, at)
-                for look in range(p.ints[p.system + 16 * s + TERMS], p.ints[p.system + 16 * s + TERMS_END]):
+                for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
                     base = p.ints[p.lookup + 4 * look + 2]
                     old, new = base + look_up_key(p, look, rows, r), base + look_up_key(p, look, rows, r + 2)
                     for k in range(width):

@@ -1,23 +1,79 @@
-"""Moves that the search proposes: one or two records, one or two columns."""
+"""Moves that the search proposes, one or two records in one or two columns; and the random numbers that they are drawn by."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .layout import CHANGE, COPY_TWO, NEAR, NEAR_SWAP, STEP, SWAP, njit
-from .randoms import draw_below, draw_level, next_bits
-from .records import cell_of
+from .records import CHANGE, COPY_TWO, NEAR, NEAR_SWAP, STEP, SWAP, cell_of, njit
 
 
 @njit
-def draw_move(rng, kind, column, codes, sizes, cdf, cdf_first, free, order, places, rows, records, columns):  # type: ignore[no-untyped-def]
-    """Fill `rows` (old 0, 1; new 2, 3), `records` and `columns`; return how many of each, 0 for a move that changes nothing."""
-    n, width = codes.shape
+def next_bits(rng):  # type: ignore[no-untyped-def]
+    """64 random bits: xoroshiro128+ (Blackman and Vigna 2018); its lowest bits, the weak ones, are not used."""
+    one, two = rng[0], rng[1]
+    result = one + two
+    two ^= one
+    rng[0] = ((one << np.uint64(24)) | (one >> np.uint64(40))) ^ two ^ (two << np.uint64(16))
+    rng[1] = (two << np.uint64(37)) | (two >> np.uint64(27))
+    return result
+
+
+@njit
+def draw_below(rng, n):  # type: ignore[no-untyped-def]
+    """A whole number from 0 to n - 1, n < 2^31."""
+    return np.int64(((next_bits(rng) >> np.uint64(33)) * np.uint64(n)) >> np.uint64(31))
+
+
+@njit
+def draw_uniform(rng):  # type: ignore[no-untyped-def]
+    return np.float64(next_bits(rng) >> np.uint64(11)) * 1.1102230246251565e-16
+
+
+@njit
+def draw_level(rng, size, cdf, first):  # type: ignore[no-untyped-def]
+    """A level of a column: uniform where `first` is -1, else by the cumulative chances from `cdf[first]` on."""
+    if first < 0:
+        return draw_below(rng, size)
+    u = draw_uniform(rng)
+    low, high = 0, size - 1
+    while low < high:
+        middle = (low + high) // 2
+        if cdf[first + middle] > u:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit
+def draw_arm(rng, chances):  # type: ignore[no-untyped-def]
+    """An arm by the cumulative chances, the last of which is beyond any draw."""
+    u = draw_uniform(rng)
+    arm = 0
+    while chances[arm] <= u:
+        arm += 1
+    return arm
+
+
+@njit
+def copy_record(codes, i, rows, r):  # type: ignore[no-untyped-def]
+    """Write a record into rows r (before) and r + 2 (after)."""
+    for c in range(codes.shape[1]):
+        rows[r, c] = codes[i, c]
+        rows[r + 2, c] = codes[i, c]
+
+
+@njit
+def draw_move(arms, arm, codes, proposal):  # type: ignore[no-untyped-def]
+    """Fill a proposal; return how many records and columns it has, 0 for a move that changes nothing."""
+    rng, kind, column, sizes = arms.bits, arms.kinds[arm], arms.columns[arm], arms.sizes
+    rows, records, columns = proposal
+    n = codes.shape[0]
     i = draw_below(rng, n)
     if kind in (CHANGE, STEP):
         old = codes[i, column]
         if kind == CHANGE:
-            new = draw_level(rng, sizes[column], cdf, cdf_first[column])
+            new = draw_level(rng, sizes[column], arms.cdf, arms.cdf_first[column])
         else:
             reach = 1
             while reach * 8 < sizes[column] and next_bits(rng) >> np.uint64(63):
@@ -28,31 +84,27 @@ def draw_move(rng, kind, column, codes, sizes, cdf, cdf_first, free, order, plac
                 return 0, 0
         if new == old:
             return 0, 0
-        for c in range(width):
-            rows[0, c] = codes[i, c]
-            rows[2, c] = codes[i, c]
+        copy_record(codes, i, rows, 0)
         rows[2, column] = new
         records[0], columns[0] = i, column
         return 1, 1
-    k = order[column, (places[column, i] + 1 + draw_below(rng, NEAR)) % n] if kind == NEAR_SWAP else draw_below(rng, n)
+    if kind == NEAR_SWAP:
+        k = arms.order[column, (arms.places[column, i] + 1 + draw_below(rng, NEAR)) % n]
+    else:
+        k = draw_below(rng, n)
     if kind in (SWAP, NEAR_SWAP):
         if codes[i, column] == codes[k, column]:
             return 0, 0
-        for c in range(width):
-            rows[0, c] = codes[i, c]
-            rows[2, c] = codes[i, c]
-            rows[1, c] = codes[k, c]
-            rows[3, c] = codes[k, c]
+        copy_record(codes, i, rows, 0)
+        copy_record(codes, k, rows, 1)
         rows[2, column], rows[3, column] = codes[k, column], codes[i, column]
         records[0], records[1], columns[0] = i, k, column
         return 2, 1
     other = column
     if kind == COPY_TWO:
-        other = free[draw_below(rng, free.size)]
+        other = arms.free[draw_below(rng, arms.free.size)]
     m = 0
-    for c in range(width):
-        rows[0, c] = codes[i, c]
-        rows[2, c] = codes[i, c]
+    copy_record(codes, i, rows, 0)
     if codes[k, column] != codes[i, column]:
         rows[2, column] = codes[k, column]
         columns[m] = column
@@ -66,19 +118,22 @@ def draw_move(rng, kind, column, codes, sizes, cdf, cdf_first, free, order, plac
 
 
 @njit
-def draw_repair(rng, p, codes, movable, wrong, n_over, n_under, rows, records, columns):  # type: ignore[no-untyped-def]
+def draw_repair(p, arms, codes, wrong, proposal):  # type: ignore[no-untyped-def]
     """As `draw_move`, towards a table: a record of a cell that has too many moves to one of the same table that has too few.
 
-    `wrong` holds (table, cell) pairs as of the start of the block, too full ones first; stale ones make useless moves, not wrong ones.
+    Which cells are wrong is as of the start of the block; stale ones make useless moves, not wrong ones.
     """
-    n, width = codes.shape
+    rng, movable = arms.bits, arms.movable
+    rows, records, columns = proposal
+    pairs, n_over, n_under = wrong
+    n = codes.shape[0]
     i = draw_below(rng, n)
     pick = draw_below(rng, n_over + n_under)
-    t = wrong[pick, 0]
+    t = pairs[pick, 0]
     first, last = p.ints[p.table + 3 * t], p.ints[p.table + 3 * t + 1]
     if pick < n_over:
         for _ in range(n):
-            if cell_of(p, t, codes, i) == wrong[pick, 1]:
+            if cell_of(p, t, codes, i) == pairs[pick, 1]:
                 break
             i += 1
             if i == n:
@@ -87,15 +142,13 @@ def draw_repair(rng, p, codes, movable, wrong, n_over, n_under, rows, records, c
     if n_under > 0:
         k = draw_below(rng, n_under)
         for _ in range(n_under):
-            if wrong[n_over + k, 0] == t:
-                goal = wrong[n_over + k, 1]
+            if pairs[n_over + k, 0] == t:
+                goal = pairs[n_over + k, 1]
                 break
             k += 1
             if k == n_under:
                 k = 0
-    for c in range(width):
-        rows[0, c] = codes[i, c]
-        rows[2, c] = codes[i, c]
+    copy_record(codes, i, rows, 0)
     records[0] = i
     m = 0
     if first == last:

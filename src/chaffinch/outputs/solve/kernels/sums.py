@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .layout import (
+from .records import (
     EQUATIONS,
     FAMILY,
     FIRST_MULTIPLIER,
@@ -16,15 +16,13 @@ from .layout import (
     TERMS_END,
     WEIGHT,
     WIDTH,
-    njit,
-)
-from .records import (
     cell_of,
     counts_in,
     fill_multipliers,
     fill_predictors,
     look_up_key,
     most_predictors,
+    njit,
     one_multiplier,
     softmax,
 )
@@ -42,20 +40,16 @@ def sums_from_scratch(p, codes, counts, multipliers, sums):  # type: ignore[no-u
             if cell >= 0:
                 counts[cell] += 1
         for s in range(p.n_systems):
-            at = p.ints[p.system + 16 * s + FIRST_MULTIPLIER]
+            of = p.system + 16 * s
+            at, first = p.ints[of + FIRST_MULTIPLIER], p.ints[of + FIRST_SUM]
+            n, width = p.ints[of + EQUATIONS], p.ints[of + WIDTH]
             fill_multipliers(p, s, codes, i, eta, multipliers, i, at)
-            first, n, width = (
-                p.ints[p.system + 16 * s + FIRST_SUM],
-                p.ints[p.system + 16 * s + EQUATIONS],
-                p.ints[p.system + 16 * s + WIDTH],
-            )
-            for look in range(p.ints[p.system + 16 * s + TERMS], p.ints[p.system + 16 * s + TERMS_END]):
+            for look in range(p.ints[of + TERMS], p.ints[of + TERMS_END]):
                 row = p.ints[p.lookup + 4 * look + 2] + look_up_key(p, look, codes, i)
                 for j in range(p.ints[row], p.ints[row + 1]):
                     for k in range(width):
-                        sums[first + k * n + p.ints[p.row_equations + j]] += (
-                            multipliers[i, at + k] * p.floats[p.row_values + j]
-                        )
+                        by = multipliers[i, at + k] * p.floats[p.row_values + j]
+                        sums[first + k * n + p.ints[p.row_equations + j]] += by
 
 
 @njit
@@ -82,12 +76,9 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     kind 0: w = product of multipliers (the covariance of the sums, about zero). kind 1: expected information. kind 2: observed,
     minus the derivative of the multiplier by eta. Return the sums of the squared multipliers and of w, for the dispersion.
     """
-    n, width, at = (
-        p.ints[p.system + 16 * s + EQUATIONS],
-        p.ints[p.system + 16 * s + WIDTH],
-        p.ints[p.system + 16 * s + FIRST_MULTIPLIER],
-    )
-    family, parameter = p.ints[p.system + 16 * s + FAMILY], p.floats[p.parameter + s]
+    of = p.system + 16 * s
+    n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
+    family, parameter = p.ints[of + FAMILY], p.floats[p.parameter + s]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
     seen = np.full(n, -1, dtype=np.int64)
@@ -96,8 +87,8 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
     squares = 0.0
     total = 0.0
     for i in range(0, codes.shape[0], every):
-        kept = counts_in(p, s, codes, i)
-        if kept == 0.0:
+        weight = counts_in(p, s, codes, i)
+        if weight == 0.0:
             continue
         if kind == 0:
             for k in range(width):
@@ -109,14 +100,14 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
                 softmax(eta, width)
                 for k in range(width):
                     for m in range(width):
-                        weights[k, m] = kept * eta[k] * ((1.0 if k == m else 0.0) - eta[m])
+                        weights[k, m] = weight * eta[k] * ((1.0 if k == m else 0.0) - eta[m])
             elif kind == 1:
-                weights[0, 0] = kept * one_multiplier(family, WEIGHT, eta[0], y, parameter)
+                weights[0, 0] = weight * one_multiplier(family, WEIGHT, eta[0], y, parameter)
             else:
                 h = 1e-5 * max(1.0, abs(eta[0]))
                 high = one_multiplier(family, SCORE, eta[0] + h, y, parameter)
                 low = one_multiplier(family, SCORE, eta[0] - h, y, parameter)
-                weights[0, 0] = kept * (low - high) / (2.0 * h)
+                weights[0, 0] = weight * (low - high) / (2.0 * h)
         squares += multipliers[i, at] ** 2
         total += weights[0, 0]
         m = gather_entries(p, s, codes, i, equations, x, seen)
@@ -143,11 +134,8 @@ def gram(p, s, codes, multipliers, kind, every, out):  # type: ignore[no-untyped
 @njit
 def square_sums(p, s, codes, multipliers, out):  # type: ignore[no-untyped-def]
     """Add to `out` (p,) a system's sum of squared contributions: the diagonal of `gram` of kind 0, without the matrix."""
-    n, width, at = (
-        p.ints[p.system + 16 * s + EQUATIONS],
-        p.ints[p.system + 16 * s + WIDTH],
-        p.ints[p.system + 16 * s + FIRST_MULTIPLIER],
-    )
+    of = p.system + 16 * s
+    n, width, at = p.ints[of + EQUATIONS], p.ints[of + WIDTH], p.ints[of + FIRST_MULTIPLIER]
     equations = np.empty(n, dtype=np.int64)
     x = np.zeros(n)
     seen = np.full(n, -1, dtype=np.int64)
