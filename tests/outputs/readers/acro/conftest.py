@@ -8,8 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+import chaffinch
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.readers.acro.read import read_acro
+from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult, read_acro
+from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
 
 DATA = Path(__file__).parents[3] / "data" / "acro"
 CMC = Path(__file__).parents[4] / "examples" / "data" / "cmc.csv"
@@ -123,3 +125,43 @@ def _loader_faults(folder):
     if acro_like != ["results.json"]:
         faults.append(f"files that look like ACRO's: {acro_like}")
     return faults
+
+
+@pytest.fixture(scope="session")
+def table(frame):
+    return chaffinch.read(frame)
+
+
+@pytest.fixture(scope="session")
+def read(cmc, table):
+    return recipes_of_acro(cmc, table)
+
+
+@pytest.fixture(scope="session")
+def entries():
+    """From outputs and a uid to the entries of that result, by what follows the uid in their names."""
+
+    def of(read, uid):
+        return {output.name.removeprefix(uid).lstrip(":, "): output.entry for output in read.of(uid)}
+
+    return of
+
+
+SMALL = Fields((Field("a", ("x", "y")), Field("b", (0, 1)), Field("c", tuple(range(10)))))
+
+
+@pytest.fixture(scope="session")
+def one():
+    """From what differs from a small crosstab to the outputs of a directory with that result alone."""
+
+    def outputs(folder, config=None, fields=SMALL, **what):
+        usual = {
+            "uid": "t", "status": "pass", "type": "table", "method": "crosstab", "summary": "FrequencyTable : \n",
+            "command": "s.crosstab(df.a, df.b)", "independent": ("a", "b"),
+        }  # fmt: skip
+        rows = what.pop("rows", (("a", "0", "1"), ("x", "3", "4"), ("y", "5", "6")))
+        files = (AcroFile("t_0.csv", "", tuple(map(tuple, rows))),)
+        result = AcroResult(**{**usual, "files": files, **what})
+        return recipes_of_acro(AcroDirectory(folder, "1.0.2", config or {}, (result,)), fields)
+
+    return outputs

@@ -2,15 +2,19 @@
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+import chaffinch
 from chaffinch.errors import ChaffinchError, FileError, InputError
 from chaffinch.outputs.readers.acro import write as writing
 from chaffinch.outputs.readers.acro.read import read_acro
 from chaffinch.outputs.readers.acro.write import write_back
+
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -248,3 +252,19 @@ def test_acros_own_loader_takes_it(copy, tmp_path, report, report_json):
     assert records.get("chaffinch_check").status == "fail"
     assert records.get("output_0").comments == ["main model", "no excess found"]
     assert Path(made / "chaffinch_check.html").exists()
+
+
+def test_the_code_of_the_page_runs(tmp_path, monkeypatch, frame, loader_faults):
+    page = (ROOT / "docs" / "acro.md").read_text("utf-8")
+    reading, writing = re.findall(r"^```py\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "tests" / "data" / "acro" / "cmc", "acro_outputs")
+    names = {"table": chaffinch.read(frame)}
+    exec(reading, names)
+    assert len(names["found"].entries) == 39
+    shutil.rmtree("acro_outputs")
+    shutil.copytree(ROOT / "tests" / "data" / "acro" / "census", "acro_outputs")
+    Path("check.html").write_text("<p></p>")
+    Path("check.json").write_text("{}")
+    exec(writing, {})
+    assert loader_faults("acro_outputs_checked") == []

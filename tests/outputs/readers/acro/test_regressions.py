@@ -1,0 +1,101 @@
+"""Regressions of ACRO: formulas from commands, or put together from coefficients."""
+
+
+import pytest
+
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
+from chaffinch.outputs.readers.acro.recipes import recipes_of_acro
+
+
+def test_formulas_come_from_the_command_or_from_the_coefficients(read):
+    found = {output.uid: output.entry.get("formula") for output in read.outputs}
+    assert found["reference"] == "uses ~ wife_age + C(area, Treatment('south'))"
+    assert found["probit"] == "uses ~ wife_age + num_children"
+    assert found["no constant"] == "uses ~ 0 + wife_age + num_children"
+    assert found["logitr cut off"] == "uses ~ C(wife_education) + wife_age"
+    assert any("put together" in note for note in read.of("logitr cut off")[0].notes)
+    assert read.of("olsr")[0].notes == ()
+
+
+def test_large_coefficients_keep_four_digits(read, entries):
+    assert entries(read, "large numbers")[""]["coefficients"] == {"Intercept": "2.639e+04", "num_children": "1884.1025"}
+
+
+def test_standard_errors_of_a_probit_are_left_out(read, entries):
+    assert "standard_errors" not in entries(read, "probitr")[""]
+    assert "observed information" in read.of("probitr")[0].notes[0]
+    assert "standard_errors" in entries(read, "olsr")[""]
+
+
+def regression(tmp_path, coefficients, *, fields, label="b", command="s.logitr(", head=(), method="logitr"):
+    head = (("Dep. Variable:", label, "No. Observations:", "50"), ("Model:", "Logit", "", ""), *head)
+    numbers = (("", "coef", "std err"), *((name, "0.1", "0.2") for name in coefficients))
+    files = tuple(AcroFile(f"t_{k}.csv", "", tuple(rows)) for k, rows in enumerate((head, numbers)))
+    made = AcroResult("t", "pass", "regression", method, files, command=command)
+    return recipes_of_acro(AcroDirectory(tmp_path, "1.0.2", {}, (made,)), fields)
+
+
+def test_a_missing_coefficient_is_not_named(tmp_path):
+    fields = Fields((Field("b", (0, 1)), Field("a", ("u", "v", "secret"))))
+    (skipped,) = regression(tmp_path, ["Intercept", "a[T.v]"], fields=fields).skipped
+    assert "secret" not in skipped.reason
+
+
+AREA = Field("area", (57, 58, 59))
+PEOPLE = Fields(
+    (Field("b", (0, 1)), AREA, Field("age", (1, 2, 3)), Field("my sex", ("f", "m")), Field("sex", ("f", "m")))
+)
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "formula"),
+    [
+        (["Intercept", "C(area)[T.58]", "C(area)[T.59]", "age"], "b ~ C(area) + age"),
+        (["const", "C(area)[T.58.0]", "C(area)[T.59.0]"], "b ~ C(area)"),
+        (["Intercept", "area[T.58]", "area[T.59]"], "b ~ C(area)"),
+        (["Intercept", "area[T.57]", "area[T.58]"], "b ~ C(area, Treatment(59))"),
+        (["Intercept", "sex[T.f]"], "b ~ C(sex, Treatment('m'))"),
+        (["Intercept", "sex[T.m]", "age", "age:sex[T.m]"], "b ~ sex + age + age:sex"),
+        (["sex[f]", "sex[m]", "age"], "b ~ 0 + sex + age"),
+        (["Intercept", "Q('my sex')[T.m]"], "b ~ Q('my sex')"),
+        (["Intercept", "I(age ** 2)"], "b ~ I(age ** 2)"),
+        (["const"], "b ~ 1"),
+    ],
+)
+def test_formulas_are_put_together_from_coefficients(tmp_path, coefficients, formula):
+    found = regression(tmp_path, coefficients, fields=PEOPLE)
+    assert found.skipped == ()
+    assert found.outputs[0].entry["formula"] == formula
+
+
+@pytest.mark.parametrize(
+    ("coefficients", "more", "words"),
+    [
+        (["Intercept", "income"], {}, "'income' is no column of the data"),
+        (["const", "x1"], {"method": "logit"}, "'x1' is no column of the data"),
+        (["Intercept", "C(area)[T.61]"], {}, "level '61', which column 'area' does not have"),
+        (["Intercept", "C(area)[T.58]"], {}, "has no coefficient for 'C(area)[T.…]', which its formula makes"),
+        (["Intercept", "age"], {"head": (("converged:", "False", "", ""),)}, "did not converge"),
+        (["Intercept", "age"], {"command": "s.logitr('b ~ age', df, drop_cols=['c'])"}, "were dropped"),
+        (["Intercept", "age"], {"command": "s.logitr('b ~ age', df[mask])"}, "filter not understood: give a recipe"),
+        (["Intercept", "age"], {"label": ""}, "no name"),
+        (["Intercept", "age"], {"label": "sex"}, "say which of them counts as 1"),
+    ],
+)
+def test_regressions_that_cannot_be_told_are_skipped_with_the_reason(tmp_path, coefficients, more, words):
+    found = regression(tmp_path, coefficients, fields=PEOPLE, **more)
+    assert found.outputs == ()
+    assert words in found.skipped[0].reason
+
+
+def test_robust_standard_errors_are_left_out(tmp_path):
+    found = regression(tmp_path, ["Intercept", "age"], fields=PEOPLE, head=(("Covariance Type:", "HC1", "", ""),))
+    assert "standard_errors" not in found.outputs[0].entry
+    assert "robust" in found.outputs[0].notes[0]
+
+
+def test_the_reference_of_a_filter_is_that_of_what_is_left(tmp_path):
+    command = "s.logitr('b ~ C(area)', df[df.area > 57])"
+    found = regression(tmp_path, ["Intercept", "C(area)[T.59]"], fields=PEOPLE, command=command)
+    assert found.outputs[0].entry["where"] == "area > 57"
