@@ -50,20 +50,10 @@ class ShownNumber:
 
 @dataclass(frozen=True)
 class OutputReport:
-    """One output: what was published beside what the records give; as the engine counts it where it could not be refitted.
+    """One output: how many numbers it has, how many of them are not within their precision, and how far they are off.
 
-    Parameters
-    ----------
-    name, kind, regression
-        The output.
-    numbers, outside
-        How many numbers it has, and how many of them are not within their precision.
-    refitted
-        Whether it was computed again by other code than the engine's; False without statsmodels.
-    largest_error, largest_error_in_precision, mean_error
-        Over its numbers, absolute and in units of the printed precision: up to 1 is within.
-    shown
-        All numbers of a regression, and those of other outputs that are farthest from what was published.
+    `refitted`: it was computed again by other code than the engine's, whose word is taken otherwise (without statsmodels). An error in precision
+    is within up to 1. `shown` has all numbers of a regression, and those of other outputs that are farthest from what was published.
     """
 
     name: str

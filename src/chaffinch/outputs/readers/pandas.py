@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.plain import without_none
@@ -13,6 +13,17 @@ __all__ = ["plain", "table_of"]
 
 Summary = Literal["table", "mean", "sum", "sd", "variance", "median"]
 SUMMARIES = ("table", "mean", "sum", "sd", "variance", "median")
+
+
+class _Keys(TypedDict, total=False):
+    """Keys of an entry that are passed on."""
+
+    margins: bool
+    where: str | None
+    n: int | None
+    decimals: int | None
+    threshold: int | None
+    base: int | None
 
 
 def table_of(
@@ -24,30 +35,24 @@ def table_of(
     of: str | None = None,
     count: str | None = None,
     percentages: Literal["all", "rows", "columns"] | None = None,
-    margins: bool = False,
-    where: str | None = None,
-    n: int | None = None,
-    decimals: int | None = None,
-    threshold: int | None = None,
-    base: int | None = None,
+    **keys: Unpack[_Keys],
 ) -> dict[str, Any]:
     """Return a pandas or polars table as an entry of a specification's outputs.
 
+    The table is a crosstab or pivot table (index by columns) or a series (index), of pandas; or a long table of pandas or polars that has the
+    columns `by` and a column of numbers, named by `count`.
+
     Parameters
     ----------
-    table
-        A crosstab or pivot table (index by columns) or a series (index), of pandas; or a long table of pandas or polars that has the
-        columns `by` and a column of numbers, named by `count`.
     name
         What to call the output.
     by
         The columns that are crossed, in the order of the table's index and then its columns; by default their names.
     kind, of
         What the numbers are: counts, or a summary of the column `of` in each cell.
-    count
-        The column of numbers in a long table.
-    percentages, margins, where, n, decimals, threshold, base
-        As in a specification. Cells that are missing (NaN, null) are suppressed ones, below the threshold.
+    percentages, keys
+        As in a specification: margins, where, n, decimals, threshold, base. Cells that are missing (NaN, null) are suppressed ones, below the
+        threshold.
 
     Examples
     --------
@@ -58,13 +63,15 @@ def table_of(
     """
     if kind not in SUMMARIES:
         raise unknown_name("kind", kind, SUMMARIES)
+    if unknown := next((key for key in keys if key not in _Keys.__annotations__), None):
+        raise unknown_name("key", unknown, _Keys.__annotations__)
     if (of is None) != (kind == "table"):
         raise InputError(f"Output '{name}': of = ... names the column of a summary, and only of that.")
     columns, cells = _long(table, by, count, name) if count is not None else _crossed(table, by, name)
     numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
     if len(numbers) < len(cells):
         raise InputError(f"Output '{name}' has two rows for the same cell.")
-    if None in numbers.values() and threshold is None and kind == "table" and percentages is None:
+    if None in numbers.values() and keys.get("threshold") is None and kind == "table" and percentages is None:
         raise InputError(
             f"Output '{name}' has missing cells. If they are suppressed, say below which count: threshold = 10."
         )
@@ -75,10 +82,7 @@ def table_of(
         entry |= {"percentages": percentages, "values": numbers}
     else:
         entry |= {"cells": numbers}
-    if margins:
-        entry["margins"] = True
-    keys = {"where": where, "n": n, "decimals": decimals, "threshold": threshold, "base": base}
-    return {**entry, **without_none(keys)}
+    return {**entry, **without_none({key: value for key, value in keys.items() if value is not False})}
 
 
 Cells = list[tuple[tuple[Any, ...], Any]]

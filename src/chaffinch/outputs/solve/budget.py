@@ -45,14 +45,7 @@ def check_proposals(proposals: int) -> None:
 
 
 def seconds_each(problem: Problem, *, rows: int, engine: str = "incremental", fitness: str = "score") -> float:
-    """Return about how many seconds one proposal takes, by the rule.
-
-    Parameters
-    ----------
-    problem, rows
-        What is searched for.
-    engine, fitness
-        What is proposed: moves, or (`ea`) candidates that are scored or refitted.
+    """Return about how many seconds one proposal takes, by the rule: a move, or (`ea`) a candidate that is scored or refitted.
 
     Examples
     --------

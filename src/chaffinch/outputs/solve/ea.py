@@ -31,8 +31,6 @@ __all__ = ["BlackBox", "EvolutionSettings", "Fitness", "FitnessName", "Selection
 FitnessName = Literal["score", "fisher", "refit"]
 Selection = Literal["tournament", "roulette", "truncation"]
 Survival = Literal["plus", "comma"]
-SELECTIONS: tuple[str, ...] = get_args(Selection)
-SURVIVALS: tuple[str, ...] = get_args(Survival)
 
 BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]
 """A user's statistic: from columns (numbers, or codes of words) by name to the published numbers."""
@@ -42,22 +40,13 @@ BlackBox = Callable[[dict[str, NDArray[np.generic]]], Floats]
 class EvolutionSettings:
     """Settings of the algorithm; the paper's table 1 where it has them.
 
-    Parameters
-    ----------
-    population, generations
-        32 candidates, 2,000 generations.
-    crossover, crossover_per_record
-        The chance that two parents are crossed, and then that a record is exchanged.
-    mutation, mutation_divisor, mutation_every
-        The chance that a cell is drawn anew, and by what and how often it is divided.
-    selection
-        How parents are chosen, not given in the paper: `tournament` (the better of two), `roulette` (chance by rank, falling in a
-        straight line), `truncation` (the better half).
-    survival
-        Who lives on, not given either: `plus` (the best of parents and children), `comma` (children, and the best parent).
-    fitness
-        `score`: mean squared error of the published numbers, coefficients to first order (the paper's error without refits);
-        `fisher`: the same errors in chi-square units; `refit`: statsmodels fits every candidate, as the paper does.
+    - `crossover`, `crossover_per_record`: the chance that two parents are crossed, and then that a record is exchanged.
+    - `mutation`, `mutation_divisor`, `mutation_every`: the chance that a cell is drawn anew, and by what and how often it is divided.
+    - `selection`, how parents are chosen, not given in the paper: `tournament` (the better of two), `roulette` (chance by rank, falling in a
+      straight line), `truncation` (the better half).
+    - `survival`, who lives on, not given either: `plus` (the best of parents and children), `comma` (children, and the best parent).
+    - `fitness`: `score` (mean squared error of the published numbers, coefficients to first order: the paper's error without refits), `fisher`
+      (the same errors in chi-square units), `refit` (statsmodels fits every candidate, as the paper does).
     """
 
     population: int = 32
@@ -72,12 +61,9 @@ class EvolutionSettings:
     fitness: FitnessName = "score"
 
     def __post_init__(self) -> None:
-        if self.selection not in SELECTIONS:
-            raise unknown_name("selection", self.selection, SELECTIONS)
-        if self.survival not in SURVIVALS:
-            raise unknown_name("survival", self.survival, SURVIVALS)
-        if self.fitness not in get_args(FitnessName):
-            raise unknown_name("fitness", self.fitness, get_args(FitnessName))
+        for name, kind in (("selection", Selection), ("survival", Survival), ("fitness", FitnessName)):
+            if getattr(self, name) not in get_args(kind):
+                raise unknown_name(name, getattr(self, name), get_args(kind))
         if self.population < 2 or self.generations < 1 or self.mutation_every < 1:
             raise InputError("population must be at least 2, generations and mutation_every at least 1.")
         for name in ("crossover", "crossover_per_record", "mutation"):

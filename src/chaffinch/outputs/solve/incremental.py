@@ -78,22 +78,10 @@ class Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A dataset that was evolved, and how well it does.
+    """A dataset that was evolved, whether every number lies in its interval, and errors on the way.
 
-    Parameters
-    ----------
-    codes
-        The dataset.
-    reached
-        Whether every number lies in its interval.
-    errors
-        The error of each output, in the problem's order. Coefficients to first order: refit them for a second opinion.
-    proposals, accepted
-        How many moves were tried (with what combinations of moves count as) and kept.
-    seconds
-        How long it took, compilation (once for each installation) included.
-    trace
-        Errors on the way.
+    Errors of coefficients are to first order: refit them for a second opinion. `proposals` are the moves that were tried, with what
+    combinations of moves count as; `seconds` include compilation, once for each installation.
     """
 
     codes: Codes = field(repr=False)
@@ -115,26 +103,11 @@ def solve(
     kinds: Collection[Kind] = KINDS,
     watch: Callable[[Checkpoint], None] | None = None,
 ) -> Solved:
-    """Return a dataset that reproduces the published outputs, or the best one found.
+    """Return a dataset that reproduces the published outputs, or the best one found, with as many records as `codes`, where it starts.
 
-    The same seed and number of proposals give the same dataset, however long it takes.
-
-    Parameters
-    ----------
-    problem
-        The columns and what was published.
-    codes
-        Where to start, for example `problem.columns.start(n_rows)`; its number of records stays.
-    proposals
-        When to give up: moves that may be tried (`budget.py`). What was begun is ended, so a few more may be counted.
-    tolerance
-        How close numbers that are known in full must come, in their standard errors; numbers with an interval must lie inside.
-    seed
-        For the moves.
-    kinds
-        The kinds of moves that may be made.
-    watch
-        Called with each checkpoint of the trace.
+    The same seed and number of proposals give the same dataset, however long it takes. It gives up after so many proposals (`budget.py`); what
+    was begun is ended, so a few more may be counted. Numbers with an interval must lie inside; those that are known in full must come within
+    `tolerance` standard errors. `watch` is called with each checkpoint of the trace.
 
     Examples
     --------
@@ -163,14 +136,12 @@ def solve(
     made = accepted = 0
     while True:
         errors = state.errors()
-        reached = not any(error.outside for error in errors)
-        if reached and made:  # the metric may be old: look again with a new one
+        if made and not _any_outside(errors):  # the metric may be old: look again with a new one
             state.refresh()
             errors = state.errors()
-            reached = not any(error.outside for error in errors)
-            if reached and state.stand():
+            if not _any_outside(errors) and state.stand():
                 errors = state.errors()
-                reached = not any(error.outside for error in errors)
+        reached = not _any_outside(errors)
         used = made + schedule.combined
         done = reached or not moves.arms or used >= proposals
         if done or not trace or used >= THIN * trace[-1].proposals:
@@ -192,6 +163,10 @@ def solve(
     if not reached:
         errors = schedule.best_errors()
     return Solved(state.codes, reached, errors, used, accepted, time.perf_counter() - started, tuple(trace))
+
+
+def _any_outside(errors: tuple[OutputError, ...]) -> bool:
+    return any(error.outside for error in errors)
 
 
 def _focused(focus: Floats, late: NDArray[np.bool_]) -> Floats:
@@ -284,7 +259,7 @@ class _Schedule:
             if not again:
                 break
             self._state.stand()
-            self._arrived = not any(error.outside for error in self._state.errors())
+            self._arrived = not _any_outside(self._state.errors())
             again = not self._arrived and self._combine_once()
         return helped
 

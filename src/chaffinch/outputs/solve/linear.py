@@ -46,24 +46,12 @@ Gram = Callable[[int], tuple[Floats, float, float]]
 
 @dataclass(frozen=True, eq=False)
 class LinearForm:
-    """Published numbers near the sums S0 of some records.
+    """Published numbers near the sums S0 of some records: S0, the numbers there, H (q, p), W (q, q) and the standard error of each number.
 
-    Parameters
-    ----------
-    sums, values
-        S0 and the numbers there.
-    slope
-        H (q, p); a vector of ones for sums that are weighed one by one.
-    weight
-        W (q, q); a vector for sums that are weighed one by one.
-    scale
-        The standard error of each number.
-    observed, curvature
-        For coefficients: H^-1 (the observed information) and A. H is of no use for errors where records leave some coefficients all
-        but undetermined, and S - H^-1 (t - z0) needs it not.
-    undetermined
-        For coefficients: which of them the records do not determine. A level that no record has adds nothing to any sum, so that its
-        coefficient would seem to be met.
+    For sums that are weighed one by one H is a vector of ones, and W a vector. For coefficients there are also H^-1 (the observed information)
+    and the curvature A, since H is of no use for errors where records leave some coefficients all but undetermined, and S - H^-1 (t - z0)
+    needs it not; and which of them the records do not determine: a level that no record has adds nothing to any sum, so that its coefficient
+    would seem to be met.
     """
 
     sums: Floats

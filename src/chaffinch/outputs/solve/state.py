@@ -24,20 +24,9 @@ BENT = 0.02
 class OutputError:
     """How far an output is from what was published.
 
-    Parameters
-    ----------
-    name
-        The output.
-    size
-        How many numbers it has.
-    outside
-        How many of them lie outside their intervals; where a number is known in full, further off than the tolerance.
-    worst
-        The largest distance from an interval, in the output's own unit.
-    mean
-        The mean absolute difference to the middle of the intervals (tables: the mean distance from them), in the same unit.
-    chi_square
-        What it adds to the objective.
+    Of its `size` numbers, `outside` lie outside their intervals or, where they are known in full, further off than the tolerance. `worst` is
+    the largest distance from an interval and `mean` the mean absolute difference to the middle of the intervals (tables: the mean distance
+    from them), in the output's own unit; `chi_square` is what it adds to the objective.
     """
 
     name: str
@@ -54,16 +43,9 @@ def outside_by(values: NDArray[Any], lo: NDArray[Any], hi: NDArray[Any]) -> Floa
 
 
 class State:
-    """A dataset under way: codes, and everything that the kernels keep up to date beside them.
+    """A dataset under way: codes, copied, and everything that the kernels keep up to date beside them.
 
-    Parameters
-    ----------
-    problem
-        What was published.
-    codes
-        Where to start; copied.
-    tolerance
-        How close a number that is known in full must come, in its standard errors.
+    `tolerance` is how close a number that is known in full must come, in its standard errors.
     """
 
     def __init__(self, problem: Problem, codes: NDArray[np.integer], *, tolerance: float = 1e-3) -> None:

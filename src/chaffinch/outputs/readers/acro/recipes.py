@@ -114,22 +114,10 @@ def recipes_of_acro(
 ) -> AcroOutputs:
     """Return the outputs of an ACRO directory with their published numbers, and what was skipped and why.
 
-    Parameters
-    ----------
-    directory
-        What `read_acro` returned.
-    data
-        The columns; or the table behind the outputs, whose columns they are about are taken. With a table an output must be of as many
-        records as the table has complete ones, if its command shows no filter: it is skipped otherwise.
-    declared
-        Columns with their levels, where these are not to come from the table.
-    given
-        Entries by uid for results that cannot be read, such as images.
-    replace_readable
-        Whether entries of `given` may also stand in the place of results that can be read, which are then not judged themselves; an
-        InputError otherwise.
-    rows
-        The number of records, if it is known.
+    The data are columns; or the table behind the outputs, whose columns they are about are taken, with levels of its own unless they are
+    `declared`. With a table an output must be of as many records as the table has complete ones, if its command shows no filter: it is
+    skipped otherwise. `given` are entries by uid for results that cannot be read, such as images; with `replace_readable` they may also stand
+    in the place of results that can, which are then not judged themselves.
 
     Results of type custom, images, and whatever cannot be told with certainty are skipped. A result with several functions gives several
     outputs. No part of a command is run.

@@ -38,29 +38,11 @@ def write_back(
     in_place: bool = False,
     timestamp: str | None = None,
 ) -> Path:
-    """Return the folder of an ACRO directory with our result in it.
+    """Return the folder of an ACRO directory with our result in it: a new one outside `folder`, or that itself with `in_place`.
 
-    Parameters
-    ----------
-    folder
-        An ACRO directory. It is read and checked first, and stays as it is unless `in_place` is said.
-    out_folder
-        A new folder, outside `folder`; None with `in_place`.
-    report
-        The file or files of our result. A JSON file may not have both keys `version` and `results` at its top, by which viewers find
-        ACRO's own, and none may be one that is for inside alone.
-    assessed
-        By uid of a result, the words to add to its comments.
-    summary
-        What was found, in one sentence.
-    failed
-        Whether an excess or a failed rule was found: our status is then `fail`, otherwise `review`.
-    comment
-        A comment on our own result.
-    in_place
-        Write into `folder` itself.
-    timestamp
-        When it was made; now, if absent.
+    A JSON file among the reports may not have both keys `version` and `results` at its top, by which viewers find ACRO's own, and none may be
+    one that is for inside alone. `assessed` has, by uid of a result, the words to add to its comments; `summary` is what was found, in one
+    sentence. With `failed` (an excess or a failed rule was found) our status is `fail`, otherwise `review`.
 
     InputError or FileError, and nothing written, if the directory is not whole, a uid is unknown, or a report cannot be taken.
     """
