@@ -99,12 +99,12 @@ def evolve_spec(
     arrived = [0]
 
     def batch(numbers: list[int]) -> list[tuple[int, EvolvedCopy]]:
-        def each(_number: int, _made: EngineCopy) -> None:
+        def each(_number: int, _copy: EngineCopy) -> None:
             arrived[0] += 1
             progress("evolving", arrived[0] / settings.copies)
 
         copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each)  # type: ignore[misc]
-        return [(k, _copy(spec, made, job.tolerance)) for k, made in zip(numbers, copies, strict=True)]
+        return [(k, _copy(spec, copy, job.tolerance)) for k, copy in zip(numbers, copies, strict=True)]
 
     progress("evolving", 0.0)
     batches = [list(range(k, settings.copies, n_workers)) for k in range(n_workers)]
@@ -157,8 +157,8 @@ def _job(spec: Spec, settings: EvolveSettings) -> tuple[EngineJob, int]:
     return job, proposals
 
 
-def _copy(spec: Spec, made: EngineCopy, tolerance: float) -> EvolvedCopy:
-    solved = made.solved
+def _copy(spec: Spec, copy: EngineCopy, tolerance: float) -> EvolvedCopy:
+    solved = copy.solved
     codes = spec.columns.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
     lacking = missed(spec, again, solved.errors, len(codes))
@@ -168,7 +168,7 @@ def _copy(spec: Spec, made: EngineCopy, tolerance: float) -> EvolvedCopy:
         solved.reached and not lacking,
         lacking,
         solved.proposals,
-        made.moved,
+        copy.moved,
         tuple(OutputReport.of(one, errors[one.name], tolerance) for one in again),
         tuple(TracePoint.of(point, source) for point in solved.trace),
         solved.seconds,

@@ -221,8 +221,8 @@ class _Search:
                 keep = np.concatenate([[0], 1 + np.argsort(scores, kind="stable")[: settings.population - 1]])
             population, errors = pool[keep], pooled[keep]
         final = trace[-1].errors
-        reached, made = not any(one.outside for one in final), generation * settings.population
-        return Solved(population[best].copy(), reached, final, made, 0, time.perf_counter() - started, tuple(trace))
+        reached, n_scored = not any(one.outside for one in final), generation * settings.population
+        return Solved(population[best].copy(), reached, final, n_scored, 0, time.perf_counter() - started, tuple(trace))
 
 
 RENEW = 25

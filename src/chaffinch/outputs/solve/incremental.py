@@ -133,16 +133,16 @@ def solve(
     state.fill_levels(rng)
     schedule = _Schedule(state, moves, rng)
     trace: list[Checkpoint] = []
-    made = accepted = 0
+    n_proposed = accepted = 0
     while True:
         errors = state.errors()
-        if made and not _any_outside(errors):  # the metric may be old: look again with a new one
+        if n_proposed and not _any_outside(errors):  # the metric may be old: look again with a new one
             state.refresh()
             errors = state.errors()
             if not _any_outside(errors) and state.stand():
                 errors = state.errors()
         reached = not _any_outside(errors)
-        used = made + schedule.combined
+        used = n_proposed + schedule.combined
         done = reached or not moves.arms or used >= proposals
         if done or not trace or used >= THIN * trace[-1].proposals:
             trace.append(Checkpoint(used, time.perf_counter() - started, state.error, errors))
@@ -150,15 +150,15 @@ def solve(
                 watch(trace[-1])
         if done:
             break
-        if schedule.look(made):
+        if schedule.look(n_proposed):
             continue
-        block = min(max(BLOCKS[0], made // 20), BLOCKS[1], max(proposals - made - schedule.combined, 1))
+        block = min(max(BLOCKS[0], n_proposed // 20), BLOCKS[1], max(proposals - n_proposed - schedule.combined, 1))
         state.table_error, state.system_error, n_accepted = search(
             state.program, state.kernel, state.table_error, state.system_error,
             moves.kernel, moves.chances(), moves.wrong(state), block, schedule.temperature,
         )  # fmt: skip
         moves.learn()
-        made += block
+        n_proposed += block
         accepted += n_accepted
     if not reached:
         errors = schedule.best_errors()
@@ -196,12 +196,12 @@ class _Schedule:
         """The temperature of the next block."""
         return WARM * self._state.error if self._rung == 0 else self._heat
 
-    def look(self, made: int) -> bool:
+    def look(self, n_proposed: int) -> bool:
         """Look at what the proposals so far came to, and renew what is due; return whether all that was asked for seems reached."""
         state = self._state
-        due = made >= self._next_refresh
-        if made >= self._next_look:
-            self._next_look = made + self._window
+        due = n_proposed >= self._next_refresh
+        if n_proposed >= self._next_look:
+            self._next_look = n_proposed + self._window
             due |= self._judge()
             if self._arrived:
                 return True
@@ -209,10 +209,10 @@ class _Schedule:
             # A rough metric will do, unless the search has stalled: what is reached is looked at with all records.
             state.refresh(every=max(1, len(state.codes) // SAMPLE) if self._stalls == 0 else 1)
             self._at_refresh = state.error
-            self._next_refresh = made + self._window
-            if made >= self._next_sort:
+            self._next_refresh = n_proposed + self._window
+            if n_proposed >= self._next_sort:
                 self._moves.sort(state.codes)
-                self._next_sort = made + self._window // 2
+                self._next_sort = n_proposed + self._window // 2
         return False
 
     def _judge(self) -> bool:

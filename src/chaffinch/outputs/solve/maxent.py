@@ -159,16 +159,16 @@ def _draw_columns(
     out: Codes, within: tuple[int, ...], joint: Floats, drawn: set[int], rng: np.random.Generator
 ) -> None:
     """Draw columns from their joint, given those that are drawn already; in place."""
-    given = [k for k, c in enumerate(within) if c in drawn]
+    known = [k for k, c in enumerate(within) if c in drawn]
     new = [k for k, c in enumerate(within) if c not in drawn]
     if not new:
         return
     sizes = [joint.shape[k] for k in new]
-    rows = joint.transpose(*given, *new).reshape(-1, int(np.prod(sizes)))
+    rows = joint.transpose(*known, *new).reshape(-1, int(np.prod(sizes)))
     empty = rows.sum(axis=1) <= 0.0
     rows[empty] = rows.sum(axis=0) + 1e-300
     key = np.zeros(len(out), dtype=np.int64)
-    for k in given:
+    for k in known:
         key = key * joint.shape[k] + out[:, within[k]]
     order = np.lexsort((rng.random(len(out)), key))
     for members in np.split(order, np.flatnonzero(np.diff(key[order])) + 1):

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import IO, Any
 
 import numpy as np
@@ -101,7 +101,7 @@ def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None
 
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
     """
-    request = json.dumps({**asdict(job), "seeds": [[_plain(a), list(b)] for a, b in job.seeds]}).encode()
+    request = json.dumps(to_plain(job)).encode()
     limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
     environment = {name: os.environ[name] for name in KEPT if name in os.environ}
     environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
@@ -149,10 +149,6 @@ def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None
 def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
     late.set()
     child.kill()
-
-
-def _plain(entropy: int | Sequence[int]) -> int | list[int]:
-    return int(entropy) if isinstance(entropy, int | np.integer) else [int(part) for part in entropy]
 
 
 def _answers(stream: IO[bytes]) -> Iterator[EngineCopy]:

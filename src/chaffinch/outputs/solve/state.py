@@ -139,12 +139,12 @@ class State:
     def beside(self) -> dict[int, list[int]]:
         """For each system of coefficients the systems of other numbers that are read off the same model, where there are any."""
         etas = [None if s.model is None else s.model.eta for s in self.systems]
-        found = {
+        others_of = {
             k: [j for j, eta in enumerate(etas) if j != k and eta is not None and eta is etas[k]]
             for k, s in enumerate(self.systems)
             if s.reported == "coefficients"
         }
-        return {k: others for k, others in found.items() if others}
+        return {k: others for k, others in others_of.items() if others}
 
     def _standing(self, at: dict[int, Floats]) -> tuple[Problem, list[SumSystem]]:
         """The problem with some models at other coefficients."""
@@ -167,13 +167,13 @@ class State:
         """Return, for each system that is read off a model with coefficients: which these are, and its numbers' derivatives by them."""
         from .kernels import sums_from_scratch
 
-        found: dict[int, tuple[int, Floats]] = {}
+        derivatives: dict[int, tuple[int, Floats]] = {}
         counts, multipliers, sums = self.counts.copy(), np.empty_like(self.multipliers), np.empty_like(self.sums)
         for k, others in self.beside.items():
             at = self.systems[k].at
             assert at is not None
             for j in others:
-                found[j] = (k, np.zeros((len(self.systems[j].lo), len(at))))
+                derivatives[j] = (k, np.zeros((len(self.systems[j].lo), len(at))))
             for c in range(len(at)):
                 step = np.zeros(len(at))
                 step[c] = 1e-3 * self.linear[k].scale[c]
@@ -181,8 +181,8 @@ class State:
                 sums_from_scratch(program, self.codes, counts, multipliers, sums)
                 for j in others:
                     change = self.linear[j].at(sums[self.sums_of[j]]) - self.linear[j].values
-                    found[j][1][:, c] = change / step[c]
-        return found
+                    derivatives[j][1][:, c] = change / step[c]
+        return derivatives
 
     def fill_levels(self, rng: np.random.Generator) -> bool:
         """Give levels that no record has to some, where a published coefficient is not determined without; return whether any."""
@@ -227,12 +227,12 @@ class State:
 
     def errors(self) -> tuple[OutputError, ...]:
         """Return the error of each output, in the problem's order; what is not linear in sums (coefficients) to first order."""
-        found: dict[str, OutputError] = {}
+        errors: dict[str, OutputError] = {}
         every_off = self.off()
         for table, cells in zip(self.tables, self.cells_of, strict=True):
             off = every_off[cells]
             chi = float((off**2 * self.cell_weights[cells]).sum())
-            found[table.name] = OutputError(
+            errors[table.name] = OutputError(
                 table.name, off.size, int((off > 0).sum()), float(off.max()), float(off.mean()), chi
             )
         for k, (s, linear, aim) in enumerate(zip(self.systems, self.linear, self.aims, strict=True)):
@@ -240,10 +240,10 @@ class State:
             off = outside_by(values, s.lo, s.hi)
             apart = np.abs(values - 0.5 * (s.lo + s.hi))
             chi, _, _ = linear.quadratic(self.sums[self.sums_of[k]], aim, np.ones(len(aim)))
-            found[s.name] = OutputError(
+            errors[s.name] = OutputError(
                 s.name, off.size, int(self.outside(k).sum()), float(off.max()), float(apart.mean()), chi
             )
-        return tuple(found[output.name] for output in self.problem.outputs)
+        return tuple(errors[output.name] for output in self.problem.outputs)
 
 
 def _slices(sizes: list[int]) -> list[slice]:

@@ -43,17 +43,15 @@ def regression_outputs(
         raise UnclearError("its fit did not converge: its coefficients are not those of the data")
     kind = KINDS[result.method]
     where = where_of([] if call is None else _filters(call))
-    kept = read_filter(where.get("where"), fields, output=result.uid)
-    notes: list[str] = []
+    subset = read_filter(where.get("where"), fields, output=result.uid)
     numbers = without_none({"n": summary.n, "loglik": summary.loglik})
     shared = {"name": result.uid, "kind": kind, **where, **numbers}
-    errors = summary.standard_errors
+    notes: list[str] = []
     if kind == "probit":
-        errors = {}
         notes.append("its standard errors, from the observed information, are not used")
     elif not summary.plain_errors:
-        errors = {}
         notes.append("its robust standard errors are not used")
+    errors = {} if notes else summary.standard_errors
     written = call.constant("formula") if call is not None else None
     faults: list[InputError] = []
     if isinstance(written, str):
@@ -64,7 +62,7 @@ def regression_outputs(
         except InputError as error:  # levels in another order, or numbers that were words: their names tell
             faults.append(error)
     try:
-        formula, names = rebuilt_formula(_label(summary, call, fields), list(summary.coefficients), fields, kept)
+        formula, names = rebuilt_formula(_label(summary, call, fields), list(summary.coefficients), fields, subset)
         entry = _entry(shared, formula, summary.coefficients, errors, names)
         check(entry)
     except InputError as error:
@@ -143,13 +141,13 @@ def _parts(name: str) -> list[_Part]:
 
 
 def _part(piece: str) -> _Part:
-    found = re.fullmatch(r"(?P<text>.*[^\[])\[(?P<whole>T\.)?(?P<level>.*)\]", piece, re.DOTALL)
-    text = found["text"] if found else piece
+    bracket = re.fullmatch(r"(?P<text>.*[^\[])\[(?P<whole>T\.)?(?P<level>.*)\]", piece, re.DOTALL)
+    text = bracket["text"] if bracket else piece
     inside = _INSIDE.fullmatch(text) or _QUOTED.fullmatch(text)
     column = (inside.groupdict().get("name") or inside["quoted"]) if inside else text
-    if found is None:
+    if bracket is None:
         return _Part(text, None if inside and text.startswith("C(") else column, None, False)
-    return _Part(text, column, found["level"], found["whole"] is None)
+    return _Part(text, column, bracket["level"], bracket["whole"] is None)
 
 
 def coefficient_columns(names: Sequence[str]) -> list[str]:
@@ -166,10 +164,10 @@ def coefficient_columns(names: Sequence[str]) -> list[str]:
 
 def formula_words(formula: str) -> list[str]:
     """Return all names in a formula, those in quotes too: among them are its columns."""
-    return re.findall(r"[^\W\d]\w*", formula) + [found[1] for found in re.findall(r"(['\"])(.+?)\1", formula)]
+    return re.findall(r"[^\W\d]\w*", formula) + [quoted[1] for quoted in re.findall(r"(['\"])(.+?)\1", formula)]
 
 
-def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, kept: Filter) -> tuple[str, dict[str, str]]:
+def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, subset: Filter) -> tuple[str, dict[str, str]]:
     """Return the formula that gives coefficients of these names, as patsy prints them (or `const`), and the names that it gives them.
 
     Levels that the filter leaves out need no coefficient.
@@ -181,16 +179,15 @@ def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, kept: Filt
     ('y ~ C(area, Treatment(58)) + age', {'area[T.57]': 'C(area, Treatment(58))[T.57]'})
     """
     split = {name: _parts(name) for name in names if name not in (INTERCEPT, CONSTANT)}
+    every = [part for parts in split.values() for part in parts]
+    levels: dict[str, set[str]] = {part.text: set() for part in every}
+    for part in every:
+        if part.level is not None and not part.whole:
+            levels[part.text].add(part.level)
     texts: dict[str, str] = {}
-    for part in (part for parts in split.values() for part in parts):
+    for part in every:
         if part.text not in texts:
-            levels = {
-                other.level
-                for parts in split.values()
-                for other in parts
-                if other.text == part.text and other.level is not None and not other.whole
-            }
-            texts[part.text] = _factor(part, {str(level) for level in levels}, fields, kept)
+            texts[part.text] = _factor(part, levels[part.text], fields, subset)
     terms: list[str] = []
     renamed: dict[str, str] = {}
     for name, parts in split.items():
@@ -203,7 +200,7 @@ def rebuilt_formula(label: str, names: Sequence[str], fields: Fields, kept: Filt
     return f"{label} ~ {' + '.join(terms)}", renamed
 
 
-def _factor(part: _Part, levels: set[str], fields: Fields, kept: Filter) -> str:
+def _factor(part: _Part, levels: set[str], fields: Fields, subset: Filter) -> str:
     """A factor as our formula writes it."""
     if part.column is None or part.column not in fields.names:
         if part.level is None and part.column is None:
@@ -217,7 +214,7 @@ def _factor(part: _Part, levels: set[str], fields: Fields, kept: Filter) -> str:
     plain = part.text if "(" in part.text else _quoted(part.column)
     if "," in part.text and part.text.startswith("C("):
         return part.text
-    present = [code for code, ok in enumerate(kept.levels(fields.position(part.column))) if ok]
+    present = [code for code, ok in enumerate(subset.levels(fields.position(part.column))) if ok]
     named = {_code(field, level) for level in levels}
     left = [code for code in present if code not in named]
     inside = plain[2:-1] if plain.startswith("C(") else plain

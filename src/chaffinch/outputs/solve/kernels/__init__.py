@@ -7,7 +7,6 @@ between blocks (`sums_from_scratch`).
 """
 
 from .local_search import candidates, search
-from .records import COPY_TWO
-from .sums import gram, square_sums, sums_from_scratch
+from .records import COPY_TWO, gram, square_sums, sums_from_scratch
 
 __all__ = ["COPY_TWO", "candidates", "gram", "search", "square_sums", "sums_from_scratch"]

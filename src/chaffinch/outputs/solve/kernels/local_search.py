@@ -191,9 +191,9 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
     rows, records, columns = move
     fresh = np.empty((1, multipliers.shape[1]))
     eta = np.empty(most_predictors(p))
-    found = 0
+    n_moves = 0
     for _draw in range(n_draws):
-        if found == moved.shape[0]:
+        if n_moves == moved.shape[0]:
             break
         n_records, _ = draw_move(arms, draw_arm(arms.bits, chances), codes, move)
         if n_records == 0:
@@ -212,7 +212,7 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
                 stays = stays and (new < 0 or counts[new] < p.ints[p.cell_hi + new])
         if not stays:
             continue
-        changes[found, :] = 0.0
+        changes[n_moves, :] = 0.0
         for b in range(p.ints[p.systems_of_starts + column], p.ints[p.systems_of_starts + column + 1]):
             s = p.ints[p.systems_of + b]
             of = p.system + 16 * s
@@ -226,11 +226,11 @@ def candidates(p, state, arms, chances, n_draws, moved, changes):  # type: ignor
                     for k in range(width):
                         for j in range(p.ints[old], p.ints[old + 1]):
                             by = multipliers[records[r], at + k] * p.floats[p.row_values + j]
-                            changes[found, first + k * n + p.ints[p.row_equations + j]] -= by
+                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] -= by
                         for j in range(p.ints[new], p.ints[new + 1]):
                             by = fresh[0, at + k] * p.floats[p.row_values + j]
-                            changes[found, first + k * n + p.ints[p.row_equations + j]] += by
-        moved[found, 0], moved[found, 1] = records[0], records[1] if n_records == 2 else -1
-        moved[found, 2], moved[found, 3] = column, rows[2, column]
-        found += 1
-    return found
+                            changes[n_moves, first + k * n + p.ints[p.row_equations + j]] += by
+        moved[n_moves, 0], moved[n_moves, 1] = records[0], records[1] if n_records == 2 else -1
+        moved[n_moves, 2], moved[n_moves, 3] = column, rows[2, column]
+        n_moves += 1
+    return n_moves
