@@ -21,7 +21,8 @@ from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
-from .solve.process import EngineCopy, EngineJob, run
+from .solve.incremental import Solved
+from .solve.process import EngineJob, run
 from .solve.state import OutputError
 
 __all__ = ["EngineName", "EvolveSettings", "StartName", "evolve_spec"]
@@ -92,19 +93,19 @@ def evolve_spec(
     """
     began = time.perf_counter()
     spec = spec.searched
-    job, proposals = _job(spec, settings)
+    job = _job(spec, settings)
     streams = seed_sequence(seed).spawn(settings.copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]
     n_workers = min(thread_count(workers), settings.copies)
     arrived = [0]
 
     def batch(numbers: list[int]) -> list[tuple[int, EvolvedCopy]]:
-        def each(_number: int, _copy: EngineCopy) -> None:
+        def each(_number: int, _solved: Solved) -> None:
             arrived[0] += 1
             progress("evolving", arrived[0] / settings.copies)
 
         copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each)  # type: ignore[misc]
-        return [(k, _copy(spec, copy, job.tolerance)) for k, copy in zip(numbers, copies, strict=True)]
+        return [(k, _copy(spec, solved, job.tolerance)) for k, solved in zip(numbers, copies, strict=True)]
 
     progress("evolving", 0.0)
     batches = [list(range(k, settings.copies, n_workers)) for k in range(n_workers)]
@@ -122,14 +123,14 @@ def evolve_spec(
         rows=job.rows or 0,
         tolerance=job.tolerance,
         spread=settings.spread,
-        proposals_at_most=proposals,
+        proposals_at_most=job.proposals,
         refitted_by=_refitted_by() if all(one.refitted for copy in copies for one in copy.outputs) else None,
     )
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
-def _job(spec: Spec, settings: EvolveSettings) -> tuple[EngineJob, int]:
-    """What engines are asked for, without seeds, and how many proposals a search may make; InputError for what cannot be."""
+def _job(spec: Spec, settings: EvolveSettings) -> EngineJob:
+    """What engines are asked for, without seeds; InputError for what cannot be."""
     n_rows = spec.n_rows(settings.rows)
     evolution = settings_from(settings.options) if settings.engine == "ea" else None
     population = None if evolution is None else evolution.population
@@ -142,7 +143,7 @@ def _job(spec: Spec, settings: EvolveSettings) -> tuple[EngineJob, int]:
     proposals = proposals_of(settings.seconds, settings.proposals, each=each_takes, default=SECONDS)
     most = proposals if evolution is None else min(proposals, evolution.generations * evolution.population)
     check_contradictions(spec, n_rows)
-    job = EngineJob(
+    return EngineJob(
         spec.to_dict(),
         (),
         engine=settings.engine,
@@ -154,11 +155,9 @@ def _job(spec: Spec, settings: EvolveSettings) -> tuple[EngineJob, int]:
         options=dict(settings.options),
         expected=most * each_takes,
     )
-    return job, proposals
 
 
-def _copy(spec: Spec, copy: EngineCopy, tolerance: float) -> EvolvedCopy:
-    solved = copy.solved
+def _copy(spec: Spec, solved: Solved, tolerance: float) -> EvolvedCopy:
     codes = spec.columns.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
     lacking = missed(spec, again, solved.errors, len(codes))
@@ -168,7 +167,7 @@ def _copy(spec: Spec, copy: EngineCopy, tolerance: float) -> EvolvedCopy:
         solved.reached and not lacking,
         lacking,
         solved.proposals,
-        copy.moved,
+        solved.moved,
         tuple(OutputReport.of(one, errors[one.name], tolerance) for one in again),
         tuple(TracePoint.of(point, source) for point in solved.trace),
         solved.seconds,

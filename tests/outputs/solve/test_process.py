@@ -34,15 +34,15 @@ def test_copies_arrive_in_order_with_their_traces():
     made = run(job(spread=1), each=lambda number, one: seen.append((number, one)))
     assert [number for number, _ in seen] == [0, 1]
     for one in made:
-        assert one.solved.reached
-        assert one.solved.codes.shape == (60, 2)
-        assert one.solved.codes.dtype == np.uint16
-        assert np.bincount(one.solved.codes[:, 0]).tolist() == [20, 40]
-        assert abs(one.solved.codes[:, 1].mean() - 150.0) <= 0.05
-        assert one.solved.trace[-1].errors == one.solved.errors
-    assert (made[0].solved.codes != made[1].solved.codes).any()
+        assert one.reached
+        assert one.codes.shape == (60, 2)
+        assert one.codes.dtype == np.uint16
+        assert np.bincount(one.codes[:, 0]).tolist() == [20, 40]
+        assert abs(one.codes[:, 1].mean() - 150.0) <= 0.05
+        assert one.trace[-1].errors == one.errors
+    assert (made[0].codes != made[1].codes).any()
     alone = run(job(seeds=SEEDS[1:], spread=1))
-    np.testing.assert_array_equal(alone[0].solved.codes, made[1].solved.codes)
+    np.testing.assert_array_equal(alone[0].codes, made[1].codes)
 
 
 PROBE = """
@@ -162,7 +162,7 @@ def test_starts_from_margins_use_the_weights():
     free = {**SPEC, "outputs": [{"name": "old", "kind": "mean", "of": "age", "value": "150"}]}
     shares = {}
     for start in ("uniform", "margins"):
-        codes = run(job(spec=free, start=start, rows=600, seeds=SEEDS[:1]))[0].solved.codes
+        codes = run(job(spec=free, start=start, rows=600, seeds=SEEDS[:1]))[0].codes
         assert len(codes) == 600
         shares[start] = (codes[:, 0] == 0).mean()
     assert abs(shares["uniform"] - 0.5) < 5 * np.sqrt(0.25 / 600)

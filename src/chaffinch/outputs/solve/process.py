@@ -31,7 +31,7 @@ from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError
 
-__all__ = ["ENGINES", "EngineCopy", "EngineJob", "run"]
+__all__ = ["ENGINES", "EngineJob", "run"]
 
 ENGINES = ("incremental", "maxent", "ea")
 STARTS = ("uniform", "margins")
@@ -88,15 +88,7 @@ class EngineJob:
             raise InputError(f"spread must be at least 0. Got {self.spread}.")
 
 
-@dataclass(frozen=True, eq=False)
-class EngineCopy:
-    """One copy: what the engine found, and the share of records that null moves changed after that, 0 to 1."""
-
-    solved: Solved
-    moved: float = 0.0
-
-
-def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None) -> list[EngineCopy]:
+def run(job: EngineJob, *, each: Callable[[int, Solved], None] | None = None) -> list[Solved]:
     """Return a copy for each seed of a job, made by an engine in a process of its own.
 
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
@@ -118,7 +110,7 @@ def run(job: EngineJob, *, each: Callable[[int, EngineCopy], None] | None = None
         noise: list[bytes] = []
         listener = threading.Thread(target=lambda log: noise.append(log.read()), args=(child.stderr,), daemon=True)
         listener.start()
-        copies: list[EngineCopy] = []
+        copies: list[Solved] = []
         try:
             with contextlib.suppress(BrokenPipeError):
                 child.stdin.write(request)
@@ -151,16 +143,16 @@ def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
     child.kill()
 
 
-def _answers(stream: IO[bytes]) -> Iterator[EngineCopy]:
+def _answers(stream: IO[bytes]) -> Iterator[Solved]:
     """Read what the process answers, copy by copy."""
     while line := stream.readline(MOST_HEAD):
         head = json.loads(line)
         if "error" in head:
             kind = InputError if head["input"] else ChaffinchError
             raise kind(head["error"])
-        codes, moved = np.load(io.BytesIO(stream.read(head.pop("bytes")))), head.pop("moved")
+        codes = np.load(io.BytesIO(stream.read(head.pop("bytes"))))
         trace = tuple(Checkpoint(**{**point, "errors": _errors(point["errors"])}) for point in head.pop("trace"))
-        yield EngineCopy(Solved(codes, **{**head, "errors": _errors(head["errors"]), "trace": trace}), moved)
+        yield Solved(codes, **{**head, "errors": _errors(head["errors"]), "trace": trace})
 
 
 def _errors(rows: Sequence[Mapping[str, Any]]) -> tuple[OutputError, ...]:
@@ -201,14 +193,14 @@ def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
         problem = Problem(Columns(tuple(replace(column, weights=None) for column in problem.columns)), problem.outputs)
     _compile(problem, job)
     for entropy, key in job.seeds:
-        copy = _one(problem, rows, job, np.random.SeedSequence(entropy, spawn_key=tuple(key)))
+        solved = _one(problem, rows, job, np.random.SeedSequence(entropy, spawn_key=tuple(key)))
         if seen := [name for name in FORBIDDEN if name in sys.modules]:  # a module is never there without its package
             raise ChaffinchError(f"An engine loaded {seen[0]}, which reads data. Engines must not: please report this.")
         body = io.BytesIO()
-        np.save(body, _narrow(copy.solved.codes))
-        solved = replace(copy.solved, trace=_thinned(copy.solved.trace))
+        np.save(body, _narrow(solved.codes))
+        solved = replace(solved, trace=_thinned(solved.trace))
         head = {one.name: to_plain(getattr(solved, one.name)) for one in fields(solved) if one.name != "codes"}
-        _say(answers, {**head, "moved": copy.moved, "bytes": body.getbuffer().nbytes}, body.getvalue())
+        _say(answers, {**head, "bytes": body.getbuffer().nbytes}, body.getvalue())
 
 
 def _compile(problem: Problem, job: EngineJob) -> None:
@@ -219,7 +211,7 @@ def _compile(problem: Problem, job: EngineJob) -> None:
         incremental.solve(problem, problem.columns.start(50, seed=0), proposals=1, seed=0)
 
 
-def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> EngineCopy:
+def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
     first, search, spreading = seed.spawn(3)
     start = problem.columns.start(rows, seed=first)
     began = time.perf_counter()
@@ -228,8 +220,8 @@ def _one(problem: Problem, rows: int, job: EngineJob, seed: np.random.SeedSequen
         from .null_moves import walk
 
         spread = walk(problem, solved.codes, rounds=job.spread, seed=spreading)
-        return EngineCopy(replace(solved, codes=spread.codes, seconds=time.perf_counter() - began), spread.changed)
-    return EngineCopy(solved)
+        return replace(solved, codes=spread.codes, seconds=time.perf_counter() - began, moved=spread.changed)
+    return solved
 
 
 def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedSequence) -> Solved:
