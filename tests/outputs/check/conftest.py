@@ -1,5 +1,7 @@
 """A small population, and ensembles made in this process: a fresh one for each would take most of the time."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,9 @@ from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.kinds import KINDS
+from chaffinch.outputs.kinds.base import Kind
+from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.solve import incremental
 
@@ -16,6 +21,7 @@ SIZES = {"a": 5, "b": 4, "c": 3, "d": 2, "y": 3}
 
 def made_here(spec, *, copies, seed, progress=None):
     """An ensemble as `Evolver` makes it, without processes."""
+    spec = spec.searched
     problem, rows = spec.problem(), spec.n_rows()
     solved = []
     for stream in seed_sequence(seed).spawn(copies):
@@ -58,6 +64,23 @@ def people():
     return drawn
 
 
+class RulesOnlySpec(TableSpec):
+    """A table that no dataset is evolved from."""
+
+    kind: Literal["ruled"] = "ruled"
+
+    def equations(self, frame):
+        return ()
+
+
+@pytest.fixture
+def rules_only():
+    """Entries of a kind of which only the rules are checked."""
+    KINDS.register(Kind("ruled", RulesOnlySpec, "Frequencies", "a table for the rules alone", searched=False))
+    yield lambda name: {"name": name, "kind": "ruled", "by": ["a", "y"]}
+    KINDS.remove("ruled")
+
+
 def check(recipes, data, *, released=None, seed=None, workers=None, maker=None, **settings):
     """A check of recipes, its settings by name."""
     return check_recipes(
@@ -75,6 +98,7 @@ def checked(check, fields, people, maker):
     def run(*entries, n=240, seed=1, released=(), **options):
         options = {"keys": ("a", "b", "c"), "sensitive": ("y",), "syntheses": 6, "whole_runs": 0, "seed": 3, **options}
         old = recipes_of(released, fields) if released else None
-        return check(recipes_of(entries, fields), people(n, seed), released=old, maker=maker, **options)
+        options = {"maker": maker, **options}
+        return check(recipes_of(entries, fields), people(n, seed), released=old, **options)
 
     return run

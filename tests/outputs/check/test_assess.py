@@ -67,6 +67,28 @@ def test_released_outputs_come_first(checked):
     assert found.cumulative[0].added == ()
 
 
+@pytest.mark.parametrize("released", [(), ("ruled",)])
+def test_steps_and_leaving_one_out_are_over_outputs_that_are_searched_for(checked, rules_only, released):
+    """Nothing can be evolved from an output that only the rules look at: alone it is no step, and nothing is left without the other."""
+    one, two = rules_only("ruled"), rules_only("ruled too")
+    new = [JOINT, two] if released else [one, JOINT, two]
+    result = checked(*new, released=[one] if released else (), leave_one_out="always")
+    assert [(stage.name, stage.outputs) for stage in result.cumulative] == [("joint", ("joint",))]
+    assert result.without == ()
+    assert {output.name for output in result.outputs} == {"ruled", "joint", "ruled too"}
+    result = checked(*new, PLAIN, released=[one] if released else (), leave_one_out="always")
+    assert [stage.outputs for stage in result.cumulative] == [("joint",), ("joint", "plain")]
+    assert [(stage.name, stage.outputs) for stage in result.without] == [
+        ("without joint", ("plain",)),
+        ("without plain", ("joint",)),
+    ]
+
+
+def test_nothing_to_search_for_is_said(checked, rules_only):
+    with pytest.raises(InputError, match="There are no outputs to search for"):
+        checked(rules_only("ruled"), keys=("a",), maker=None)
+
+
 def test_agreement_says_whom(checked, fields, people):
     found = checked(JOINT)
     (agreement,) = found.agreement

@@ -164,6 +164,10 @@ class _OutputSet:
     def new(self) -> tuple[str, ...]:
         return tuple(name for name in self.names if name not in self.old)
 
+    def searched(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Those of some outputs that datasets are evolved from: of the others only the rules are checked."""
+        return tuple(name for name in names if self.recipes[name].definition.searched)
+
 
 class _Parts:
     """Tells how far the check is, part by part."""
@@ -276,7 +280,7 @@ def _failing(run: CheckRun) -> str:
 
 def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evolver:
     """What makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
-    problems = [spec.problem() for spec in run.specs]
+    problems = [spec.searched.problem() for spec in run.specs]
     check_tolerance(settings.tolerance, *problems)
     each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
     proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
@@ -293,11 +297,11 @@ def _n_parts(outputs: _OutputSet, settings: CheckSettings) -> int:
 
 def _steps(outputs: _OutputSet, settings: CheckSettings) -> list[tuple[str, tuple[str, ...]]]:
     """Stages of a cumulative assessment: what was released already, then the new outputs one by one, or a few at a time."""
-    old, new = outputs.old, outputs.new
-    if not settings.cumulative:
+    old, new = outputs.searched(outputs.old), outputs.searched(outputs.new)
+    if not settings.cumulative or not (old or new):
         return [("all outputs", outputs.names)]
     steps = [("released already", old)] if old else []
-    at_once = -(-len(new) // MOST_STEPS)
+    at_once = max(1, -(-len(new) // MOST_STEPS))
     for first in range(0, len(new), at_once):
         some = new[first : first + at_once]
         steps.append((", ".join(some), (*old, *new[: first + len(some)])))
@@ -318,12 +322,13 @@ def _without(
     """The set without each of its new outputs, where that was asked for; a stage that there is already is not assessed again."""
     excess = any(measure.excess for measure in stages[-1].stage.measures)
     wanted = settings.leave_one_out == "always" or (settings.leave_one_out == "excess" and excess)
-    if len(outputs.names) < 2 or not wanted:
+    every, new = outputs.searched(outputs.names), outputs.searched(outputs.new)
+    if len(every) < 2 or not wanted:
         return ()
-    parts.ahead += len(outputs.new)
+    parts.ahead += len(new)
     without = []
-    for name in outputs.new:
-        rest = [other for other in outputs.names if other != name]
+    for name in new:
+        rest = [other for other in every if other != name]
         same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
         title = f"without {name}"
         without.append(replace(same, name=title) if same else run.assess(title, rest, progress=parts).stage)
