@@ -56,7 +56,7 @@ def whole(runs: int = 1) -> list[list[object]]:
             what = "two folds" + (", and ten syntheses of all the data" if whole_runs else "")
             rows.append([what, seed, f"{seconds:.0f}", f"{found.all.reached:.2f}", found.verdict.text])
             print(*rows[-1], flush=True)
-    output = recipes.spec(codes).outputs[0]
+    output = recipes.computed(codes).outputs[0]
     fit = best(lambda: refit(output, FIELDS, codes), repeats=3)
     rows.append(["one refit by statsmodels", "", f"{fit:.2f}", "", ""])
     rows.append(

@@ -26,7 +26,7 @@ from chaffinch import check, evolve  # noqa: E402
 from chaffinch._base.svg import Axis  # noqa: E402
 from chaffinch.outputs.check import CheckResult  # noqa: E402
 from chaffinch.outputs.check.attribution import CONVENTIONS  # noqa: E402
-from chaffinch.outputs.document import Spec, recipes_of  # noqa: E402
+from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
 from chaffinch.report.check_figures import error_lines  # noqa: E402
 from chaffinch.report.curves import Curve, Point, curves, frame  # noqa: E402
 
@@ -61,14 +61,14 @@ def feature(row: dict[str, str]) -> str:
     return "age" if row["variable"] == "age" else f"{row['variable']}[T.{row['level']}]"
 
 
-def spec_of(name: str, rows: int) -> Spec:
+def spec_of(name: str, rows: int) -> Outputs:
     """Return the specification of one of the paper's regressions: appendix B's columns and the printed coefficients."""
     columns = [{"name": column, "levels": levels} for column, levels in LEVELS.items()]
     coefficients = {feature(row): float(row["original"]) for row in read(name)}
     formula = "tenure ~ age + areap + ethgroup + ltill + mstatus + sex"
     logit = {"name": "tenure", "kind": "logit", "formula": formula, "decimals": 4, "coefficients": coefficients}
     head = {"format": "chaffinch-outputs", "version": 1, "rows": rows}
-    return Spec.from_dict({**head, "columns": columns, "outputs": [logit]})
+    return Outputs.from_dict({**head, "columns": columns, "outputs": [logit]})
 
 
 def coefficients() -> None:

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from chaffinch.outputs.bounds import SLACK, least_variance, most_variance
 from chaffinch.outputs.contradictions import contradictions
 from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 
 VALUES = (0, 2, 3, 7)
 
 
-def spec_of(*outputs: dict[str, Any], rows: int = 100, values: tuple[int, ...] = VALUES) -> Spec:
+def spec_of(*outputs: dict[str, Any], rows: int = 100, values: tuple[int, ...] = VALUES) -> Outputs:
     columns = [{"name": "x", "levels": list(values)}, {"name": "g", "levels": ["a", "b"]}]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": rows, "columns": columns}
-    return Spec.from_dict({**head, "outputs": [{"name": f"o{k}", **one} for k, one in enumerate(outputs)]})
+    return Outputs.from_dict({**head, "outputs": [{"name": f"o{k}", **one} for k, one in enumerate(outputs)]})
 
 
 def every(n: int) -> np.ndarray:
@@ -132,7 +132,7 @@ def test_three_correlations_hold_together_if_their_matrix_has_no_negative_eigenv
     matrix = [[1.0, a, b], [a, 1.0, c], [b, c, 1.0]]
     columns = [{"name": name, "from": 0, "to": 9} for name in "xyz"]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": 50, "columns": columns}
-    spec = Spec.from_dict(
+    spec = Outputs.from_dict(
         {**head, "outputs": [{"name": "r", "kind": "correlation", "of": ["x", "y", "z"], "values": matrix}]}
     )
     least = np.linalg.eigvalsh(np.array(matrix)).min()
@@ -147,4 +147,4 @@ def test_a_column_with_one_value_has_no_correlation() -> None:
     columns = [{"name": "x", "from": 0, "to": 9}, {"name": "y", "from": 0, "to": 9}]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": 50, "columns": columns}
     one = {"name": "r", "kind": "correlation", "of": ["x", "y"], "value": 0.5, "where": "y == 3"}
-    assert "column 'y' has one value only" in str(contradictions(Spec.from_dict({**head, "outputs": [one]}))[0])
+    assert "column 'y' has one value only" in str(contradictions(Outputs.from_dict({**head, "outputs": [one]}))[0])

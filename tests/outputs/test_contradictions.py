@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import check_contradictions, contradictions
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 
 COLUMNS = [
     {"name": "sex", "levels": ["f", "m"]},
@@ -20,8 +20,8 @@ COLUMNS = [
 ]
 
 
-def spec_of(*outputs: dict[str, Any], rows: int = 100) -> Spec:
-    return Spec.from_dict(
+def spec_of(*outputs: dict[str, Any], rows: int = 100) -> Outputs:
+    return Outputs.from_dict(
         {"format": "chaffinch-outputs", "version": 1, "rows": rows, "columns": COLUMNS, "outputs": list(outputs)}
     )
 

@@ -11,7 +11,7 @@ import pytest
 
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
 from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.document import Outputs, named_columns, read_recipes, recipes_of
+from chaffinch.outputs.document import Outputs, named_columns, read_outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 
 HEAD = {"format": "chaffinch-outputs", "version": 1}
@@ -101,22 +101,22 @@ def test_digits_and_withheld_of_other_kinds() -> None:
     matrix = [[1, "0.5", "x"], ["0.5", 1, "x"], ["x", "0.1", 1]]
     made = recipes_of([{"kind": "correlation", "of": ["age", "income", "height"], "values": matrix}], three)
     assert recipe(made)["withheld"] == ["age|height"]
-    assert made.every[0].name == "correlation 1"
+    assert made.outputs[0].name == "correlation 1"
 
 
 def test_published_is_kept_whole_or_not_at_all() -> None:
     table = {"name": "it", "kind": "table", "by": ["sex"]}
     mean = {"name": "it", "kind": "mean", "of": "age", "by": ["sex"], "values": [1, "x"], "threshold": 5}
-    assert recipes_of([{**table, "counts": [1, 2]}], FIELDS).every[0].published == {**table, "counts": [1, 2]}
-    assert recipes_of([table], FIELDS).every[0].published is None
-    assert recipes_of([{**table, "counts": [1, 2], "n": True}], FIELDS).every[0].published is None
-    published = recipes_of([mean], FIELDS).every[0].published
+    assert recipes_of([{**table, "counts": [1, 2]}], FIELDS).outputs[0].published == {**table, "counts": [1, 2]}
+    assert recipes_of([table], FIELDS).outputs[0].published is None
+    assert recipes_of([{**table, "counts": [1, 2], "n": True}], FIELDS).outputs[0].published is None
+    published = recipes_of([mean], FIELDS).outputs[0].published
     assert published == {key: value for key, value in mean.items() if key != "threshold"}  # as a specification reads it
     made = recipes_of([mean, {**table, "name": "bare"}], FIELDS)
     assert [output.name for output in made.only(["it"]).published(rows=6).outputs] == ["it"]
     with pytest.raises(InputError, match="'bare' has no numbers"):
         made.published(rows=6)
-    assert "x" not in repr(made.every[0])
+    assert "x" not in repr(made.outputs[0])
 
 
 def test_sets_of_recipes() -> None:
@@ -124,7 +124,7 @@ def test_sets_of_recipes() -> None:
     assert made.names == ("table 1", "mean 2")
     assert made.without("table 1").names == ("mean 2",)
     assert made.only(["mean 2", "table 1"]).names == ("mean 2", "table 1")
-    spec = made.spec(CODES, only=["mean 2"])
+    spec = made.computed(CODES, only=["mean 2"])
     assert (spec.rows, [output.name for output in spec.outputs]) == (6, ["mean 2"])
     with pytest.raises(UnknownNameError, match="Did you mean 'table 1'"):
         made.without("table 2")
@@ -149,8 +149,8 @@ def test_files(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     with pytest.raises(InputError, match="has no columns"):
-        read_recipes(file)
-    made = read_recipes(file, fields=FIELDS)
+        read_outputs(file)
+    made = read_outputs(file, fields=FIELDS)
     found = made.entries(CODES)[0]
     assert set(found) == {
         "name",
@@ -167,21 +167,21 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "outputs.json").write_text(
         json.dumps({**HEAD, "columns": COLUMNS, "outputs": [found]}), encoding="utf-8"
     )
-    again = read_recipes(tmp_path / "outputs.json")
+    again = read_outputs(tmp_path / "outputs.json")
     assert recipe(again) == recipe(made)
-    assert again.every[0].published == found
+    assert again.outputs[0].published == found
     assert again.fields == FIELDS
     (tmp_path / "bad.toml").write_text("a = ", encoding="utf-8")
     with pytest.raises(InputError, match="is not valid TOML"):
-        read_recipes(tmp_path / "bad.toml")
+        read_outputs(tmp_path / "bad.toml")
     (tmp_path / "bad.json").write_text('{"a": NaN}', encoding="utf-8")
     with pytest.raises(InputError, match="is not valid JSON"):
-        read_recipes(tmp_path / "bad.json")
+        read_outputs(tmp_path / "bad.json")
     (tmp_path / "latin.toml").write_bytes(b"\xe9")
     with pytest.raises(FileError, match="not UTF-8"):
-        read_recipes(tmp_path / "latin.toml")
+        read_outputs(tmp_path / "latin.toml")
     with pytest.raises(FileError, match="No such file"):
-        read_recipes(tmp_path / "none.toml")
+        read_outputs(tmp_path / "none.toml")
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chaffinch._base.errors import FileError, InputError, UnknownNameError
-from chaffinch.outputs.document import Spec, read_spec
+from chaffinch.outputs.document import Outputs, read_outputs
 
 HEAD = {"format": "chaffinch-outputs", "version": 1, "rows": 10}
 SEX = {"name": "sex", "levels": ["f", "m"]}
@@ -17,8 +17,8 @@ AGE = {"name": "age", "from": 0, "to": 1, "step": 0.1}
 TABLE = {"name": "t", "kind": "table", "by": ["sex"], "counts": [4, 6]}
 
 
-def spec_of(**changes: Any) -> Spec:
-    return Spec.from_dict({**HEAD, "columns": [SEX, AGE], "outputs": [TABLE], **changes})
+def spec_of(**changes: Any) -> Outputs:
+    return Outputs.from_dict({**HEAD, "columns": [SEX, AGE], "outputs": [TABLE], **changes})
 
 
 def test_columns() -> None:
@@ -60,7 +60,7 @@ def test_equations_know_their_output() -> None:
 
 
 def test_rows_may_come_later() -> None:
-    spec = Spec.from_dict({"format": "chaffinch-outputs", "version": 1, "columns": [SEX], "outputs": [TABLE]})
+    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "columns": [SEX], "outputs": [TABLE]})
     assert len(spec.problem(rows=10).outputs) == 1
     with pytest.raises(InputError, match="The number of rows is missing"):
         spec.problem()
@@ -71,7 +71,7 @@ def test_rows_may_come_later() -> None:
 
 def test_there_and_back() -> None:
     spec = spec_of(columns=[SEX, {**AGE, "weights": [1.0] * 11, "fixed": True}])
-    again = Spec.from_dict(json.loads(json.dumps(spec.to_dict())))
+    again = Outputs.from_dict(json.loads(json.dumps(spec.to_dict())))
     assert again.to_dict() == spec.to_dict()
     assert again.fields == spec.fields
 
@@ -119,7 +119,7 @@ def test_bad_files(changes: dict[str, Any], message: str) -> None:
 def test_files(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text("\ufeff" + json.dumps({**HEAD, "columns": [SEX], "outputs": [TABLE]}), encoding="utf-8")
-    assert read_spec(file).rows == 10
+    assert read_outputs(file, numbers="required").rows == 10
     for text, message in (
         ("{", "not valid JSON"),
         ("a = ", "not valid TOML"),
@@ -128,14 +128,14 @@ def test_files(tmp_path: Path) -> None:
     ):
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=message):
-            read_spec(file)
+            read_outputs(file, numbers="required")
     file.write_bytes(b"\xff\xfe\xff")
     with pytest.raises(FileError, match="not UTF-8"):
-        read_spec(file)
+        read_outputs(file, numbers="required")
     with pytest.raises(FileError, match="No such file"):
-        read_spec(tmp_path / "none.toml")
+        read_outputs(tmp_path / "none.toml", numbers="required")
     with pytest.raises(FileError, match="Cannot read"):
-        read_spec(tmp_path)
+        read_outputs(tmp_path, numbers="required")
 
 
 def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,4 +143,4 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     file = tmp_path / "a.toml"
     file.write_text("format = 'x'  # long", encoding="utf-8")
     with pytest.raises(FileError, match="no description of outputs is that large"):
-        read_spec(file)
+        read_outputs(file, numbers="required")

@@ -10,7 +10,7 @@ import statsmodels.formula.api as smf
 from chaffinch import evolve
 from chaffinch.errors import InputError
 from chaffinch.outputs import evolve as module
-from chaffinch.outputs.document import read_spec
+from chaffinch.outputs.document import read_outputs
 from chaffinch.outputs.evolve_result import EvolveResult
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
 from chaffinch.outputs.tables import schema_of, table_of_codes
@@ -97,7 +97,7 @@ def test_no_data_are_opened(tmp_path):
         '[[columns]]\nname = "sex"\nlevels = ["f", "m"]\n'
         '[[outputs]]\nname = "t"\nkind = "table"\nby = ["sex"]\ncounts = [15, 25]\n'
     )
-    evolved = evolve(read_spec(file), seed=1)
+    evolved = evolve(read_outputs(file, numbers="required"), seed=1)
     assert np.bincount(evolved.copies[0].codes[:, 0]).tolist() == [15, 25]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Spec, read_recipes
+from chaffinch.outputs.document import Outputs, read_outputs
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.formula import read_formula
 from chaffinch.outputs.readers.acro.read import AcroDirectory, AcroFile, AcroResult
@@ -53,7 +53,7 @@ def document(*outputs: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def entry(**keys: Any) -> Callable[[Fields], Any]:
-    return lambda fields: read_recipes(document(keys), fields=fields)
+    return lambda fields: read_outputs(document(keys), fields=fields)
 
 
 AREA = {"kind": "table", "by": ["area"]}
@@ -163,12 +163,12 @@ FOLDS = [
 def test_what_a_fold_lacks_is_not_named_if_it_is_rare(table: Any, fields: Fields, output: dict[str, Any]) -> None:
     """With one record of a level, one of the two folds has none of it."""
     with pytest.raises(InputError, match="cannot be computed on") as caught:
-        chaffinch.check(read_recipes(document(output), fields=fields), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
+        chaffinch.check(read_outputs(document(output), fields=fields), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
     assert RARE not in str(caught.value)
     # Columns that a file declares are no exception: what the file says is one thing, what a message may say another.
     columns = [{"name": one.name, "levels": list(one.levels)} for one in fields]
     with pytest.raises(InputError, match="cannot be computed on") as caught:
-        chaffinch.check(read_recipes(document(output, columns=columns)), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
+        chaffinch.check(read_outputs(document(output, columns=columns)), table, keys=named(output)[:1], sensitive=named(output)[1:2], syntheses=2, seed=1)  # fmt: skip
     assert RARE not in str(caught.value)
 
 
@@ -178,7 +178,7 @@ def named(output: dict[str, Any]) -> list[str]:
 
 
 def test_words_of_rules_have_no_rare_reference(table: Any, fields: Fields) -> None:
-    recipes = read_recipes(document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields)
+    recipes = read_outputs(document({**LOGIT, "formula": "ill ~ C(area, Treatment('Sark'))*age"}), fields=fields)
     report = check_rules(recipes, codes_of_table(table, fields).codes, Policy())
     failed = [one for one in report if one.rule == "small group behind a coefficient"]
     assert failed[0].status == "fail"
@@ -192,7 +192,7 @@ def test_contradictions_name_no_level(fields: Fields) -> None:
     from chaffinch.outputs.contradictions import contradictions
 
     columns = [{"name": one.name, "levels": list(one.levels)} for one in fields]
-    spec = Spec.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 120, "columns": columns, "outputs": outputs})  # fmt: skip
+    spec = Outputs.from_dict({"format": "chaffinch-outputs", "version": 1, "rows": 120, "columns": columns, "outputs": outputs})  # fmt: skip
     (words,) = map(str, contradictions(spec))
     assert RARE not in words
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.refit import Number, compared, refit
 
 CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
@@ -28,7 +28,7 @@ def frame():
 
 
 def made(frame, *outputs):
-    spec = Spec.from_dict(
+    spec = Outputs.from_dict(
         {"format": "chaffinch-outputs", "version": 1, "rows": len(frame), "columns": COLUMNS, "outputs": list(outputs)}
     )
     return spec, spec.fields.codes({name: frame[name].tolist() for name in frame})
@@ -122,7 +122,7 @@ def test_survival_by_hand():
         "events": [1, 1, 1],
         "survival": ["0.75", "0.50", "0.00"],
     }
-    spec = Spec.from_dict(
+    spec = Outputs.from_dict(
         {"format": "chaffinch-outputs", "version": 1, "rows": 4, "columns": columns, "outputs": [output]}
     )
     codes = np.array([[0, 1], [1, 1], [1, 0], [2, 1]], dtype=np.int32)

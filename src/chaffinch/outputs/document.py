@@ -48,14 +48,10 @@ __all__ = [
     "VERSION",
     "Compiled",
     "Outputs",
-    "Recipes",
-    "Spec",
     "named_columns",
     "output_of",
     "read_document",
     "read_outputs",
-    "read_recipes",
-    "read_spec",
     "recipes_of",
 ]
 
@@ -119,11 +115,6 @@ class Outputs:
         if name not in self.names:
             raise unknown_name("output", name, self.names)
         return self.outputs[self.names.index(name)]
-
-    @property
-    def every(self) -> tuple[OutputSpec, ...]:
-        """The outputs, by the name that they had as recipes."""
-        return self.outputs
 
     @property
     def columns(self) -> Columns:
@@ -212,8 +203,6 @@ class Outputs:
         every = tuple(output.computed(self.fields, codes, part=part) for output in chosen.outputs)
         return Outputs(self.fields, every, len(codes))
 
-    spec = computed
-
     def entries(self, codes: Codes, *, part: str = "the data") -> list[dict[str, Any]]:
         """Return every output's entry in a file of outputs, its numbers computed on these records."""
         return [output.to_dict() for output in self.computed(codes, part=part).outputs]
@@ -276,12 +265,6 @@ class Outputs:
         )
 
 
-Spec = Outputs
-"""Outputs with their numbers: what datasets are evolved from."""
-Recipes = Outputs
-"""Outputs with or without numbers: what is checked."""
-
-
 def read_outputs(
     source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None, numbers: Numbers = "optional"
 ) -> Outputs:
@@ -301,16 +284,6 @@ def read_outputs(
     if numbers == "optional" and fields is None and "columns" not in data and data.get("format") == FORMAT:
         raise InputError(f"{name} has no columns. Describe them as [[columns]], or pass the columns of the data.")
     return Outputs.from_dict(data, name=name, numbers=numbers, fields=fields)
-
-
-def read_spec(path: str | os.PathLike[str]) -> Outputs:
-    """Return the outputs in a file, all with their numbers."""
-    return read_outputs(path, numbers="required")
-
-
-def read_recipes(source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None) -> Outputs:
-    """Return the outputs in a file or mapping, with or without their numbers; see `read_outputs`."""
-    return read_outputs(source, fields=fields)
 
 
 def recipes_of(entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs") -> Outputs:

@@ -15,7 +15,7 @@ from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .contradictions import check_contradictions
-from .document import Spec
+from .document import Outputs
 from .evolve_result import EvolveAbout, EvolvedCopy, EvolvedData, EvolveResult, OutputReport, TracePoint, by_output
 from .limits import check_copies, check_size, check_start, check_tolerance
 from .refit import Compared, compared
@@ -79,7 +79,7 @@ class EvolveSettings:
 
 
 def evolve_spec(
-    spec: Spec, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None, progress: Progress = silent
+    spec: Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None, progress: Progress = silent
 ) -> EvolveResult:
     """Return datasets that reproduce the published outputs, made from the specification alone.
 
@@ -129,7 +129,7 @@ def evolve_spec(
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
-def _job(spec: Spec, settings: EvolveSettings) -> EngineJob:
+def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     """What engines are asked for, without seeds; InputError for what cannot be."""
     n_rows = spec.n_rows(settings.rows)
     evolution = settings_from(settings.options) if settings.engine == "ea" else None
@@ -157,7 +157,7 @@ def _job(spec: Spec, settings: EvolveSettings) -> EngineJob:
     )
 
 
-def _copy(spec: Spec, solved: Solved, tolerance: float) -> EvolvedCopy:
+def _copy(spec: Outputs, solved: Solved, tolerance: float) -> EvolvedCopy:
     codes = spec.columns.check(solved.codes.astype(np.int32))
     again = compared(spec, codes, tolerance=max(tolerance, 1e-9))
     lacking = missed(spec, again, solved.errors, len(codes))
@@ -176,7 +176,7 @@ def _copy(spec: Spec, solved: Solved, tolerance: float) -> EvolvedCopy:
     )
 
 
-def missed(spec: Spec, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int) -> tuple[str, ...]:
+def missed(spec: Outputs, outputs: Sequence[Compared], errors: Sequence[OutputError], rows: int) -> tuple[str, ...]:
     """Return the names of outputs that a dataset of `rows` records does not have: by the refit, and where there is none by the engine."""
     by_engine = {spec.source(error.name, rows).name for error in errors if error.outside}
     return tuple(one.name for one in outputs if (one.outside if one.refitted else one.name in by_engine))

@@ -18,7 +18,7 @@ from .refit import Number as Compare
 
 if TYPE_CHECKING:
     from ..table import Table
-    from .document import Spec
+    from .document import Outputs
     from .solve.incremental import Checkpoint
     from .solve.state import OutputError
 
@@ -115,7 +115,7 @@ def _mean(name: str, errors: Sequence[OutputError]) -> float | None:
 class EvolvedData:
     """A dataset: its codes, the specification it was evolved from, and each output computed again with all its numbers."""
 
-    spec: Spec
+    spec: Outputs
     codes: Codes
     compared: tuple[Compared, ...]
 

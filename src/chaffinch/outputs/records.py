@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD, masked_count
 from .columns import Codes
-from .document import FORMAT, VERSION, Spec
+from .document import FORMAT, VERSION, Outputs
 from .fields import Field, Fields, Scalar
 from .tables import MOST_GRID, columns_of
 
@@ -194,7 +194,7 @@ def _field(coder: TableCoder, name: str) -> Field:
             entry["levels"] = sorted(entry["levels"])
         elif column.levels is not None and column.kind != "boolean":
             entry["levels"] = [str(level) for level in column.levels]
-        return Spec.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[name]
+        return Outputs.from_dict({"format": FORMAT, "version": VERSION, "columns": [entry]}).fields[name]
     return Field(name, _values(coder, name))
 
 

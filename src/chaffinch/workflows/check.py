@@ -18,7 +18,7 @@ from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
 from ..outputs.check.marginal import LEVEL
 from ..outputs.check.settings import LeaveOneOut
-from ..outputs.document import Recipes
+from ..outputs.document import Outputs
 from ..outputs.evolve import EngineName, StartName
 from ..outputs.records import TableCoder
 from ..outputs.rules import Policy
@@ -58,13 +58,13 @@ class DataSource:
 
 
 def check(
-    outputs: AnyPath | Mapping[str, Any] | Recipes,
+    outputs: AnyPath | Mapping[str, Any] | Outputs,
     data: Any,
     *,
     keys: Sequence[str],
     sensitive: Sequence[str],
     key_sizes: tuple[int, int] | None = None,
-    released: AnyPath | Recipes | None = None,
+    released: AnyPath | Outputs | None = None,
     record: bool = False,
     policy: AnyPath | Policy | None = None,
     recipes: AnyPath | None = None,
@@ -97,9 +97,9 @@ def check(
     ----------
     outputs
         A file of outputs, with or without numbers (TOML, or JSON with the same keys); the same as a mapping; a folder that ACRO made; or
-        `Recipes`.
+        `Outputs`.
     data
-        The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Recipes` also codes of their columns.
+        The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns.
     released, record
         The file of outputs that the project has released already (or recipes of them), and whether to add these to it, if they pass.
     policy

@@ -122,7 +122,7 @@ def _record(path: Path, request: CheckRequest, result: CheckResult, data: TableC
     codes = codes_of_table(data, fields).codes
     entries = [
         one if recipe.published is None else recipe.published
-        for recipe, one in zip(new.every, new.entries(codes), strict=True)
+        for recipe, one in zip(new.outputs, new.entries(codes), strict=True)
     ]
     columns = {one.name: one.columns for one in result.outputs}
     write_released(path, recorded(request.released or ReleasedOutputs(), entries, fields, used=columns))

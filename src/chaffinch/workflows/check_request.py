@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .._base.errors import InputError
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
-from ..outputs.document import Recipes, named_columns, read_document, read_recipes, recipes_of
+from ..outputs.document import Outputs, named_columns, read_document, read_outputs, recipes_of
 from ..outputs.fields import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
 from ..outputs.rules import Policy
@@ -59,15 +59,15 @@ class CheckRequest:
     released: ReleasedOutputs | None = None
     policy: Policy | None = None
     acro_outputs: AcroOutputs | None = None
-    recipes: Recipes | None = None
-    released_recipes: Recipes | None = None
+    recipes: Outputs | None = None
+    released_recipes: Outputs | None = None
 
     @classmethod
     def read(
         cls,
-        outputs: AnyPath | Mapping[str, Any] | Recipes,
+        outputs: AnyPath | Mapping[str, Any] | Outputs,
         *,
-        released: AnyPath | Recipes | None = None,
+        released: AnyPath | Outputs | None = None,
         policy: AnyPath | Policy | None = None,
         recipes: AnyPath | None = None,
         replace_readable: bool = False,
@@ -79,7 +79,7 @@ class CheckRequest:
         request = cls(
             policy=policy if isinstance(policy, Policy) else read_policy(policy), replace_readable=replace_readable
         )
-        if isinstance(outputs, Recipes):
+        if isinstance(outputs, Outputs):
             request = replace(request, recipes=outputs)
         elif isinstance(outputs, Mapping):
             request = replace(request, document=outputs)
@@ -92,7 +92,7 @@ class CheckRequest:
         if recipes is not None and request.acro is None:
             what = f"'{request.source}' is a file of outputs" if request.source else "the outputs are none"
             raise InputError(f"--recipes is for an ACRO folder, and {what}. Add the recipes to it.")
-        if isinstance(released, Recipes):
+        if isinstance(released, Outputs):
             return replace(request, released_recipes=released)
         if released is None:
             return request
@@ -142,10 +142,10 @@ class CheckRequest:
             named = named_columns(entries if isinstance(entries, list) else [], coder.table.columns)
             wanted = [name for name in coder.table.columns if name in {*named, *names}]
             fields = fields_of_table(coder, wanted, declared=declared) if wanted else None
-        return replace(self, recipes=read_recipes(dict(self.document), fields=fields))
+        return replace(self, recipes=read_outputs(dict(self.document), fields=fields))
 
     @property
-    def ready(self) -> Recipes:
+    def ready(self) -> Outputs:
         """The outputs as recipes, once the data are known."""
         assert self.recipes is not None
         return self.recipes

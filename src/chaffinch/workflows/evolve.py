@@ -12,7 +12,7 @@ from typing import Any
 from .._base.errors import InputError
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed
-from ..outputs.document import Spec, read_spec
+from ..outputs.document import Outputs, read_outputs
 from ..outputs.evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..outputs.evolve_result import FORMAT, VERSION, EvolveResult
 
@@ -20,7 +20,7 @@ __all__ = ["evolve", "evolve_file", "write_copies"]
 
 
 def evolve(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec,
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs,
     *,
     rows: int | None = None,
     engine: EngineName = "incremental",
@@ -43,7 +43,7 @@ def evolve(
     Parameters
     ----------
     spec
-        Columns, and what was published about them: a file (TOML, or JSON with the same keys), a mapping of the same form, or a `Spec`.
+        Columns, and what was published about them: a file (TOML, or JSON with the same keys), a mapping of the same form, or `Outputs`.
     rows, engine, copies, start, seconds, proposals, tolerance, spread, options
         See `EvolveSettings`.
     seed
@@ -77,19 +77,19 @@ def evolve(
 
 
 def evolve_file(
-    spec: str | os.PathLike[str] | Mapping[str, Any] | Spec, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None,
+    spec: str | os.PathLike[str] | Mapping[str, Any] | Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None,
     progress: Progress = silent,
 ) -> EvolveResult:  # fmt: skip
-    """Return datasets evolved from a file, a mapping or a `Spec`, with the name of the file."""
+    """Return datasets evolved from a file, a mapping or `Outputs`, with the name of the file."""
     if isinstance(spec, Mapping):
-        published, name = Spec.from_dict(dict(spec)), None
+        published, name = Outputs.from_dict(dict(spec)), None
     elif isinstance(spec, str | os.PathLike):
-        published, name = read_spec(spec), Path(spec).name
-    elif isinstance(spec, Spec):
+        published, name = read_outputs(spec, numbers="required"), Path(spec).name
+    elif isinstance(spec, Outputs):
         published, name = spec, None
     else:
         raise InputError(
-            f"The specification must be a file of outputs, a mapping with the same keys or a Spec. Got {type(spec).__name__}."
+            f"The specification must be a file of outputs, a mapping with the same keys or Outputs. Got {type(spec).__name__}."
         )
     result = evolve_spec(published, settings, seed=seed, workers=workers, progress=progress)
     return replace(result, about=replace(result.about, spec=name))

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.equations import CountTable, SumSystem
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
@@ -36,13 +36,13 @@ class Study:
     frame: pd.DataFrame
     columns: list[dict[str, Any]]
 
-    def spec(self, *outputs: dict[str, Any], rows: int | None = None) -> Spec:
+    def spec(self, *outputs: dict[str, Any], rows: int | None = None) -> Outputs:
         head = {"format": "chaffinch-outputs", "version": 1, "rows": len(self.frame) if rows is None else rows}
         # There and back: what JSON would hold says the same.
-        spec = Spec.from_dict(
+        spec = Outputs.from_dict(
             {**head, "columns": self.columns, "outputs": [{"name": f"o{k}", **o} for k, o in enumerate(outputs)]}
         )
-        return Spec.from_dict(spec.to_dict())
+        return Outputs.from_dict(spec.to_dict())
 
     def codes(self, frame: pd.DataFrame | None = None) -> np.ndarray:
         frame = self.frame if frame is None else frame
@@ -70,7 +70,7 @@ def cmc() -> Study:
     return Study(frame, columns)
 
 
-def broken(spec: Spec, codes: np.ndarray, *, slack: float = 1e-9) -> list[str]:
+def broken(spec: Outputs, codes: np.ndarray, *, slack: float = 1e-9) -> list[str]:
     """The names of the equation sets that records do not satisfy. Coefficients: |score| against its own spread, 1e-5."""
     found = []
     for output in spec.problem().outputs:

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from chaffinch._base.errors import InputError
 from chaffinch.cli.app import app
 from chaffinch.outputs.crossing import Crossing, Frame, column_numbers
-from chaffinch.outputs.document import read_recipes, read_spec, recipes_of
+from chaffinch.outputs.document import read_outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS, Kind, OutputSpec
 from chaffinch.outputs.kinds.base import PrintedNumbers, Sample
@@ -93,10 +93,10 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_toy_kind_is_read_computed_and_judged(toy: Kind, file: Path) -> None:
-    spec = read_spec(file)
+    spec = read_outputs(file, numbers="required")
     assert spec["old"].definition is toy
     codes = np.array([[0, 4]] * 3 + [[1, 1]] * 30, dtype=np.int32)
-    recipes = read_recipes(file)
+    recipes = read_outputs(file)
     assert recipes.computed(codes)["old"].to_dict() == {
         "name": "old", "kind": "count-above", "of": "age", "bound": 3, "count": 3,
     }  # fmt: skip
@@ -126,7 +126,7 @@ def test_a_toy_kind_is_in_results_and_on_the_page(toy: Kind, file: Path, tmp_pat
 
 
 def test_of_a_kind_for_rules_only_no_dataset_is_evolved(toy: Kind, file: Path) -> None:
-    spec = read_spec(file)
+    spec = read_outputs(file, numbers="required")
     assert spec.searched.names == ("sexes",)
     copy = evolve(spec, seed=1).copies[0]
     assert copy.reached
@@ -144,4 +144,4 @@ def test_a_toy_kind_is_in_help(toy: Kind, command: str) -> None:
 
 def test_without_the_toy_it_is_unknown(file: Path) -> None:
     with pytest.raises(InputError, match="Unknown kind 'count-above'"):
-        read_spec(file)
+        read_outputs(file, numbers="required")

@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency
 from chaffinch import evolve
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.document import Spec, recipes_of
+from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds.chi_square import ChiSquare
 from chaffinch.outputs.refit import compared
@@ -68,7 +68,7 @@ def test_a_dataset_evolves_from_a_statistic_and_margins() -> None:
         {"name": "a", "kind": "table", "by": ["A"], "counts": [40, 30, 30]},
         {"name": "b", "kind": "table", "by": ["B"], "counts": [60, 40]},
     ]
-    spec = Spec.from_dict({**HEAD, "rows": 100, "columns": COLUMNS, "outputs": outputs})
+    spec = Outputs.from_dict({**HEAD, "rows": 100, "columns": COLUMNS, "outputs": outputs})
     copy = evolve(spec, seed=1, proposals=200_000).copies[0]
     assert copy.reached
     table = np.zeros((3, 2), dtype=int)
@@ -98,7 +98,7 @@ def test_rules_on_the_cells_behind_it() -> None:
 )
 def test_what_no_table_has_is_a_contradiction(more: dict[str, Any], message: str) -> None:
     output = {"name": "t", "kind": "chi-square", "by": ["A", "B"], **more}
-    spec = Spec.from_dict({**HEAD, "rows": 100, "columns": COLUMNS, "outputs": [output]})
+    spec = Outputs.from_dict({**HEAD, "rows": 100, "columns": COLUMNS, "outputs": [output]})
     assert message in str(contradictions(spec)[0])
 
 
@@ -112,6 +112,6 @@ def test_small_p_values_are_printed_as_they_were() -> None:
 def test_the_statistic_is_needed() -> None:
     entry = {"name": "t", "kind": "chi-square", "by": ["A", "B"], "p_value": 0.1}
     with pytest.raises(InputError, match="'statistic' is missing"):
-        Spec.from_dict({**HEAD, "columns": COLUMNS, "outputs": [entry]})
+        Outputs.from_dict({**HEAD, "columns": COLUMNS, "outputs": [entry]})
     with pytest.raises(InputError, match="'by' is not as it should be"):
         recipes_of([{**entry, "by": ["A"]}], FIELDS)

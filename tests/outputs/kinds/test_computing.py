@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError, MissingExtraError
 from chaffinch.outputs.crossing import Frame
-from chaffinch.outputs.document import Recipes, Spec, read_recipes, recipes_of
+from chaffinch.outputs.document import Outputs, read_outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.refit import compared
@@ -35,12 +35,12 @@ PAGE = tomllib.loads(
 
 
 @pytest.fixture(scope="module")
-def documented() -> Recipes:
-    return read_recipes(PAGE)
+def documented() -> Outputs:
+    return read_outputs(PAGE)
 
 
 @pytest.fixture(scope="module")
-def codes(documented: Recipes) -> Any:
+def codes(documented: Outputs) -> Any:
     raw = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv")
     columns = {}
     for field in documented.fields:
@@ -50,43 +50,43 @@ def codes(documented: Recipes) -> Any:
     return documented.fields.codes(columns)
 
 
-def intervals(spec: Spec, codes: Any) -> dict[str, list[tuple[str, float, float]]]:
+def intervals(spec: Outputs, codes: Any) -> dict[str, list[tuple[str, float, float]]]:
     return {one.name: [(n.name, n.lo, n.hi) for n in one.numbers] for one in compared(spec, codes)}
 
 
-def same_numbers(made: Recipes, codes: Any) -> Spec:
+def same_numbers(made: Outputs, codes: Any) -> Outputs:
     """The main property: what is computed can be read, and every number of it lies within its own precision."""
     entries = made.entries(codes)
-    columns = Spec(made.fields, ()).to_dict()["columns"]
+    columns = Outputs(made.fields, ()).to_dict()["columns"]
     head = {"format": "chaffinch-outputs", "version": 1, "rows": len(codes)}
-    spec = Spec.from_dict(json.loads(json.dumps({**head, "columns": columns, "outputs": entries})))
+    spec = Outputs.from_dict(json.loads(json.dumps({**head, "columns": columns, "outputs": entries})))
     spec.problem()  # the engines can read it, too
     for one in compared(spec, codes):
         assert one.within, (one.name, [n for n in one.numbers if not n.within()])
     return spec
 
 
-def test_the_page_computed_on_its_records_is_the_page(documented: Recipes, codes: Any) -> None:
-    assert {recipe.kind for recipe in documented.every} == set(KINDS.names)
+def test_the_page_computed_on_its_records_is_the_page(documented: Outputs, codes: Any) -> None:
+    assert {recipe.kind for recipe in documented.outputs} == set(KINDS.names)
     spec = same_numbers(documented, codes)
     printed, again = intervals(documented.published(rows=len(codes)), codes), intervals(spec, codes)
     for name in documented.names:
         assert again[name] == printed[name], name
 
 
-def test_numbers_are_nowhere_in_a_recipe(documented: Recipes, codes: Any) -> None:
+def test_numbers_are_nowhere_in_a_recipe(documented: Outputs, codes: Any) -> None:
     """Recipes of the page on half of the records: numbers of the page would be seen."""
     half = codes[::2]
     frame = Frame(documented.fields, len(codes))
     recipes = [recipe.without_numbers(frame).to_dict() for recipe in documented.outputs]
     bare = recipes_of(recipes, documented.fields)
-    assert all(recipe.published is None for recipe in bare.every)
+    assert all(recipe.published is None for recipe in bare.outputs)
     assert [recipe.without_numbers(frame).to_dict() for recipe in bare.outputs] == recipes
     assert bare.entries(half) == documented.entries(half)
     same_numbers(bare, half)
 
 
-def test_regressions_are_those_of_statsmodels(documented: Recipes, codes: Any) -> None:
+def test_regressions_are_those_of_statsmodels(documented: Outputs, codes: Any) -> None:
     half = codes[1::2]
     frame = pd.DataFrame(
         {f.name: np.array(f.levels, dtype=object)[half[:, k]] for k, f in enumerate(documented.fields)}
@@ -108,7 +108,7 @@ def test_regressions_are_those_of_statsmodels(documented: Recipes, codes: Any) -
     assert found["coefficients"] == {name: round(value, 4) + 0.0 for name, value in wanted.params.items()}
 
 
-def test_alpha_is_estimated_where_it_was_published_as_an_estimate(documented: Recipes, codes: Any) -> None:
+def test_alpha_is_estimated_where_it_was_published_as_an_estimate(documented: Outputs, codes: Any) -> None:
     entry = {"name": "nb", "kind": "negative-binomial", "formula": "CHILDREN ~ AGE"}
     frame = pd.DataFrame({"AGE": codes[:, 0] + 16.0, "CHILDREN": codes[:, 2].astype(float)})
     wanted = smf.negativebinomial("CHILDREN ~ AGE", frame).fit(disp=0, maxiter=500)
@@ -123,7 +123,7 @@ def test_alpha_is_estimated_where_it_was_published_as_an_estimate(documented: Re
         recipes_of([{**entry, "kind": "glm", "family": "negative-binomial"}], documented.fields)
 
 
-def test_observed_and_expected_information(documented: Recipes, codes: Any) -> None:
+def test_observed_and_expected_information(documented: Outputs, codes: Any) -> None:
     """statsmodels' Probit has standard errors of the observed information, which differ from a GLM's."""
     probit = {"name": "p", "kind": "probit", "formula": "METHOD ~ AGE", "success": "long", "standard_errors": True}
     with pytest.raises(InputError, match="observed information are not supported"):
@@ -219,7 +219,7 @@ def simple_recipe(draw: Any) -> dict[str, Any]:
     return {**entry, **draw(counts_rules()), "kind": "tree", "label": "word", "leaves": leaves}
 
 
-def refusal(made: Recipes, codes: Any) -> str | None:
+def refusal(made: Outputs, codes: Any) -> str | None:
     """Why an output cannot be computed, in the words of the error; None if it can."""
     try:
         made.entries(codes)
@@ -253,7 +253,7 @@ def test_tables_and_summaries_of_any_records(entry: dict[str, Any], seed: int, r
     found = made.entries(codes)
     same_numbers(made, codes)
     again = recipes_of(found, FIELDS)
-    assert again.every[0].published is not None
+    assert again.outputs[0].published is not None
     # What was read off the numbers prints the same, as far as rules can be read off them.
     if not any(key in entry for key in ("threshold", "bands")):
         assert again.entries(codes) == found
@@ -450,7 +450,7 @@ def test_counts_and_classes_by_cell(rows: list[tuple[int, int]]) -> None:
                 made.entries(codes)
 
 
-def test_without_statsmodels(documented: Recipes, codes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_statsmodels(documented: Outputs, codes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def absent(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.document import Spec, read_spec
+from chaffinch.outputs.document import Outputs, read_outputs
 from chaffinch.outputs.equations import SumSystem
 from chaffinch.outputs.kinds import KINDS
 
@@ -26,14 +26,14 @@ BLOCKS = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "outputs-file.md").re
 
 
 @pytest.fixture(scope="module")
-def documented(tmp_path_factory: pytest.TempPathFactory) -> Spec:
+def documented(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     file = tmp_path_factory.mktemp("documented") / "outputs.toml"
     file.write_text("\n".join(BLOCKS), encoding="utf-8")
-    return read_spec(file)
+    return read_outputs(file, numbers="required")
 
 
 @pytest.fixture(scope="module")
-def codes(documented: Spec) -> np.ndarray:
+def codes(documented: Outputs) -> np.ndarray:
     raw = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv")
     columns = {}
     for field in documented.fields:
@@ -43,7 +43,7 @@ def codes(documented: Spec) -> np.ndarray:
     return documented.fields.codes(columns)
 
 
-def test_every_kind_is_shown(documented: Spec) -> None:
+def test_every_kind_is_shown(documented: Outputs) -> None:
     assert {output.kind for output in documented.outputs} == set(KINDS.names)
     page = (ROOT / "docs" / "outputs-file.md").read_text("utf-8")
     for kind in KINDS:
@@ -51,7 +51,7 @@ def test_every_kind_is_shown(documented: Spec) -> None:
             assert re.search(rf"\b{key}\b", page), f"'{key}' of kind {kind.name} is not on the page"
 
 
-def test_the_records_satisfy_the_page(documented: Spec, codes: np.ndarray, check: Any) -> None:
+def test_the_records_satisfy_the_page(documented: Outputs, codes: np.ndarray, check: Any) -> None:
     coefficients = {
         o.name for o in documented.problem().outputs if isinstance(o, SumSystem) and o.reported == "coefficients"
     }
@@ -65,15 +65,15 @@ def test_the_records_satisfy_the_page(documented: Spec, codes: np.ndarray, check
             assert np.abs(each.sum(axis=0) / np.sqrt((each**2).sum(axis=0))).max() < 0.6
 
 
-def test_the_page_does_not_contradict_itself(documented: Spec) -> None:
+def test_the_page_does_not_contradict_itself(documented: Outputs) -> None:
     assert contradictions(documented) == []
 
 
-def test_json_says_the_same(documented: Spec, tmp_path: Path) -> None:
+def test_json_says_the_same(documented: Outputs, tmp_path: Path) -> None:
     file = tmp_path / "outputs.json"
     file.write_text(json.dumps(tomllib.loads("\n".join(BLOCKS))), encoding="utf-8")
-    other = read_spec(file)
-    again = Spec.from_dict(json.loads(json.dumps(documented.to_dict())))
+    other = read_outputs(file, numbers="required")
+    again = Outputs.from_dict(json.loads(json.dumps(documented.to_dict())))
     for spec in (other, again):
         assert [output.name for output in spec.problem().outputs] == [
             output.name for output in documented.problem().outputs

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.equations import CountTable, SumSystem
 
 WHERE = "wife_age >= 25 and media_exposure == 'good'"
@@ -88,7 +88,7 @@ def test_what_satisfies_a_quantile_has_it(values: list[int], q: float, decimals:
     values = [grid[v % len(grid)] for v in values]
     printed = f"{np.quantile(values, q):.{decimals}f}"
     half = 0.5 * 10.0**-decimals + 1e-6
-    spec = Spec.from_dict(
+    spec = Outputs.from_dict(
         {
             "format": "chaffinch-outputs", "version": 1, "rows": n, "columns": [{"name": "x", "levels": grid}],
             "outputs": [{"name": "q", "kind": "quantiles", "of": "x", "at": [q], "values": [printed]}],

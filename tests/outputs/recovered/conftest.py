@@ -20,7 +20,7 @@ import pytest
 
 from chaffinch import evolve
 from chaffinch.outputs.contradictions import contradictions
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.solve.budget import proposals_in, seconds_each
 from chaffinch.outputs.solve.incremental import solve
 
@@ -182,7 +182,7 @@ def published(case: Case, data: str, rows: int | None = None) -> tuple[str, list
 def evolved(file: str, *, seed: int, seconds: float, engine: str | None) -> tuple[pd.DataFrame, bool]:
     """Records evolved from a file alone, in words and numbers. Without an engine's name: the incremental one, in this process."""
     data = json.loads(file)
-    spec = Spec.from_dict(data)
+    spec = Outputs.from_dict(data)
     assert contradictions(spec) == []
     if engine is None:
         start = spec.columns.start(spec.n_rows(), seed=seed)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.solve.incremental import solve
 from chaffinch.outputs.solve.state import State
 
@@ -20,7 +20,7 @@ COLUMNS = [
 
 def spec_of(*outputs, rows):
     named = [{"name": f"o{k}", **output} for k, output in enumerate(outputs)]
-    return Spec.from_dict(
+    return Outputs.from_dict(
         {"format": "chaffinch-outputs", "version": 1, "rows": rows, "columns": COLUMNS, "outputs": named}
     )
 

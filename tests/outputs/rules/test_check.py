@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Spec, recipes_of
+from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.rules import Policy, check_entries, check_rules
@@ -87,7 +87,7 @@ def test_the_documented_file():
 
     page = (ROOT / "docs" / "outputs-file.md").read_text("utf-8")
     data = tomllib.loads("\n".join(part.split("```")[0] for part in page.split("```toml\n")[1:]))
-    raw, fields = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv"), Spec.from_dict(data).fields
+    raw, fields = pd.read_csv(ROOT / "examples" / "data" / "cmc.csv"), Outputs.from_dict(data).fields
     columns = {}
     for field in fields:
         values = raw[NAMES[field.name]]

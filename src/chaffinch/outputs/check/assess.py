@@ -19,7 +19,7 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..contradictions import check_contradictions
-from ..document import Recipes, named_columns
+from ..document import Outputs, named_columns
 from ..fields import Fields
 from ..limits import check_start, check_tolerance
 from ..refit import compared
@@ -51,7 +51,7 @@ MOST_STEPS = 8
 
 
 def check_recipes(
-    recipes: Recipes, data: Table | TableCoder | Codes, settings: CheckSettings, *, released: Recipes | None = None, policy: Policy | None = None,
+    recipes: Outputs, data: Table | TableCoder | Codes, settings: CheckSettings, *, released: Outputs | None = None, policy: Policy | None = None,
     seed: Seed = None, workers: int | None = None, maker: EnsembleMaker | None = None, progress: Progress = silent,
 ) -> CheckResult:  # fmt: skip
     """Return what outputs give away about the people they come from.
@@ -67,7 +67,7 @@ def check_recipes(
     Parameters
     ----------
     recipes
-        The outputs, as formulas and tables that can be computed from any records (`read_recipes`).
+        The outputs, as formulas and tables that can be computed from any records (`read_outputs`).
     data
         The records; or codes of the recipes' columns.
     settings
@@ -152,7 +152,7 @@ def check_recipes(
 class _OutputSet:
     """All outputs over the columns that they are about, those released already first; by name, the columns of each."""
 
-    recipes: Recipes
+    recipes: Outputs
     columns: Mapping[str, tuple[str, ...]]
     old: tuple[str, ...]
 
@@ -182,10 +182,10 @@ class _Parts:
 # 1. Outputs, columns and records.
 
 
-def _output_set(recipes: Recipes, released: Recipes | None, settings: CheckSettings) -> _OutputSet:
+def _output_set(recipes: Outputs, released: Outputs | None, settings: CheckSettings) -> _OutputSet:
     """Both sets of outputs over those columns that some output is about; InputError where an attack asks for others."""
     together = recipes if released is None else released.including(recipes)
-    columns = {recipe.name: named_columns([recipe.to_dict()], together.fields.names) for recipe in together.every}
+    columns = {recipe.name: named_columns([recipe.to_dict()], together.fields.names) for recipe in together.outputs}
     _check_attack(together.fields.names, columns, settings)
     if settings.leave_one_out == "always" and len(together) < 2:
         raise InputError(
@@ -227,7 +227,7 @@ def _codes(fields: Fields, data: Table | TableCoder | Codes, given: Fields, thre
 # 2. to 4. Folds, rules and searches.
 
 
-def _run(recipes: Recipes, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None) -> CheckRun:
+def _run(recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None) -> CheckRun:
     attacks = tuple(
         attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
         for one in settings.sensitive
@@ -239,9 +239,9 @@ def _run(recipes: Recipes, codes: Codes, settings: CheckSettings, *, seed: Seed,
     )
 
 
-def _inconsistent(recipes: Recipes, codes: Codes) -> list[str]:
+def _inconsistent(recipes: Outputs, codes: Codes) -> list[str]:
     """The names of outputs whose published numbers the data do not give."""
-    published = [recipe.name for recipe in recipes.every if recipe.published is not None]
+    published = [recipe.name for recipe in recipes.outputs if recipe.published is not None]
     if not published:
         return []
     spec = recipes.only(published).published(rows=len(codes))
@@ -272,7 +272,7 @@ def _failing(run: CheckRun) -> str:
     for fold in run.folds:
         for name in run.recipes.names:
             try:
-                run.recipes.spec(run.codes[fold.original], only=[name])
+                run.recipes.computed(run.codes[fold.original], only=[name])
             except InputError:
                 return name
     return ""
@@ -369,7 +369,7 @@ def _checked(outputs: _OutputSet, stage: Stage, inconsistent: Sequence[str]) -> 
             outputs.columns[recipe.name],
             fits.get(recipe.name),
         )
-        for recipe in outputs.recipes.every
+        for recipe in outputs.recipes.outputs
     )
 
 

@@ -15,7 +15,7 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate, crossed_difference
 from ..columns import Codes
-from ..document import Recipes, Spec
+from ..document import Outputs
 from ..evolve import StartName
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
 from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
@@ -139,7 +139,7 @@ class CheckRun:
     """
 
     codes: Codes
-    recipes: Recipes
+    recipes: Outputs
     attacks: tuple[KeyAttack, ...]
     folds: tuple[Fold, ...]
     maker: EnsembleMaker
@@ -150,9 +150,9 @@ class CheckRun:
     threads: int | None = None
 
     @cached_property
-    def specs(self) -> tuple[Spec, ...]:
+    def specs(self) -> tuple[Outputs, ...]:
         """All outputs computed from the records of each fold; InputError where a fold cannot give one."""
-        return tuple(self.recipes.spec(self.codes[fold.original], part=f"the {fold.name}") for fold in self.folds)
+        return tuple(self.recipes.computed(self.codes[fold.original], part=f"the {fold.name}") for fold in self.folds)
 
     @cached_property
     def prior(self) -> dict[str, tuple[EnsembleTcap, ...]]:

@@ -12,7 +12,7 @@ from ..._base.plain import Number, finite, to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
-from ..document import Spec
+from ..document import Outputs
 from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..fields import Fields
 from ..kinds import KINDS
@@ -74,7 +74,7 @@ class DatasetEnsemble:
 class EnsembleMaker(Protocol):
     """Anything that makes an ensemble from a specification."""
 
-    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
+    def __call__(self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
         """Return so many datasets."""
         ...
 
@@ -90,7 +90,7 @@ class Evolver:
     workers: int | None = None
     spread: int = 0
 
-    def __call__(self, spec: Spec, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
+    def __call__(self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
         """Return so many datasets that reproduce the outputs of a specification."""
         # Some outputs of a set may have no number that is known in full.
         tolerance = self.tolerance if needs_tolerance(spec.problem()) else None

@@ -9,7 +9,7 @@ from typing import Any
 from ..._base.errors import InputError
 from ..._base.plain import from_plain, to_plain
 from ..._base.runs import RunFacts
-from ..document import Recipes
+from ..document import Outputs
 from ..rules import RuleReport
 from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, Stage
@@ -141,7 +141,7 @@ class CheckResult:
     about: CheckAbout = field(default_factory=CheckAbout)
     run: RunFacts = field(default_factory=RunFacts)
     exposed: tuple[Exposed, ...] = ()
-    recipes: Recipes | None = None
+    recipes: Outputs | None = None
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
 
     @property

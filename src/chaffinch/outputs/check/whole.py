@@ -54,7 +54,7 @@ def whole_data(
 ) -> tuple[WholeDataRisk, ...]:
     """Return what datasets made from the outputs of all the data give away (the paper has ten runs)."""
     codes = run.codes
-    ensemble = run.maker(run.recipes.spec(codes), copies=runs, seed=seed, progress=progress)
+    ensemble = run.maker(run.recipes.computed(codes), copies=runs, seed=seed, progress=progress)
     risks = []
     for attack in run.attacks:
         everyone = np.zeros(len(codes), dtype=np.int8)

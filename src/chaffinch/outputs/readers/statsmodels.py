@@ -12,7 +12,7 @@ from typing import Any
 
 from ..._base.errors import InputError
 from ..._base.plain import without_none
-from ..document import FORMAT, VERSION, Spec
+from ..document import FORMAT, VERSION, Outputs
 from ..tables import columns_of
 from .pandas import plain, table_of
 
@@ -208,7 +208,7 @@ def levels_of(result: Any) -> dict[str, list[Any]]:
 
 def spec_of(
     columns: Sequence[Mapping[str, Any]], outputs: Sequence[Mapping[str, Any]], *, rows: int | None = None
-) -> Spec:
+) -> Outputs:
     """Return a specification of columns and outputs, checked."""
     head = {"format": FORMAT, "version": VERSION, **without_none({"rows": rows})}
-    return Spec.from_dict({**head, "columns": [dict(one) for one in columns], "outputs": [dict(one) for one in outputs]})
+    return Outputs.from_dict({**head, "columns": [dict(one) for one in columns], "outputs": [dict(one) for one in outputs]})

@@ -184,10 +184,10 @@ def _say(answers: IO[bytes], head: Mapping[str, Any], body: bytes = b"") -> None
 
 
 def _work(request: dict[str, Any], answers: IO[bytes]) -> None:
-    from ..document import Spec
+    from ..document import Outputs
 
     job = EngineJob(**request)
-    spec = Spec.from_dict(job.spec)
+    spec = Outputs.from_dict(job.spec)
     problem, rows = spec.problem(job.rows), spec.n_rows(job.rows)
     if job.start != "margins":  # without what is known of margins
         problem = Problem(Columns(tuple(replace(column, weights=None) for column in problem.columns)), problem.outputs)

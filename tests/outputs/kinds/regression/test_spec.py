@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 
 pytestmark = pytest.mark.filterwarnings("ignore:The InversePower link")  # our gamma means stay positive
 
@@ -155,7 +155,7 @@ def test_printed_digits(cmc: Any, frame: Any) -> None:
     np.testing.assert_allclose(plain.problem().outputs[0].lo, system.lo, atol=1e-12)
 
 
-def frame_of(spec: Spec) -> Any:
+def frame_of(spec: Outputs) -> Any:
     from chaffinch.outputs.crossing import Frame
 
     return Frame(spec.fields, spec.n_rows())

@@ -8,7 +8,7 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS
 from chaffinch.outputs.precision import printed
@@ -35,14 +35,14 @@ def codes(table, read):
 
 def test_every_output_that_is_read_is_what_its_records_give(read, codes):
     outputs = tuple(KINDS[output.entry["kind"]].spec.model_validate(dict(output.entry)) for output in read.outputs)
-    found = compared(Spec(read.fields, outputs, len(codes)), codes)
+    found = compared(Outputs(read.fields, outputs, len(codes)), codes)
     assert len(found) == 39
     assert [one.name for one in found if not one.within] == []
 
 
 def test_recipes_computed_on_all_records_give_the_published_numbers(read, codes):
     recipes = read.recipes()
-    for entry, recipe in zip(recipes.entries(codes), recipes.every, strict=True):
+    for entry, recipe in zip(recipes.entries(codes), recipes.outputs, strict=True):
         for key in ("coefficients", "standard_errors", "loglik", "at_risk", "events"):
             if key in recipe.published:
                 assert entry[key] == recipe.published[key], recipe.name

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ...._base.errors import InputError, listed, unknown_name
-from ...document import Spec
+from ...document import Outputs
 from ...fields import Field, Fields
 from ...kinds import KINDS
 from ...records import TableCoder, fields_of_table
@@ -25,7 +25,7 @@ from .tables import ReadOutput, table_outputs
 
 if TYPE_CHECKING:
     from ....table import Table
-    from ...document import Recipes
+    from ...document import Outputs
 
 __all__ = ["AcroOutput", "AcroOutputs", "SkippedResult", "columns_of_acro", "recipes_of_acro"]
 
@@ -77,7 +77,7 @@ class AcroOutputs:
         """The outputs as a file of outputs has them, numbers included."""
         return [dict(output.entry) for output in self.outputs]
 
-    def recipes(self) -> Recipes:
+    def recipes(self) -> Outputs:
         """Return the outputs as recipes, to be computed on other records."""
         from ...document import recipes_of
 
@@ -208,7 +208,7 @@ def _check(entry: Mapping[str, Any], fields: Fields, rows: int) -> None:
     except ValidationError as error:
         fault = error.errors(include_input=False, include_url=False)[0]
         raise UnclearError(f"'{fault['loc'][0] if fault['loc'] else 'it'}' is not as it should be") from None
-    Spec(fields, (output,), rows).compiled()
+    Outputs(fields, (output,), rows).compiled()
 
 
 def _call(result: AcroResult) -> Call | None:
