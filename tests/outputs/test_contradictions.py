@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -107,3 +108,17 @@ def test_what_records_have_never_contradicts(seed: int, n: int) -> None:
         },
     ]
     assert contradictions(spec_of(*outputs, rows=n)) == []
+
+
+@pytest.mark.parametrize("threshold", [7, 10, 25])
+def test_numbers_of_records_are_told_from_the_threshold_on(threshold: int) -> None:
+    bare = {"format": "chaffinch-outputs", "version": 1, "rows": 15, "columns": COLUMNS}
+    one = {"name": "t", "kind": "table", "by": ["sex"], "counts": [20, 20]}
+    for entry, words in (
+        ({**one, "n": 12}, "it has no filter, so its n must be the number of rows: {12} is not {15}"),
+        ({**one, "n": 16}, "its n is {16}, more than the {15} rows"),
+        ({**one}, "its counts add up to {40}, and there are {15} rows"),
+    ):
+        spec = Outputs.from_dict({**bare, "outputs": [entry]}, threshold=threshold)
+        reason = re.sub(r"{(\d+)}", lambda n: n[1] if int(n[1]) >= threshold else f"fewer than {threshold}", words)
+        assert [each.reason for each in contradictions(spec)] == [reason]

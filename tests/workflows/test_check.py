@@ -17,6 +17,7 @@ from chaffinch.outputs import records
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.records import TableCoder
+from chaffinch.outputs.rules import Policy
 from chaffinch.workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,3 +164,53 @@ def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):
     assert sorted(calls["encoded"]) == sorted(set(calls["encoded"]))
     assert calls["matched"] == ["age"]
     assert result.records == 200
+
+
+@pytest.mark.parametrize(("threshold", "by_policy"), [(7, True), (7, False), (25, True), (25, False)])
+def test_one_threshold_reaches_whatever_leaves(people, threshold, by_policy):
+    """15 people live in the east: from a threshold of 15 down they may be told of, and above it they may not. Nothing says ten."""
+    rng = np.random.default_rng(3)
+    people = people.assign(area=np.r_[np.full(15, "east"), np.full(185, "north")], ill=rng.permutation(people["ill"]))
+    options = {"policy": Policy(threshold=threshold)} if by_policy else {"threshold": threshold}
+    asked = {**ASK, "leave_one_out": "never", **options}
+
+    def refusal(**changes):
+        entry = {"name": "t", "kind": "table", "by": ["ill"], **changes}
+        entry = {key: value for key, value in entry.items() if value is not None}
+        with pytest.raises(InputError) as caught:
+            chaffinch.check({**DOCUMENT, "outputs": [{**TABLE, "name": "s"}, entry]}, people, **asked)
+        return str(caught.value)
+
+    result = chaffinch.check(DOCUMENT, people, **asked)
+    assert result.records == round(200 / threshold) * threshold
+    exposed = len(result.exposed)
+    assert result.exposed_classes == (0 if not exposed else f"<{threshold}" if exposed < threshold else exposed // threshold * threshold)
+    assert "<10" not in json.dumps(result.to_dict())
+    # A level in a filter that does not exist: those that enough people have are listed.
+    words = refusal(where="area == 'eest'")
+    assert f"Levels that {threshold} or more records have" in words
+    assert ("east" in words) == (threshold == 7)
+    words = refusal(by=["area"], cells={"north": 185, "est": 15})
+    assert f"Cells whose levels {threshold} or more records have" in words
+    assert ("east" in words) == (threshold == 7)
+    words = refusal(kind="logit", by=None, formula="ill ~ area", coefficients={"Intercept": 0.1, "area[T.nrth]": 0.1})
+    assert f"Coefficients whose levels {threshold} or more records have" in words
+
+
+@pytest.mark.parametrize("threshold", [7, 25])
+def test_values_that_are_no_level_are_counted_by_the_threshold(people, threshold):
+    people = people.assign(area=["east"] * 15 + ["north"] * 185)
+    columns = [{"name": "area", "levels": ["north", "south"]}, {"name": "ill", "levels": ["no", "yes"]}]
+    with pytest.raises(InputError) as caught:
+        chaffinch.check({**DOCUMENT, "columns": columns}, people, threshold=threshold, **ASK)
+    assert f"in {14 if threshold == 7 else '<25'} of {203 if threshold == 7 else 200} records" in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        chaffinch.check(
+            {**DOCUMENT, "columns": columns, "outputs": [{**TABLE, "where": "area == 'nrth'"}]}, people, threshold=threshold, **ASK
+        )  # fmt: skip
+    assert f"Levels are listed only where {threshold} or more records are known to have them" in str(caught.value)
+
+
+def test_a_threshold_of_none_is_refused():
+    with pytest.raises(InputError, match=r"The threshold must be at least 1\. Got 0"):
+        chaffinch.check(DOCUMENT, "people.csv", threshold=0, **ASK)

@@ -34,7 +34,9 @@ def masked_count(count: int | float, threshold: int = THRESHOLD, *, times: int =
     return int(round(count / threshold) * threshold)
 
 
-def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str = "") -> UnknownNameError:
+def unknown_level(
+    thing: str, name: object, common: Iterable[object], *, of: str = "", threshold: int = THRESHOLD
+) -> UnknownNameError:
     """Return the error for a name that is no level, or is made of none: the nearest and the list are of common names alone.
 
     Parameters
@@ -44,7 +46,7 @@ def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str
     name
         What came.
     common
-        Those names that may show: `THRESHOLD` records or more are known to have each level in them.
+        Those names that may show: `threshold` records or more are known to have each level in them.
     of
         Words that say of what, such as " of column 'area'".
 
@@ -57,13 +59,13 @@ def unknown_level(thing: str, name: object, common: Iterable[object], *, of: str
     """
     every = [str(one) for one in common]
     if not every:
-        rest = f"{plural(thing).capitalize()} are listed only where {THRESHOLD} or more records are known to have "
+        rest = f"{plural(thing).capitalize()} are listed only where {threshold} or more records are known to have "
         rest += f"{'them' if thing == 'level' else 'their levels'}: look at the column itself."
         return UnknownNameError(f"Unknown {thing} '{name}'{of}. {rest}")
     which = "that" if thing == "level" else "whose levels"
     return UnknownNameError(
         f"Unknown {thing} '{name}'{of}.{suggestion(name, every)} "
-        f"{plural(thing).capitalize()} {which} {THRESHOLD} or more records have: {listed(every)}."
+        f"{plural(thing).capitalize()} {which} {threshold} or more records have: {listed(every)}."
     )
 
 

@@ -39,6 +39,9 @@ def check(
     policy: Annotated[
         Path | None, typer.Option(help="Rules to check by (TOML); those of the ACRO folder, or the usual ones, unless given.")
     ] = None,
+    threshold: Annotated[
+        int | None, typer.Option(help="Counts below it are not shown, anywhere; the threshold of the rules unless given.")
+    ] = None,
     recipes: Annotated[
         Path | None, typer.Option(help="With an ACRO folder: a file of outputs, named as the results that cannot be read are.")
     ] = None,
@@ -113,7 +116,7 @@ def check(
     settings = CheckSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=_sizes(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
         repeat_splits=repeat_splits, engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau,  # type: ignore[arg-type]
-        cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line,  # type: ignore[arg-type]
+        cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,  # type: ignore[arg-type]
     )  # fmt: skip
     delivery = CheckDelivery(
         json=json, html=html, confidential=confidential, record=record, acro_write_back=acro_write_back

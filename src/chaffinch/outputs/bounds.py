@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .._base.masking import THRESHOLD
 from .columns import Floats
 from .crossing import Frame
 
@@ -52,7 +51,7 @@ def room(number: float) -> float:
     return SLACK * max(1.0, abs(number))
 
 
-def bound_in_words(bound: float, n: int | None, threshold: int = THRESHOLD) -> str:
+def bound_in_words(bound: float, n: int | None, threshold: int) -> str:
     """Return a bound as a message shows it, and a comma; nothing where a small number of records could be worked out from it."""
     return f"{bound:.6g}, " if n is None or n >= threshold else ""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -83,7 +84,7 @@ def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_
     rest = [one for one in rest if one.output.name not in wrong]
     for one in rest:
         if not _feasible(one.equations, spec.columns, n):
-            clashes.append(Contradiction((one.output.name,), f"no {people(n)} records have all its numbers"))
+            clashes.append(Contradiction((one.output.name,), f"no {people(n, frame.threshold)} records have all its numbers"))
             wrong.add(one.output.name)
     rest = [one for one in rest if one.output.name not in wrong and any(_linear(part) for part in one.equations)]
     tried = 0
@@ -118,14 +119,15 @@ def _columns(one: Compiled) -> set[int]:
 def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
     output, rows = one.output, frame.rows
     name = (output.name,)
+    few = partial(people, threshold=frame.threshold)
     kept = output.filter(frame)
     n = output.n if isinstance(output.n, int) else None
     if n is not None and n > rows:
-        yield Contradiction(name, f"its n is {people(n)}, more than the {people(rows)} rows")
+        yield Contradiction(name, f"its n is {few(n)}, more than the {few(rows)} rows")
         return
     if n is not None and not kept.masks and n != rows:
         yield Contradiction(
-            name, f"it has no filter, so its n must be the number of rows: {people(n)} is not {people(rows)}"
+            name, f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}"
         )
         return
     if reason := output.contradiction(frame):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.masking import HIDDEN, unknown_level, without_levels
+from .._base.masking import HIDDEN, THRESHOLD, unknown_level, without_levels
 from .columns import Codes, Floats
 from .equations import CountTable, SumSystem, Terms
 from .fields import Field, Fields, Scalar, same_column_checked
@@ -54,6 +54,11 @@ class Frame:
     fields: Fields
     rows: int
 
+    @property
+    def threshold(self) -> int:
+        """How many records must share what a message tells of the data."""
+        return self.fields.threshold
+
 
 @dataclass(frozen=True)
 class Crossing:
@@ -65,6 +70,7 @@ class Crossing:
     steps: tuple[Step, ...]
     names: tuple[tuple[str, ...], ...]
     safe_names: tuple[tuple[str, ...], ...] = ()
+    threshold: int = THRESHOLD
 
     @property
     def rare(self) -> frozenset[str]:
@@ -144,7 +150,7 @@ def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, out
         steps.append((fields.position(name), group.astype(np.int64)))
         names.append(called)
         safe_names.append(safe)
-    return Crossing(tuple(steps), tuple(names), tuple(safe_names))
+    return Crossing(tuple(steps), tuple(names), tuple(safe_names), fields.threshold)
 
 
 def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, ...], tuple[str, ...]]:
@@ -203,7 +209,8 @@ def shaped(
         for key, number in given.items():
             if _plain(str(key)) not in plain:
                 came = without_levels(key, cells.rare)
-                raise InputError(f"{what}: {unknown_level('cell', came, _safe_cells(cells, last))}")
+                unknown = unknown_level("cell", came, _safe_cells(cells, last), threshold=cells.threshold)
+                raise InputError(f"{what}: {unknown}")
             out[plain[_plain(str(key))]] = number
         if absent is None and len(given) < len(known):
             words = {_plain(str(key)) for key in given}

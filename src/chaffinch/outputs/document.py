@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from .._base.errors import InputError, unknown_name
+from .._base.masking import THRESHOLD
 from .columns import Codes, Columns
 from .crossing import Frame
 from .entries import FORMAT, VERSION, Numbers, named_columns, output_of, parsed, read_document
@@ -124,7 +125,7 @@ class Outputs:
     @classmethod
     def from_dict(
         cls, data: Mapping[str, Any], *, name: str = "the specification", numbers: Numbers = "required",
-        fields: Fields | None = None,
+        fields: Fields | None = None, threshold: int = THRESHOLD,
     ) -> Outputs:  # fmt: skip
         """Return the outputs in a mapping with the file's keys; InputError with the place and the rule where it breaks one.
 
@@ -138,8 +139,10 @@ class Outputs:
             Whether all outputs must have their numbers.
         fields
             The columns, instead of the file's own.
+        threshold
+            How many records must share what a message tells of the data.
         """
-        outputs = cls(*parsed(data, name=name, numbers=numbers, fields=fields))
+        outputs = cls(*parsed(data, name=name, numbers=numbers, fields=fields, threshold=threshold))
         if numbers == "optional":
             outputs._check_recipes()
         return outputs
@@ -266,8 +269,9 @@ class Outputs:
 
 
 def read_outputs(
-    source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None, numbers: Numbers = "optional"
-) -> Outputs:
+    source: str | os.PathLike[str] | Mapping[str, Any], *, fields: Fields | None = None, numbers: Numbers = "optional",
+    threshold: int = THRESHOLD,
+) -> Outputs:  # fmt: skip
     """Return the outputs in a file (TOML, or JSON with the same keys) or in a mapping of the same form.
 
     Parameters
@@ -278,12 +282,14 @@ def read_outputs(
         The columns, instead of the file's own, which may then be absent.
     numbers
         Whether all outputs must have their numbers.
+    threshold
+        How many records must share what a message tells of the data; `fields` have their own.
     """
     data = source if isinstance(source, Mapping) else read_document(source)
     name = "the specification" if isinstance(source, Mapping) else f"'{Path(source)}'"
     if numbers == "optional" and fields is None and "columns" not in data and data.get("format") == FORMAT:
         raise InputError(f"{name} has no columns. Describe them as [[columns]], or pass the columns of the data.")
-    return Outputs.from_dict(data, name=name, numbers=numbers, fields=fields)
+    return Outputs.from_dict(data, name=name, numbers=numbers, fields=fields, threshold=threshold)
 
 
 def recipes_of(entries: Sequence[Mapping[str, Any]], fields: Fields, *, name: str = "the outputs") -> Outputs:

@@ -38,7 +38,7 @@ class Parsed(NamedTuple):
     rows: int | None
 
 
-def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None) -> Parsed:
+def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int) -> Parsed:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     _check_head(data, name)
     given = dict(data) if fields is None else {**data, "columns": []}
@@ -46,9 +46,9 @@ def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fiel
         model = _FileModel.model_validate(given)
     except ValidationError as error:
         raise _explained(error, name, _FileModel.model_fields, data) from None
-    known = Fields(tuple(column.field() for column in model.columns)) if fields is None else fields
+    own = Fields(tuple(column.field() for column in model.columns)).with_threshold(threshold) if fields is None else fields
     outputs = tuple(_output(entry, number, name, numbers) for number, entry in enumerate(model.outputs, 1))
-    return Parsed(known, outputs, model.rows)
+    return Parsed(own, outputs, model.rows)
 
 
 class _ColumnModel(BaseModel):

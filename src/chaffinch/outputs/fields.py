@@ -28,7 +28,7 @@ class Field:
     """A column: its name and its levels in order. Levels that are all numbers make it numeric; they must rise.
 
     `weights` say how often each level is drawn to begin with; the search leaves a `fixed` column alone. `common` are the labels that
-    ten records or more are known to have: a message names no other level. None, where records were not counted.
+    `threshold` records or more are known to have: a message names no other level. None, where records were not counted.
 
     Examples
     --------
@@ -43,6 +43,7 @@ class Field:
     weights: tuple[float, ...] | None = None
     fixed: bool = False
     common: frozenset[str] = dataclasses.field(default=frozenset(), compare=False, repr=False)
+    threshold: int = dataclasses.field(default=THRESHOLD, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.levels:
@@ -99,7 +100,7 @@ class Field:
                 key = str(level)
         if key not in self._codes:
             common = [label for label in self.labels if label in self.common]
-            raise unknown_level("level", level, common, of=f" of column '{self.name}'")
+            raise unknown_level("level", level, common, of=f" of column '{self.name}'", threshold=self.threshold)
         return self._codes[key]
 
     @cached_property
@@ -188,8 +189,17 @@ class Fields:
         codes = np.indices(sizes).reshape(len(sizes), -1) if sizes else np.zeros((0, 1), dtype=np.intp)
         return dict(zip(positions, codes, strict=True))
 
-    def counted(self, codes: NDArray[np.integer], threshold: int = THRESHOLD) -> Fields:
-        """Return the columns with the levels that enough of these records have added to those that messages may name.
+    @property
+    def threshold(self) -> int:
+        """How many records must share what a message tells of the data."""
+        return max((field.threshold for field in self.every), default=THRESHOLD)
+
+    def with_threshold(self, threshold: int) -> Fields:
+        """Return the columns with another threshold for what messages tell."""
+        return Fields(tuple(dataclasses.replace(field, threshold=threshold) for field in self.every))
+
+    def counted(self, codes: NDArray[np.integer]) -> Fields:
+        """Return the columns with the levels that as many of these records as the threshold or more have added to those that messages may name.
 
         Examples
         --------
@@ -202,7 +212,7 @@ class Fields:
         every = []
         for field, column in zip(self.every, codes.T, strict=True):
             counts = count_cells([column], [len(field.levels)])
-            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= threshold)
+            common = frozenset(label for label, count in zip(field.labels, counts, strict=True) if count >= field.threshold)
             every.append(field if common <= field.common else dataclasses.replace(field, common=field.common | common))
         return Fields(tuple(every))
 

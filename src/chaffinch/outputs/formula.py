@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._base.design import Part, parts_of
 from .._base.errors import InputError, UnknownNameError
-from .._base.masking import unknown_level, without_levels
+from .._base.masking import THRESHOLD, unknown_level, without_levels
 from .columns import Floats
 from .equations import Terms
 from .fields import Fields
@@ -44,10 +44,11 @@ class Formula:
     rare: frozenset[str]
     written: tuple[Term, ...]
     coefficients: tuple[tuple[tuple[Factor, int | None], ...], ...]
+    threshold: int
 
     def unknown(self, thing: str, name: str) -> UnknownNameError:
         """Return the error for a name that is none of a column of the design."""
-        return unknown_level(thing, without_levels(name, self.rare), self.common_names)
+        return unknown_level(thing, without_levels(name, self.rare), self.common_names, threshold=self.threshold)
 
     @property
     def common_names(self) -> tuple[str, ...]:
@@ -101,7 +102,7 @@ def read_formula(text: str, fields: Fields, *, within: Filter | None = None, out
     look_ups = tuple(_look_up(columns, some, fields) for columns, some in blocks.items())
     coded = {column for term in terms for factor in term if factor.categorical for column in factor.columns}
     rare = frozenset(label for column in coded for label in fields.every[column].rare)
-    return Formula(label, tuple(names), look_ups, tuple(safe_names), rare, tuple(terms), tuple(coefficients))
+    return Formula(label, tuple(names), look_ups, tuple(safe_names), rare, tuple(terms), tuple(coefficients), fields.threshold)
 
 
 def _ordered(terms: list[Term]) -> list[Term]:

@@ -60,12 +60,12 @@ class Interval(NamedTuple):
         return 0.5 * (self.hi - self.lo)
 
 
-def people(count: int, threshold: int = THRESHOLD) -> str:
+def people(count: int, threshold: int) -> str:
     """Return a number of records as messages may show it: not the small ones.
 
     Examples
     --------
-    >>> people(12), people(3)
+    >>> people(12, 10), people(3, 10)
     ('12', 'fewer than 10')
     """
     return str(count) if count >= threshold else f"fewer than {threshold}"
@@ -183,7 +183,9 @@ def share_interval(cell: object, *, decimals: int | None, what: str = "A percent
     return Interval(max(low, 0.0) / 100.0, min(high, 100.0) / 100.0)
 
 
-def within_share(share: Interval, total: int, *, what: str = "A percentage") -> tuple[int, int]:
+def within_share(
+    share: Interval, total: int, *, what: str = "A percentage", threshold: int = THRESHOLD
+) -> tuple[int, int]:
     """Return the least and the largest count that make up a share of a total; InputError where no count does.
 
     Examples
@@ -195,6 +197,6 @@ def within_share(share: Interval, total: int, *, what: str = "A percentage") -> 
     low, high = math.ceil(share.lo * total - slack), math.floor(share.hi * total + slack)
     if low > high:
         raise InputError(
-            f"{what}: no count out of its total of {people(total)} records prints as this. Give its decimals, or check n."
+            f"{what}: no count out of its total of {people(total, threshold)} records prints as this. Give its decimals, or check n."
         )
     return max(low, 0), min(high, total)

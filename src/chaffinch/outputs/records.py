@@ -102,7 +102,7 @@ class TableCoder:
         return codec if isinstance(codec, Categories) and codec.levels and not codec.other else None
 
 
-def codes_of_table(table: Table | TableCoder, fields: Fields, *, threshold: int = THRESHOLD) -> CodedRecords:
+def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
     """Return the records of a table as codes of columns; rows with a missing value in one of these columns are left out.
 
     InputError for a column that the table does not have, and for values that are none of a column's levels.
@@ -118,6 +118,7 @@ def codes_of_table(table: Table | TableCoder, fields: Fields, *, threshold: int 
     """
     coder = TableCoder.of(table)
     _check_names(fields.names, coder.table)
+    threshold = fields.threshold
     every = np.empty((coder.table.n_rows, len(fields)), dtype=np.int32)
     for position, field in enumerate(fields):
         codes = coder.codes(field)
@@ -169,7 +170,7 @@ def fields_of_table(
 def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:
     """A column with the levels that as many records as the threshold or more have, which messages may name."""
     codes = coder.codes(field)
-    return Fields((field,)).counted(codes[codes >= 0][:, None], threshold).every[0]
+    return Fields((field,)).with_threshold(threshold).counted(codes[codes >= 0][:, None]).every[0]
 
 
 def _check_names(names: Sequence[str], table: Table) -> None:

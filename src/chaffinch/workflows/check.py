@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._base.errors import InputError
-from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .._base.runs import RunFacts
 from .._base.seeds import Seed
@@ -84,7 +83,7 @@ def check(
     whole_runs: int = 10,
     fold_of_fold: bool = False,
     error_line: bool = False,
-    threshold: int = THRESHOLD,
+    threshold: int | None = None,
     acro_write_back: AnyPath | None = None,
     schema: Schema | AnyPath | None = None,
     seed: Seed = None,
@@ -176,7 +175,9 @@ def check_request(
     delivery = delivery or CheckDelivery()
     data = _records(request, source, progress)
     if isinstance(data, TableCoder):
-        request = request.of_data(data, (*settings.keys, *settings.sensitive))
+        request = request.of_data(
+            data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
+        )
     delivery.check_record(request)
     result = check_recipes(
         request.ready, data, settings, released=request.released_recipes, policy=request.policy, seed=seed, workers=workers,

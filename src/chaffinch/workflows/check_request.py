@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._base.errors import InputError
+from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
 from ..outputs.document import Outputs, named_columns, read_document, read_outputs, recipes_of
@@ -109,26 +110,28 @@ class CheckRequest:
         policy = policy_of_acro(acro.config) if own_policy else self.policy
         return replace(self, source=source, acro=acro, given=_given(recipes), policy=policy)
 
-    def of_data(self, coder: TableCoder, names: tuple[str, ...]) -> CheckRequest:
+    def of_data(self, coder: TableCoder, names: tuple[str, ...], *, threshold: int = THRESHOLD) -> CheckRequest:
         """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
         declared = [] if self.released is None else [
             Field(one["name"], tuple(one["levels"])) for one in self.released.columns
         ]  # fmt: skip
-        request = self._with_recipes(coder, names, declared)
+        request = self._with_recipes(coder, names, declared, threshold)
         if not len(request.ready):
             where = f"'{self.source}'" if self.source else "The document"
             raise InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
         if self.released is not None and self.released.outputs:
-            old = recipes_of(self.released.entries, Fields(tuple(declared)), name="the released outputs")
+            old = recipes_of(self.released.entries, Fields(tuple(declared)).with_threshold(threshold), name="the released outputs")
             request = replace(request, released_recipes=old)
         return request
 
-    def _with_recipes(self, coder: TableCoder, names: tuple[str, ...], declared: list[Field]) -> CheckRequest:
+    def _with_recipes(
+        self, coder: TableCoder, names: tuple[str, ...], declared: list[Field], threshold: int
+    ) -> CheckRequest:
         if self.acro is not None:
             from ..outputs.readers.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(
-                self.acro, coder, declared=declared, given=self.given, replace_readable=self.replace_readable
+                self.acro, coder, declared=declared, given=self.given, replace_readable=self.replace_readable, threshold=threshold
             )
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
@@ -141,8 +144,8 @@ class CheckRequest:
             entries = self.document.get("outputs")
             named = named_columns(entries if isinstance(entries, list) else [], coder.table.columns)
             wanted = [name for name in coder.table.columns if name in {*named, *names}]
-            fields = fields_of_table(coder, wanted, declared=declared) if wanted else None
-        return replace(self, recipes=read_outputs(dict(self.document), fields=fields))
+            fields = fields_of_table(coder, wanted, declared=declared, threshold=threshold) if wanted else None
+        return replace(self, recipes=read_outputs(dict(self.document), fields=fields, threshold=threshold))
 
     @property
     def ready(self) -> Outputs:

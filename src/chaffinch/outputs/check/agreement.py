@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.masking import THRESHOLD
 from ..._base.plain import to_plain
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
@@ -112,7 +111,7 @@ class Exposed:
 
 
 def agreement_of(
-    attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, level: float = LEVEL, threshold: int = THRESHOLD
+    attack: KeyAttack, tcaps: Sequence[EnsembleTcap], *, level: float = LEVEL, threshold: int
 ) -> Agreement:
     """Return how often the ensembles of the folds agree on people, and rightly."""
     shares: dict[str, list[float]] = {"pinned": [], "pinned_holdout": [], "right": [], "right_holdout": []}

@@ -86,12 +86,11 @@ def check_recipes(
         Called with what is being done and the share done.
     """
     began, policy = time.perf_counter(), policy or Policy()
+    threshold = settings.least_shown(policy)
 
-    outputs = _output_set(recipes, released, settings)
-    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields, settings.threshold)
-    outputs = replace(
-        outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes, settings.threshold))
-    )
+    outputs = _output_set(recipes, released, settings, threshold)
+    codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields)
+    outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
     run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
 
@@ -124,7 +123,7 @@ def check_recipes(
     return CheckResult(
         verdict=verdict,
         settings=_resolved(run, settings, evolver, policy, seed),
-        records=masked_count(len(codes), settings.threshold),
+        records=masked_count(len(codes), threshold),
         left_out=round(left_out, 2),
         outputs=_checked(outputs, together.stage, inconsistent),
         all=together.stage,
@@ -133,14 +132,14 @@ def check_recipes(
         ),
         without=without,
         agreement=tuple(
-            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=settings.threshold)
+            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold)
             for a in run.attacks
         ),
         whole=whole,
         sizes=sizes,
         error_lines=lines,
         rules=rules,
-        exposed_classes=masked_count(len(exposed), settings.threshold),
+        exposed_classes=masked_count(len(exposed), threshold),
         seconds=round(time.perf_counter() - began, 1),
         exposed=exposed,
         recipes=outputs.recipes,
@@ -182,7 +181,7 @@ class _Parts:
 # 1. Outputs, columns and records.
 
 
-def _output_set(recipes: Outputs, released: Outputs | None, settings: CheckSettings) -> _OutputSet:
+def _output_set(recipes: Outputs, released: Outputs | None, settings: CheckSettings, threshold: int) -> _OutputSet:
     """Both sets of outputs over those columns that some output is about; InputError where an attack asks for others."""
     together = recipes if released is None else released.including(recipes)
     columns = {recipe.name: named_columns([recipe.to_dict()], together.fields.names) for recipe in together.outputs}
@@ -192,7 +191,7 @@ def _output_set(recipes: Outputs, released: Outputs | None, settings: CheckSetti
             "There is nothing to leave one out of: there is one output. Leave it out, or check more of them together."
         )
     seen = {*settings.keys, *settings.sensitive, *(name for some in columns.values() for name in some)}
-    fields = Fields(tuple(one for one in together.fields if one.name in seen))
+    fields = Fields(tuple(one for one in together.fields if one.name in seen)).with_threshold(threshold)
     check_start(settings.start, fields.columns)
     return _OutputSet(replace(together, fields=fields), columns, () if released is None else released.names)
 
@@ -213,14 +212,14 @@ def _check_attack(names: Sequence[str], columns: Mapping[str, Sequence[str]], se
             )
 
 
-def _codes(fields: Fields, data: Table | TableCoder | Codes, given: Fields, threshold: int) -> tuple[Codes, float]:
+def _codes(fields: Fields, data: Table | TableCoder | Codes, given: Fields) -> tuple[Codes, float]:
     """The records as codes of some columns, and the share of records that was left out; `given` are the columns of codes."""
     if isinstance(data, np.ndarray):
         every = given.columns.check(data)
         return fields.columns.check(every[:, [given.position(name) for name in fields.names]]), 0.0
     from ..records import codes_of_table
 
-    records = codes_of_table(data, fields, threshold=threshold)
+    records = codes_of_table(data, fields)
     return records.codes, 1.0 - records.share_kept
 
 

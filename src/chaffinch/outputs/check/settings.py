@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from ..._base.errors import InputError, unknown_name
-from ..._base.masking import THRESHOLD
 from ..evolve import EngineName, StartName
+from ..rules import Policy
 from .marginal import LEVEL
 
 __all__ = ["CheckSettings", "LeaveOneOut", "ResolvedSettings"]
@@ -50,7 +50,7 @@ class CheckSettings:
     error_line
         Whether to relate attribution to the error of the outputs.
     threshold
-        Counts below it are not told.
+        Counts below it are not told; the policy's threshold if absent.
     """
 
     keys: Sequence[str]
@@ -71,7 +71,7 @@ class CheckSettings:
     whole_runs: int = 10
     fold_of_fold: bool = False
     error_line: bool = False
-    threshold: int = THRESHOLD
+    threshold: int | None = None
 
     def __post_init__(self) -> None:
         for field, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
@@ -88,6 +88,12 @@ class CheckSettings:
             )
         if self.leave_one_out not in get_args(LeaveOneOut):
             raise unknown_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
+        if self.threshold is not None and self.threshold < 1:
+            raise InputError(f"The threshold must be at least 1. Got {self.threshold}.")
+
+    def least_shown(self, policy: Policy | None) -> int:
+        """Return the smallest count that is told: the threshold, or that of the rules."""
+        return (policy or Policy()).threshold if self.threshold is None else self.threshold
 
 
 @dataclass(frozen=True, kw_only=True)

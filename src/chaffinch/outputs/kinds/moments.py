@@ -244,22 +244,24 @@ class MomentSpec(OutputSpec):
             if self.kind in ("sd", "variance"):
                 if interval.hi < 0:
                     return "a spread is below 0"
-                if reason := self._spread_contradiction(interval, values, n, most):
+                if reason := self._spread_contradiction(interval, values, n, most, frame.threshold):
                     return reason
         return None
 
-    def _spread_contradiction(self, interval: Interval, values: Floats, n: int | None, most: int) -> str | None:
+    def _spread_contradiction(
+        self, interval: Interval, values: Floats, n: int | None, most: int, threshold: int
+    ) -> str | None:
         """Why a spread is too large for the range of some values, or too small for their steps."""
         largest = most_variance(float(values[-1] - values[0]), n, ddof=self.ddof, most=most)
         shown = math.sqrt(largest) if self.kind == "sd" else largest
         what = "a standard deviation" if self.kind == "sd" else "a variance"
         if interval.lo > shown + room(shown):
-            return f"{what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
+            return f"{what} is above {bound_in_words(shown, n, threshold)}the largest that values on the range of column '{self.of}' can have"
         if n is not None and len(values) > 1 and interval.lo > 0:
             least = least_variance(float(np.diff(values).min()), n, ddof=self.ddof)
             shown = math.sqrt(least) if self.kind == "sd" else least
             if interval.hi < shown * (1.0 - SLACK):
-                return f"{what} is above 0 and below {bound_in_words(shown, n)}the smallest that values with the steps of column '{self.of}' can have"
+                return f"{what} is above 0 and below {bound_in_words(shown, n, threshold)}the smallest that values with the steps of column '{self.of}' can have"
         return None
 
     def pair_contradiction(self, other: OutputSpec, frame: Frame) -> str | None:
@@ -294,7 +296,7 @@ class MomentSpec(OutputSpec):
             shown = math.sqrt(largest) if spread.kind == "sd" else largest
             if interval.lo > shown + room(shown):
                 what = "standard deviation" if spread.kind == "sd" else "variance"
-                return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n)}the largest that values on the range of column '{self.of}' can have"
+                return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n, frame.threshold)}the largest that values on the range of column '{self.of}' can have"
         return None
 
     def tallies(self, tallier: Tallier) -> list[Tally]:

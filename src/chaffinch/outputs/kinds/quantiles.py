@@ -319,23 +319,23 @@ class _Quantile:
             ]
         if j == last:
             raise InputError(
-                f"Output '{self.name}' lies between values of its column, where n = {people(n)} leaves none. Check n, or the grid."
+                f"Output '{self.name}' lies between values of its column, where n = {people(n, frame.threshold)} leaves none. Check n, or the grid."
             )
-        a, b = self._between(h - j)
+        a, b = self._between(h - j, frame.threshold)
         groups = np.select([values < a, values == a, values < b, values == b], [0, 1, 2, 3], 4)
         return [
             self._split("around", groups, [0, 1, 0, 1, 0], [j, j + 1, 0, n - j - 1, n - j - 2], frame, kept),
             self._split("below", np.where(values <= a, 0, 1), [j + 1, n - j - 1], [j + 1, n - j - 1], frame, kept),
         ]
 
-    def _between(self, share: float) -> tuple[float, float]:
+    def _between(self, share: float, threshold: int) -> tuple[float, float]:
         """The two values of the column, nearest to each other, that interpolate to the printed quantile."""
         lower, upper = self.values[self.values < self.lo], self.values[self.values > self.hi]
         at = (1.0 - share) * lower[:, None] + share * upper[None, :]
         fits = (at >= self.lo) & (at <= self.hi)
         if not fits.any():
             raise InputError(
-                f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(self.n or 0)}. Give its decimals, or check n."
+                f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(self.n or 0, threshold)}. Give its decimals, or check n."
             )
         apart = np.where(fits, upper[None, :] - lower[:, None], np.inf)
         a, b = np.unravel_index(int(np.argmin(apart)), apart.shape)

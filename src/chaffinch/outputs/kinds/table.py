@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -158,7 +159,7 @@ class TableSpec(Counted):
             )
             return (system, *extra)
         ends = [
-            (0, totals[k]) if share is None else within_share(share, totals[k], what=what)
+            (0, totals[k]) if share is None else within_share(share, totals[k], what=what, threshold=frame.threshold)
             for share, k in zip(shares, whole.ravel(), strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
@@ -239,14 +240,15 @@ class TableSpec(Counted):
         table, total = self.equations(frame)[0], self.known_n(frame)
         least, most = int(table.lo.sum()), int(table.hi.sum())
         whole = not any((group < 0).any() for _, group in self.crossing(frame).steps)
-        rows = f"there are {people(frame.rows)} rows"
-        known = f"its n is {people(self.n)}" if self.n is not None else rows
+        few = partial(people, threshold=frame.threshold)
+        rows = f"there are {few(frame.rows)} rows"
+        known = f"its n is {few(self.n)}" if self.n is not None else rows
         if least > (frame.rows if total is None else total):
             says = "its counts add up to" if least == most else "its counts add up to at least"
-            return f"{says} {people(least)}, and {known if total is not None else rows}"
+            return f"{says} {few(least)}, and {known if total is not None else rows}"
         if whole and total is not None and most < total:
             says = "its counts add up to" if least == most else "its counts add up to at most"
-            return f"{says} {people(most)}, and {known}"
+            return f"{says} {few(most)}, and {known}"
         return None
 
     def tallies(self, tallier: Tallier) -> list[Tally]:

@@ -283,9 +283,9 @@ def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Poli
         elif compared.differences:
             parts.append(f"{few} Only for these records, or only nearly, where it was looked at.")
         if compared.unseen:
-            looked = cells_in_words(max(compared.starts - len(compared.unseen), 0))
+            looked = cells_in_words(max(compared.starts - len(compared.unseen), 0), least)
             parts.append(
-                f"Unions that start from a cell were looked at for {looked} of {cells_in_words(compared.starts)} cells of the tables and "
+                f"Unions that start from a cell were looked at for {looked} of {cells_in_words(compared.starts, least)} cells of the tables and "
                 "margins, up to the limit of work; of the rest nothing is known."
             )
         words = " ".join(parts)

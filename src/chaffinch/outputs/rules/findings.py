@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..._base.masking import THRESHOLD
-
 __all__ = ["ORDER", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
 
 Status = Literal["pass", "review", "not assessed", "fail"]
@@ -154,12 +152,12 @@ def finding(
     )
 
 
-def cells_in_words(count: int, threshold: int = THRESHOLD) -> str:
+def cells_in_words(count: int, threshold: int) -> str:
     """Return a number of cells for a sentence; not a small one.
 
     Examples
     --------
-    >>> cells_in_words(4909), cells_in_words(0), cells_in_words(3)
+    >>> cells_in_words(4909, 10), cells_in_words(0, 10), cells_in_words(3, 10)
     ('4,909', 'none', 'fewer than 10')
     """
     if count == 0:

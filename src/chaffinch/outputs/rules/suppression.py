@@ -264,7 +264,7 @@ def suppression(
             )
         )
     if unseen.any() and (judged or others):
-        findings.append(_unfinished(table, unseen, undone, secret))
+        findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
 
 
@@ -278,7 +278,7 @@ def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) 
     return undone, secret & ~undone & ~limits.assessed
 
 
-def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Finding:
+def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask, threshold: int) -> Finding:
     """Of which cells nothing is said, and what is said of the others."""
     size, looked = int(secret.sum()), int((secret & ~unseen).sum())
     others = "some of those do, which is a finding of its own" if undone.any() else "none of those does"
@@ -289,8 +289,8 @@ def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask) -> Findi
         table.called(np.flatnonzero(unseen)),
         of=size,
         good="",
-        bad=f"Whether the count of a withheld cell follows from what is shown was looked at for {cells_in_words(looked)} of "
-        f"{cells_in_words(size)} such cells, up to the limit of work: {others}, and of the rest nothing is known.",
+        bad=f"Whether the count of a withheld cell follows from what is shown was looked at for {cells_in_words(looked, threshold)} of "
+        f"{cells_in_words(size, threshold)} such cells, up to the limit of work: {others}, and of the rest nothing is known.",
         status="not assessed",
     )
 

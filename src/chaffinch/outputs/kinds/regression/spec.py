@@ -299,7 +299,7 @@ class RegressionSpec(OutputSpec):
             if key not in rest:
                 name = without_levels(key, field.rare)
                 raise InputError(
-                    f"Output '{self.name}': {unknown_level('class', name, common)} The base has no coefficients."
+                    f"Output '{self.name}': {unknown_level('class', name, common, threshold=field.threshold)} The base has no coefficients."
                 )
             if not isinstance(inner, Mapping):
                 raise InputError(f"Output '{self.name}' must give the coefficients of each class by name.")

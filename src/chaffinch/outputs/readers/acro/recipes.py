@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from ...._base.errors import InputError, listed, unknown_name
+from ...._base.masking import THRESHOLD
 from ...document import Outputs
 from ...fields import Field, Fields
 from ...kinds import KINDS
@@ -111,6 +112,7 @@ def recipes_of_acro(
     given: Mapping[str, Mapping[str, Any]] | None = None,
     replace_readable: bool = False,
     rows: int | None = None,
+    threshold: int = THRESHOLD,
 ) -> AcroOutputs:
     """Return the outputs of an ACRO directory with their published numbers, and what was skipped and why.
 
@@ -138,7 +140,7 @@ def recipes_of_acro(
             raise InputError(
                 f"The data have none of the columns that the results of '{directory.folder}' are about. Name the data they were made from."
             )
-        fields = fields_of_table(coder, named, declared=declared)
+        fields = fields_of_table(coder, named, declared=declared, threshold=threshold)
         rows = table.n_rows if rows is None else rows
     else:
         fields = data
