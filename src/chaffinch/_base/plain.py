@@ -11,7 +11,7 @@ from typing import Annotated, Any, TypeVar, cast
 from .errors import InputError
 from .words import shown
 
-__all__ = ["Number", "check_format", "finite", "from_plain", "to_plain", "without_none"]
+__all__ = ["Number", "check_format", "finite", "from_plain", "shown_parts", "to_plain", "without_none"]
 
 T = TypeVar("T")
 
@@ -61,6 +61,30 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, list | tuple | set | frozenset):
         return [to_plain(part) for part in value]
     return value.tolist() if hasattr(value, "tolist") else value
+
+
+def shown_parts(value: Any) -> Any:
+    """Return a result as JSON can hold it: its parts by their own `to_dict` where they have one, and None for numbers that are not there.
+
+    Examples
+    --------
+    >>> from dataclasses import dataclass
+    >>> @dataclass(frozen=True)
+    ... class Line:
+    ...     slope: float
+    ...     points: tuple[tuple[float, float], ...]
+    >>> shown_parts(Line(nan, ((0.5, 1.0),)))
+    {'slope': None, 'points': [[0.5, 1.0]]}
+    """
+
+    def shown(part: Any) -> Any:
+        return part.to_dict() if hasattr(part, "to_dict") else shown_parts(part)
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: shown(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, list | tuple):
+        return [shown(part) for part in value]
+    return finite(value) if isinstance(value, float) else to_plain(value)
 
 
 def from_plain(kind: type[T], data: Any, *, what: str) -> T:

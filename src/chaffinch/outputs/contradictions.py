@@ -51,14 +51,7 @@ class Contradiction:
 def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_PAIRS) -> list[Contradiction]:
     """Return outputs that cannot hold together in a dataset of `rows` records; none does not prove that all can.
 
-    Parameters
-    ----------
-    spec
-        Columns and outputs.
-    rows
-        The number of records, the file's if absent.
-    pairs
-        How many pairs of outputs are tried, in the file's order.
+    The first so many `pairs` of outputs are tried, in the file's order.
 
     Examples
     --------

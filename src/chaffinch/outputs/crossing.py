@@ -113,17 +113,8 @@ class Crossing:
 def crossed(by: Sequence[str], groups: Mapping[str, Any], fields: Fields, *, output: str) -> Crossing:
     """Return columns crossed into cells: each level a group of its own, or the groups that are given.
 
-    Parameters
-    ----------
-    by
-        Names of columns.
-    groups
-        For some of them the groups: a list, or a mapping from names to groups, of `[from, to]` (ends included) for numbers and of lists
-        of levels for words. Levels in no group are not counted.
-    fields
-        All columns.
-    output
-        The output's name, for messages.
+    `groups` has for some of the columns a list of groups, or a mapping from names to groups: of `[from, to]` (ends included) for numbers, of
+    lists of levels for words. Levels in no group are not counted.
 
     Examples
     --------
@@ -292,14 +283,8 @@ def sums_by_cell(
 ) -> Terms:
     """Return the terms of sums in each cell: equation `cell * m + j` for the j-th of m sums.
 
-    Parameters
-    ----------
-    frame, cells
-        The columns, and the cells.
-    numbers
-        For each sum the columns it reads and a function from a grid of codes to numbers.
-    count
-        Whether the first sum of each cell is the number of records.
+    `numbers` has for each sum the columns it reads and a function from a grid of codes to numbers; with `count` the first sum of each cell is
+    the number of records.
     """
     positions = tuple(sorted({*cells.positions, *(p for columns, _ in numbers for p in columns)}))
     grid = frame.fields.grid(positions)

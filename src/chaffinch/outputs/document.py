@@ -69,15 +69,6 @@ class Compiled:
 class Outputs:
     """Columns, and outputs about them: with numbers, as published, or without (recipes), to be computed on any records.
 
-    Parameters
-    ----------
-    fields
-        The columns with their levels.
-    outputs
-        The outputs.
-    rows
-        The number of records of the dataset they are of; None if it is not known, or to be given later.
-
     Examples
     --------
     >>> outputs = Outputs.from_dict({
@@ -94,7 +85,7 @@ class Outputs:
 
     fields: Fields
     outputs: tuple[OutputSpec, ...]
-    rows: int | None = None
+    rows: int | None = None  # The number of records that they are of; None if it is not known, or to be given later
 
     def __post_init__(self) -> None:
         names = self.names
@@ -129,18 +120,7 @@ class Outputs:
     ) -> Outputs:  # fmt: skip
         """Return the outputs in a mapping with the file's keys; InputError with the place and the rule where it breaks one.
 
-        Parameters
-        ----------
-        data
-            What the file holds.
-        name
-            What it is called in messages.
-        numbers
-            Whether all outputs must have their numbers.
-        fields
-            The columns, instead of the file's own.
-        threshold
-            How many records must share what a message tells of the data.
+        Columns are the file's own unless there are `fields`; messages tell of the data what `threshold` records share.
         """
         outputs = cls(*parsed(data, name=name, numbers=numbers, fields=fields, threshold=threshold))
         if numbers == "optional":
@@ -274,16 +254,7 @@ def read_outputs(
 ) -> Outputs:  # fmt: skip
     """Return the outputs in a file (TOML, or JSON with the same keys) or in a mapping of the same form.
 
-    Parameters
-    ----------
-    source
-        The file, or what it would hold.
-    fields
-        The columns, instead of the file's own, which may then be absent.
-    numbers
-        Whether all outputs must have their numbers.
-    threshold
-        How many records must share what a message tells of the data; `fields` have their own.
+    Columns are the file's own, which may be absent where there are `fields`; messages tell of the data what `threshold` records share.
     """
     data = source if isinstance(source, Mapping) else read_document(source)
     name = "the specification" if isinstance(source, Mapping) else f"'{Path(source)}'"

@@ -17,31 +17,124 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from .columns import Codes, Columns, Floats
 from .families import FAMILIES, PARTS, FamilyName, Part, multipliers
-from .lookups import Ints, Lookup, Terms
 
 __all__ = ["CountTable", "Lookup", "Output", "Problem", "Reading", "RegressionModel", "SumSystem", "Terms", "regression"]
 
+Ints = NDArray[np.int64]
 Reading = Callable[[Floats], tuple[Floats, Floats]]
 """From sums (p,) to the published numbers (q,) and their derivatives by the sums (q, p): a mean, an sd, a correlation."""
+
+
+def _keys(columns: Sequence[int], sizes: Sequence[int], codes: Codes) -> Ints:
+    """The number of each record's combination of levels, last column fastest (C order)."""
+    key = np.zeros(len(codes), dtype=np.int64)
+    for column, size in zip(columns, sizes, strict=True):
+        key = key * size + codes[:, column]
+    return key
+
+
+@dataclass(frozen=True, eq=False)
+class Lookup:
+    """A number, or a few, for each combination of levels of some columns.
+
+    Examples
+    --------
+    >>> Lookup((1,), (3,), np.array([[0.0], [0.5], [2.0]])).of(np.array([[0, 2], [1, 1]], dtype=np.int32))
+    array([[2. ],
+           [0.5]])
+    """
+
+    # columns, sizes: Positions of the columns, and their numbers of levels; none for a constant
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    values: Floats  # Shape (combinations, width), combinations in C order
+
+    def __post_init__(self) -> None:
+        _check_shape("A look-up", self.columns, self.sizes, len(self.values))
+        if self.values.ndim != 2 or not np.isfinite(self.values).all():
+            raise InputError("The values of a look-up must be a matrix of finite numbers.")
+
+    def of(self, codes: Codes) -> Floats:
+        """Return the numbers of each record, (n, width)."""
+        return self.values[_keys(self.columns, self.sizes, codes)]
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The (equation, value) pairs that each combination of levels of some columns adds, in compressed rows.
+
+    Examples
+    --------
+    A dummy for the second of two levels, as equation 1 of 2:
+
+    >>> terms = Terms.dense((0,), (2,), np.array([[0.0, 0.0], [0.0, 1.0]]))
+    >>> terms.starts.tolist(), terms.equations.tolist(), terms.values.tolist()
+    ([0, 0, 1], [1], [1.0])
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    starts: Ints
+    equations: Ints
+    values: Floats
+
+    def __post_init__(self) -> None:
+        _check_shape("Terms", self.columns, self.sizes, len(self.starts) - 1)
+        if not np.isfinite(self.values).all():
+            raise InputError("The values of terms must be finite.")
+
+    @classmethod
+    def dense(cls, columns: Sequence[int], sizes: Sequence[int], matrix: Floats) -> Terms:
+        """Return the terms of a matrix (combinations, equations), zeros left out."""
+        rows, equations = np.nonzero(matrix)
+        return cls.sparse(columns, sizes, rows, equations, np.asarray(matrix[rows, equations], dtype=float))
+
+    @classmethod
+    def sparse(
+        cls,
+        columns: Sequence[int],
+        sizes: Sequence[int],
+        rows: NDArray[np.integer],
+        equations: NDArray[np.integer],
+        values: Floats,
+    ) -> Terms:
+        """Return the terms of entries: the number of a combination, an equation and a value each."""
+        order = np.lexsort((equations, rows))
+        counts = np.bincount(rows, minlength=int(np.prod(sizes, dtype=np.int64)))
+        starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return cls(tuple(columns), tuple(sizes), starts, equations[order].astype(np.int64), values[order])
+
+    def keys(self, codes: Codes) -> Ints:
+        """Return the number of each record's combination of levels."""
+        return _keys(self.columns, self.sizes, codes)
+
+    def times(self, vectors: Floats) -> Lookup:
+        """Return terms times vectors (equations, width): with coefficients, this part of the linear predictor."""
+        out = np.zeros((len(self.starts) - 1, vectors.shape[1]))
+        rows = np.repeat(np.arange(len(out)), np.diff(self.starts))
+        np.add.at(out, rows, self.values[:, None] * vectors[self.equations])
+        return Lookup(self.columns, self.sizes, out)
+
+    def of(self, codes: Codes, size: int) -> Floats:
+        """Return the terms of each record as a dense matrix (n, size); for tests and small tables."""
+        return self.times(np.eye(size)).of(codes)
+
+
+def _check_shape(what: str, columns: tuple[int, ...], sizes: tuple[int, ...], combinations: int) -> None:
+    if len(set(columns)) < len(columns) or len(columns) != len(sizes):
+        raise InputError(f"{what} must name different columns, and the number of levels of each.")
+    if int(np.prod(sizes, dtype=np.int64)) != combinations:
+        raise InputError(f"{what} must have a row for each of {int(np.prod(sizes))} combinations. Got {combinations}.")
 
 
 @dataclass(frozen=True, eq=False)
 class CountTable:
     """A table of counts: how many records fall into each cell of a cross of grouped columns.
-
-    Parameters
-    ----------
-    name
-        What the output is called.
-    groups
-        For each column its position and, for every level, the group it falls into; -1 where such records are filtered out.
-    lo, hi
-        The least and the largest count that each cell may have, in C order of the groups: equal for an exact count, 1 and
-        threshold - 1 for a suppressed one, two numbers around a rounded one.
 
     Examples
     --------
@@ -51,7 +144,10 @@ class CountTable:
     """
 
     name: str
+    # For each column its position and, for every level, the group it falls into; -1 where such records are filtered out
     groups: tuple[tuple[int, Ints], ...]
+    # lo, hi: The least and the largest count that each cell may have, in C order of the groups: equal for an exact count, 1 and threshold -
+    # 1 for a suppressed one, two numbers around a rounded one
     lo: Ints
     hi: Ints
 
@@ -99,25 +195,14 @@ class CountTable:
 
 @dataclass(frozen=True, eq=False)
 class RegressionModel:
-    """The regression part of a system of sums: a family at given coefficients.
+    """The regression part of a system of sums: a family at given coefficients."""
 
-    Parameters
-    ----------
-    family, part
-        See `families.py`; `score` for the estimating equations.
-    eta
-        Look-ups that add up to the linear predictor (multinomial: K - 1 of them).
-    label
-        The label's number (multinomial: the class, from 0).
-    parameter
-        alpha of the negative binomial; the dispersion in log-likelihoods.
-    """
-
+    # family, part: See `families.py`; `score` for the estimating equations
     family: FamilyName
-    eta: tuple[Lookup, ...]
-    label: Lookup
+    eta: tuple[Lookup, ...]  # Look-ups that add up to the linear predictor (multinomial: K - 1 of them)
+    label: Lookup  # The label's number (multinomial: the class, from 0)
     part: Part = "score"
-    parameter: float = 1.0
+    parameter: float = 1.0  # alpha of the negative binomial; the dispersion in log-likelihoods
 
     def __post_init__(self) -> None:
         if self.family not in FAMILIES:
@@ -148,42 +233,22 @@ class RegressionModel:
 
 @dataclass(frozen=True, eq=False)
 class SumSystem:
-    """Sums over records, and the intervals that the published numbers made of them must lie in.
-
-    Parameters
-    ----------
-    name
-        What the output is called.
-    size
-        The number of sums p; multinomial scores: K - 1 blocks, equation j of class k being `(k - 1) * p / (K - 1) + j`.
-    terms
-        What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class).
-    lo, hi
-        The interval of each published number, ends included; equal for one known in full, which is then met to the engine's
-        tolerance. A whole number is best given as itself -+ 0.5.
-    model
-        The regression behind the multiplier; None for 1.
-    keep
-        Filters, 0 or 1 (or weights); a record counts with their product.
-    reported
-        What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
-        method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
-    at
-        The coefficients at which the model stands, where coefficients are reported.
-    diagonal
-        Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap.
-    """
+    """Sums over records, and the intervals that the published numbers made of them must lie in."""
 
     name: str
-    size: int
-    terms: tuple[Terms, ...]
+    size: int  # The number of sums p; multinomial scores: K - 1 blocks, equation j of class k being `(k - 1) * p / (K - 1) + j`
+    terms: tuple[Terms, ...]  # What a record adds, equations 0 to p - 1 (multinomial: 0 to p / (K - 1) - 1, used for every class)
+    # lo, hi: The interval of each published number, ends included; equal for one known in full, which is then met to the engine's
+    # tolerance. A whole number is best given as itself -+ 0.5.
     lo: Floats
     hi: Floats
-    model: RegressionModel | None = None
-    keep: tuple[Lookup, ...] = ()
+    model: RegressionModel | None = None  # The regression behind the multiplier; None for 1
+    keep: tuple[Lookup, ...] = ()  # Filters, 0 or 1 (or weights); a record counts with their product
+    # What is published: the `sums`, the `coefficients` of the score's model, or numbers that a function reads off the sums. If it has a
+    # method `undetermined`, that says which of them are of no records at such sums, and so not met whatever the function returns.
     reported: Literal["sums", "coefficients"] | Reading = "sums"
-    at: Floats | None = None
-    diagonal: bool = False
+    at: Floats | None = None  # The coefficients at which the model stands, where coefficients are reported
+    diagonal: bool = False  # Whether errors are weighed one by one instead of by their covariance: for many sums that hardly overlap
 
     def __post_init__(self) -> None:
         width = self.model.width if self.model else 1
@@ -251,24 +316,9 @@ def regression(
 ) -> SumSystem:
     """Return a regression as estimating equations at its published coefficients.
 
-    Parameters
-    ----------
-    name
-        What the output is called.
-    family
-        See `families.py`.
-    terms
-        The design: what each combination of levels puts into which column.
-    label
-        The label's number for each of its levels (multinomial: class 0 is the base).
-    coefficients
-        As published, in the order of the design's columns; multinomial: (columns, K - 1), as statsmodels prints them.
-    half_widths
-        Half of the last printed digit: 0.00005 for four decimals; 0 for full precision.
-    keep, offset
-        Filters, and fixed parts of the linear predictor.
-    parameter
-        alpha of the negative binomial.
+    Coefficients are in the order of the design's columns, `terms`; those of a multinomial model (columns, K - 1), as statsmodels prints them,
+    its label's class 0 being the base. `half_widths` are half of the last printed digit: 0.00005 for four decimals, 0 for full precision.
+    `offset` are fixed parts of the linear predictor, `parameter` alpha of the negative binomial.
     """
     matrix = np.asarray(coefficients, dtype=float)
     matrix = matrix[:, None] if matrix.ndim == 1 else matrix

@@ -33,14 +33,7 @@ def check_copies(copies: int) -> None:
 def check_size(rows: int, columns: int, *, copies: int = 1, population: int | None = None) -> None:
     """Raise InputError where a search, or all its datasets, would need over `MOST_BYTES`, with the most rows that are possible.
 
-    Parameters
-    ----------
-    rows, columns
-        Of one dataset.
-    copies
-        How many datasets.
-    population
-        The candidates of `ea`; None for the other engines.
+    `population` are the candidates of `ea`; None for the other engines.
 
     Examples
     --------

@@ -105,17 +105,6 @@ def bands_in(cells: Iterable[object]) -> list[str]:
 class Printer:
     """How one output prints its numbers, and which it withholds.
 
-    Parameters
-    ----------
-    name
-        The output's: random rounding is the same whenever the output is computed, and another for another output.
-    decimals, digits
-        How numbers are printed: all of them, and by key.
-    threshold, suppressed_zeros, bands, base, rounding
-        How counts are withheld, banded and rounded.
-    withheld
-        Names of numbers that are withheld whatever they are.
-
     Examples
     --------
     >>> printer = Printer("t", bands=["<10"], base=5, decimals=1)
@@ -123,13 +112,15 @@ class Printer:
     ([0, '<10', 25], 1.3)
     """
 
-    name: str
+    name: str  # The output's: random rounding is the same whenever the output is computed, and another for another output
+    # decimals, digits: How numbers are printed: all of them, and by key
     decimals: int | None = None
     digits: Mapping[str, Any] = field(default_factory=dict)
+    # threshold, suppressed_zeros, bands, base, rounding: How counts are withheld, banded and rounded
     threshold: int | None = None
     suppressed_zeros: bool = False
     bands: Sequence[str] = ()
-    withheld: Sequence[str] = ()
+    withheld: Sequence[str] = ()  # Names of numbers that are withheld whatever they are
     base: int = 1
     rounding: str = "nearest"
 

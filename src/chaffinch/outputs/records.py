@@ -38,18 +38,10 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class CodedRecords:
-    """The codes of a table's records, and which rows they are.
+    """The codes of a table's records, and which rows they are."""
 
-    Parameters
-    ----------
-    codes
-        (records, columns): the rows that have a value in every column, in the table's order.
-    kept
-        For each row of the table whether it is among them.
-    """
-
-    codes: Codes
-    kept: Mask
+    codes: Codes  # (records, columns): the rows that have a value in every column, in the table's order
+    kept: Mask  # For each row of the table whether it is among them
 
     def __repr__(self) -> str:
         return f"CodedRecords({self.codes.shape[1]} columns)"
@@ -143,15 +135,6 @@ def fields_of_table(
     """Return columns by name: as declared, else as the table's schema declares them, else with the values of the records as levels.
 
     Levels that come from records are in the order of the alphabet, numbers ascending.
-
-    Parameters
-    ----------
-    table
-        The table.
-    names
-        The columns, in this order.
-    declared
-        Columns that are described already; those that `names` lacks are left out.
 
     Examples
     --------

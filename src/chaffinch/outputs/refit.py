@@ -31,25 +31,14 @@ ROUNDING = 1e-7
 
 @dataclass(frozen=True)
 class Number:
-    """A published number and what the records give.
+    """A published number and what the records give."""
 
-    Parameters
-    ----------
-    name
-        Which of the output's numbers: a coefficient's name, a cell ("m|rented").
-    lo, hi
-        The interval that was published, ends included; equal for a number known in full.
-    value
-        What the records give; nan where nothing could be computed.
-    unit
-        The standard error, for numbers known in full; 0 for counts.
-    """
-
-    name: str
+    name: str  # Which of the output's numbers: a coefficient's name, a cell ("m|rented")
+    # lo, hi: The interval that was published, ends included; equal for a number known in full
     lo: float
     hi: float
-    value: float
-    unit: float = 0.0
+    value: float  # What the records give; nan where nothing could be computed
+    unit: float = 0.0  # The standard error, for numbers known in full; 0 for counts
 
     @property
     def error(self) -> float:
@@ -92,34 +81,17 @@ def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number
 
 @dataclass(frozen=True)
 class Compared:
-    """How an output computed again compares with what was published.
-
-    Parameters
-    ----------
-    name, kind
-        The output.
-    size
-        How many numbers it has.
-    outside
-        How many are not within their precision.
-    worst, worst_in_precision
-        The largest absolute error, and the largest in units of the printed precision: up to 1 is within.
-    mean
-        The mean absolute error.
-    refitted
-        Whether it was computed again; False without statsmodels.
-    numbers
-        Each number.
-    """
+    """How an output computed again compares with what was published."""
 
     name: str
     kind: str
-    size: int
-    outside: int
+    size: int  # How many numbers it has
+    outside: int  # How many are not within their precision
+    # worst, worst_in_precision: The largest absolute error, and the largest in units of the printed precision: up to 1 is within
     worst: float
     worst_in_precision: float
-    mean: float
-    refitted: bool
+    mean: float  # The mean absolute error
+    refitted: bool  # Whether it was computed again; False without statsmodels
     numbers: tuple[Number, ...]
 
     @property

@@ -85,16 +85,8 @@ def fitted(
 
     Raises MissingExtraError without statsmodels; LinAlgError or ValueError where nothing can be fitted.
 
-    Parameters
-    ----------
-    system, records
-        The regression, and the records, as codes or as it sees them.
-    from_published
-        Whether to start at the system's coefficients; otherwise where statsmodels would.
-    expected
-        Whether standard errors must be those of the expected information, which GLMs have.
-    most
-        The most steps.
+    It starts at the system's coefficients, or else where statsmodels would, and takes `most` steps. With `expected`, standard errors are those of
+    the expected information, which GLMs have.
     """
     try:
         import statsmodels.api as sm  # type: ignore[import-untyped]

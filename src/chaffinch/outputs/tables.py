@@ -74,15 +74,6 @@ def columns_of(
     Nothing is taken from records: a column that declares neither is an error, unless a table is passed as `data` by name, whose values
     then are the levels of such columns.
 
-    Parameters
-    ----------
-    schema
-        The schema.
-    names
-        The columns to take, in this order; all that have codes if absent.
-    data
-        A table to take undeclared levels from. These are then known to whoever gets the specification.
-
     Examples
     --------
     >>> from chaffinch.table import Column, Schema

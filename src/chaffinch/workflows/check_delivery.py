@@ -32,24 +32,14 @@ MOST_WORDS = 2000
 
 @dataclass(frozen=True, kw_only=True)
 class CheckDelivery:
-    """Where results go; None for nowhere.
+    """Where results go; None for nowhere."""
 
-    Parameters
-    ----------
-    json, html
-        Files for what may leave, and for a page of it.
-    confidential
-        A file for the exposed classes and the cells behind each rule, readable by its owner alone.
-    record
-        Whether to add the outputs to the file of released ones, if they pass.
-    acro_write_back
-        A folder for a copy of the ACRO folder, with the result as one more output and comments; or that folder itself.
-    """
-
+    # json, html: Files for what may leave, and for a page of it
     json: Path | None = None
     html: Path | None = None
-    confidential: Path | None = None
-    record: bool = False
+    confidential: Path | None = None  # A file for the exposed classes and the cells behind each rule, readable by its owner alone
+    record: bool = False  # Whether to add the outputs to the file of released ones, if they pass
+    # A folder for a copy of the ACRO folder, with the result as one more output and comments; or that folder itself
     acro_write_back: Path | None = None
 
     def check(self, source: Path | None, released: Path | None, *inputs: Path | None) -> None:

@@ -29,37 +29,21 @@ AnyPath = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class CheckRequest:
-    """What is to be checked; `of_data` completes it with what the records say: the levels of columns that no file describes.
+    """What is to be checked; `of_data` completes it with what the records say: the levels of columns that no file describes."""
 
-    Parameters
-    ----------
-    source
-        The file of outputs, or the ACRO folder; None where the outputs came as such.
-    document
-        What a file of outputs holds.
-    acro
-        What an ACRO folder holds.
-    given, replace_readable
-        Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be read.
-    released_path, released
-        The file of what was released already, and what it holds.
-    policy
-        The rules.
-    acro_outputs
-        The outputs of the ACRO folder that could be read, once the data are known.
-    recipes, released_recipes
-        The outputs, once the data are known.
-    """
-
-    source: Path | None = None
-    document: Mapping[str, Any] | None = None
-    acro: AcroDirectory | None = None
+    source: Path | None = None  # The file of outputs, or the ACRO folder; None where the outputs came as such
+    document: Mapping[str, Any] | None = None  # What a file of outputs holds
+    acro: AcroDirectory | None = None  # What an ACRO folder holds
+    # given, replace_readable: Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be
+    # read
     given: Mapping[str, Mapping[str, Any]] | None = None
     replace_readable: bool = False
+    # released_path, released: The file of what was released already, and what it holds
     released_path: Path | None = None
     released: ReleasedOutputs | None = None
-    policy: Policy | None = None
-    acro_outputs: AcroOutputs | None = None
+    policy: Policy | None = None  # The rules
+    acro_outputs: AcroOutputs | None = None  # The outputs of the ACRO folder that could be read, once the data are known
+    # recipes, released_recipes: The outputs, once the data are known
     recipes: Outputs | None = None
     released_recipes: Outputs | None = None
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.plain import to_plain
 from ..._base.seeds import generator
 from ...counts.tally import count_cells
 from ...risk.attribution.classes import class_ids
@@ -41,33 +40,18 @@ class KeysShare:
 class Agreement:
     """How many people an ensemble agrees on, as shares of people, 0 to 1, averaged over key sets and folds.
 
-    Parameters
-    ----------
-    sensitive
-        The attribute.
-    pinned, pinned_holdout
-        People on whose value all datasets agree: of those behind the outputs, and of those held out.
-    right, right_holdout
-        People on whose value they agree rightly.
-    excess
-        right - right_holdout; the interval is over people, for these ensembles.
-    by_keys
-        For each key set `right`.
-
     A share that would tell of fewer people than the threshold is None, and a difference of such is not there.
     """
 
     sensitive: str
+    # pinned, pinned_holdout: People on whose value all datasets agree: of those behind the outputs, and of those held out
     pinned: float | None
     pinned_holdout: float | None
+    # right, right_holdout: People on whose value they agree rightly
     right: float | None
     right_holdout: float | None
-    excess: Estimate
-    by_keys: tuple[KeysShare, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**to_plain(self), "excess": self.excess.to_dict()}
+    excess: Estimate  # right - right_holdout; the interval is over people, for these ensembles
+    by_keys: tuple[KeysShare, ...] = ()  # For each key set `right`
 
 
 def masked_share(share: float, people: int, threshold: int) -> float | None:
@@ -83,26 +67,16 @@ def masked_share(share: float, people: int, threshold: int) -> float | None:
 
 @dataclass(frozen=True)
 class Exposed:
-    """A class of people whom an ensemble gives away; for the steward's eyes only.
+    """A class of people whom an ensemble gives away; for the steward's eyes only."""
 
-    Parameters
-    ----------
-    keys
-        What is known of them: column and level.
-    sensitive, value
-        What all datasets rightly say of at least one of them.
-    people
-        How many records of the data have these keys, and how many of them this value.
-    spoken
-        The share of datasets that say it.
-    """
-
-    keys: tuple[tuple[str, str], ...]
+    keys: tuple[tuple[str, str], ...]  # What is known of them: column and level
+    # sensitive, value: What all datasets rightly say of at least one of them
     sensitive: str
     value: str
+    # people, with_value: How many records of the data have these keys, and how many of them this value
     people: int
     with_value: int
-    spoken: float
+    spoken: float  # The share of datasets that say it
 
     def to_dict(self) -> dict[str, Any]:
         """Return all of it."""

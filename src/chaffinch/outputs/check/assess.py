@@ -64,26 +64,8 @@ def check_recipes(
     6. Assess what else was asked for: all the data, sizes, errors.
     7. Conclude.
 
-    Parameters
-    ----------
-    recipes
-        The outputs, as formulas and tables that can be computed from any records (`read_outputs`).
-    data
-        The records; or codes of the recipes' columns.
-    settings
-        Keys, sensitive attributes and what to assess.
-    released
-        Outputs that were released already.
-    policy
-        The rules; the usual ones if absent.
-    seed
-        For all that is random.
-    workers
-        How many processes and threads work at once; results do not depend on it.
-    maker
-        Makes ensembles in place of `evolve`.
-    progress
-        Called with what is being done and the share done.
+    `recipes` are outputs that can be computed from any records (`read_outputs`), `data` the records or codes of the recipes' columns. Results
+    do not depend on `workers`, how many processes and threads work at once; a `maker` makes ensembles in place of `evolve`.
     """
     began, policy = time.perf_counter(), policy or Policy()
     threshold = settings.least_shown(policy)

@@ -29,36 +29,17 @@ Sides = NDArray[np.int8]
 
 @dataclass(frozen=True)
 class Stage:
-    """What a set of outputs gives away.
+    """What a set of outputs gives away."""
 
-    Parameters
-    ----------
-    name
-        What was added (or left out) to get this set.
-    outputs
-        The names of the outputs in it.
-    reached
-        The share of datasets that reproduce every output, 0 to 1.
-    fits
-        How well each output is reproduced, over all folds.
-    measures
-        For each sensitive attribute and convention.
-    """
-
-    name: str
-    outputs: tuple[str, ...]
-    reached: float
-    fits: tuple[OutputFit, ...]
-    measures: tuple[RiskMeasure, ...]
+    name: str  # What was added (or left out) to get this set
+    outputs: tuple[str, ...]  # The names of the outputs in it
+    reached: float  # The share of datasets that reproduce every output, 0 to 1
+    fits: tuple[OutputFit, ...]  # How well each output is reproduced, over all folds
+    measures: tuple[RiskMeasure, ...]  # For each sensitive attribute and convention
 
     def marginal(self, sensitive: str, convention: str) -> Estimate | None:
         """Return the marginal risk of an attribute under a convention; None where it was not measured."""
         return next((m.marginal for m in self.measures if (m.sensitive, m.convention) == (sensitive, convention)), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        parts = {"fits": [one.to_dict() for one in self.fits], "measures": [one.to_dict() for one in self.measures]}
-        return {"name": self.name, "outputs": list(self.outputs), "reached": self.reached, **parts}
 
 
 @dataclass(frozen=True)
@@ -78,10 +59,6 @@ class CumulativeStage(Stage):
     """A stage on the way from what was released already to all outputs, with what it adds to the one before."""
 
     added: tuple[AddedRisk, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**super().to_dict(), "added": [one.to_dict() for one in self.added]}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,42 +89,18 @@ class Assessment:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckRun:
-    """The people, the attacks on them, and how ensembles are made.
+    """The people, the attacks on them, and how ensembles are made."""
 
-    Parameters
-    ----------
-    codes
-        The data: records without missing values, as codes.
-    recipes
-        All outputs, with their columns.
-    attacks
-        For each sensitive attribute.
-    folds
-        Who is behind the outputs, and who is held out.
-    maker
-        Makes ensembles.
-    start
-        What datasets without outputs are drawn from.
-    syntheses
-        Datasets in each fold's ensemble.
-    entropy
-        What all seeds come from.
-    level
-        Of intervals.
-    threads
-        How many work at once.
-    """
-
-    codes: Codes
-    recipes: Outputs
-    attacks: tuple[KeyAttack, ...]
-    folds: tuple[Fold, ...]
-    maker: EnsembleMaker
-    start: StartName = "uniform"
-    syntheses: int = 50
-    entropy: int = 0
-    level: float = LEVEL
-    threads: int | None = None
+    codes: Codes  # The data: records without missing values, as codes
+    recipes: Outputs  # All outputs, with their columns
+    attacks: tuple[KeyAttack, ...]  # For each sensitive attribute
+    folds: tuple[Fold, ...]  # Who is behind the outputs, and who is held out
+    maker: EnsembleMaker  # Makes ensembles
+    start: StartName = "uniform"  # What datasets without outputs are drawn from
+    syntheses: int = 50  # Datasets in each fold's ensemble
+    entropy: int = 0  # What all seeds come from
+    level: float = LEVEL  # Of intervals
+    threads: int | None = None  # How many work at once
 
     @cached_property
     def specs(self) -> tuple[Outputs, ...]:

@@ -32,28 +32,17 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class KeyAttack:
-    """What an attacker knows and wants: key sets, and a sensitive attribute.
+    """What an attacker knows and wants: key sets, and a sensitive attribute."""
 
-    Parameters
-    ----------
-    sensitive
-        The column to be guessed.
-    key_sets
-        What is known, set by set.
-    position, columns, starts, radix
-        The same for the kernel: the sensitive column's position; the positions of all sets' columns, one set after the other; the
-        columns' sizes.
-    tau
-        The share of a key's rows that must have one value before the attacker takes it: above 0.5, at most 1.
-    """
-
-    sensitive: str
-    key_sets: tuple[tuple[str, ...], ...]
+    sensitive: str  # The column to be guessed
+    key_sets: tuple[tuple[str, ...], ...]  # What is known, set by set
+    # position, columns, starts, radix: The same for the kernel: the sensitive column's position; the positions of all sets' columns, one
+    # set after the other; the columns' sizes
     position: int
     columns: Ints
     starts: Ints
     radix: Ints
-    tau: float = 1.0
+    tau: float = 1.0  # The share of a key's rows that must have one value before the attacker takes it: above 0.5, at most 1.
 
 
 def attack_of(
@@ -90,27 +79,13 @@ def attack_of(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EnsembleClaims:
-    """What an ensemble says of each person under each key set (arrays are key sets x people).
+    """What an ensemble says of each person under each key set (arrays are key sets x people)."""
 
-    Parameters
-    ----------
-    first
-        The first thing said, a code of the sensitive column.
-    spoken
-        How many datasets said anything.
-    agreed
-        Whether all that spoke said the same.
-    correct
-        How many were right.
-    n_datasets
-        How many datasets there are.
-    """
-
-    first: NDArray[np.int32]
-    spoken: NDArray[np.int32]
-    agreed: NDArray[np.bool_]
-    correct: NDArray[np.int32]
-    n_datasets: int
+    first: NDArray[np.int32]  # The first thing said, a code of the sensitive column
+    spoken: NDArray[np.int32]  # How many datasets said anything
+    agreed: NDArray[np.bool_]  # Whether all that spoke said the same
+    correct: NDArray[np.int32]  # How many were right
+    n_datasets: int  # How many datasets there are
 
     def pinned(self, share: float = 0.5) -> NDArray[np.bool_]:
         """Return where at least this share of the datasets spoke, and all that did said the same."""
@@ -119,27 +94,14 @@ class EnsembleClaims:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EnsembleTcap:
-    """What an ensemble gives away about two groups of people.
+    """What an ensemble gives away about two groups of people."""
 
-    Parameters
-    ----------
-    values
-        TCAP: datasets x groups (original, holdout) x conventions x key sets; nan where no row speaks of anyone.
-    influence
-        What each person adds to the mean TCAP of their own group: conventions x people (delete-one jackknife), 0 for those in no group.
-    squares
-        The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions.
-    group
-        0 for people behind the outputs, 1 for people held out, -1 for neither.
-    claims
-        What the datasets say of each person; None where that was left out (it is large).
-    """
-
-    values: Floats
+    values: Floats  # TCAP: datasets x groups (original, holdout) x conventions x key sets; nan where no row speaks of anyone
+    # What each person adds to the mean TCAP of their own group: conventions x people (delete-one jackknife), 0 for those in no group
     influence: Floats
-    squares: Floats
-    group: NDArray[np.int8]
-    claims: EnsembleClaims | None
+    squares: Floats  # The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions
+    group: NDArray[np.int8]  # 0 for people behind the outputs, 1 for people held out, -1 for neither
+    claims: EnsembleClaims | None  # What the datasets say of each person; None where that was left out (it is large)
 
     @cached_property
     def means(self) -> Floats:

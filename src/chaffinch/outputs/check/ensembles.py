@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..._base.plain import Number, finite, to_plain
+from ..._base.plain import Number
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes, Columns
@@ -23,51 +23,25 @@ __all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_da
 
 @dataclass(frozen=True)
 class OutputFit:
-    """How well an ensemble reproduces one output, as refitted by other code than the engine's.
-
-    Parameters
-    ----------
-    name, kind
-        The output.
-    numbers
-        How many numbers it has.
-    reached
-        The share of datasets, 0 to 1, in which every number is within its precision.
-    mean, worst
-        The mean and the largest absolute error over numbers and datasets.
-    """
+    """How well an ensemble reproduces one output, as refitted by other code than the engine's."""
 
     name: str
     kind: str
-    numbers: int
-    reached: float
+    numbers: int  # How many numbers it has
+    reached: float  # The share of datasets, 0 to 1, in which every number is within its precision
+    # mean, worst: The mean and the largest absolute error over numbers and datasets
     mean: Number
     worst: Number
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**to_plain(self), "mean": finite(self.mean), "worst": finite(self.worst)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DatasetEnsemble:
-    """Datasets made from the same outputs with different seeds.
+    """Datasets made from the same outputs with different seeds."""
 
-    Parameters
-    ----------
-    datasets
-        Codes of each.
-    reached
-        Whether each reproduces every output.
-    fits
-        For each output how well it is reproduced.
-    errors
-        For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression).
-    """
-
-    datasets: tuple[Codes, ...]
-    reached: tuple[bool, ...]
-    fits: tuple[OutputFit, ...] = ()
+    datasets: tuple[Codes, ...]  # Codes of each
+    reached: tuple[bool, ...]  # Whether each reproduces every output
+    fits: tuple[OutputFit, ...] = ()  # For each output how well it is reproduced
+    # For each dataset the mean absolute error over all regressions' coefficients (over all numbers where there is no regression)
     errors: tuple[float, ...] = ()
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._base.plain import Number, finite
+from ..._base.plain import Number
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import NOTHING, Estimate
@@ -37,37 +37,15 @@ class ErrorPoint(NamedTuple):
 
 @dataclass(frozen=True)
 class ErrorLine:
-    """TCAP = intercept + slope x error, for one sensitive attribute, convention and group of people.
-
-    Parameters
-    ----------
-    sensitive, convention
-        Which attack.
-    intercept, slope
-        With intervals, over datasets.
-    r_squared
-        The share of variance that the error explains.
-    points
-        The datasets.
-    """
+    """TCAP = intercept + slope x error, for one sensitive attribute, convention and group of people."""
 
     sensitive: str
     convention: str
+    # intercept, slope: With intervals, over datasets
     intercept: Estimate
     slope: Estimate
-    r_squared: Number
+    r_squared: Number  # The share of variance that the error explains
     points: tuple[ErrorPoint, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {
-            "sensitive": self.sensitive,
-            "convention": self.convention,
-            "intercept": self.intercept.to_dict(),
-            "slope": self.slope.to_dict(),
-            "r_squared": finite(self.r_squared),
-            "points": [list(point) for point in self.points],
-        }
 
 
 def error_lines(

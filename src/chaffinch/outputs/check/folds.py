@@ -21,24 +21,12 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fold:
-    """One split of the data.
+    """One split of the data."""
 
-    Parameters
-    ----------
-    name
-        "first fold", "second fold"; with several splits their number too.
-    original
-        The rows that outputs are computed from.
-    holdout
-        Rows that had no part in them.
-    compared
-        As many of the original rows as there are held out ones: attribution depends on how many people there are to match.
-    """
-
-    name: str
-    original: Ints
-    holdout: Ints
-    compared: Ints
+    name: str  # "first fold", "second fold"; with several splits their number too
+    original: Ints  # The rows that outputs are computed from
+    holdout: Ints  # Rows that had no part in them
+    compared: Ints  # As many of the original rows as there are held out ones: attribution depends on how many people there are to match
 
     def __repr__(self) -> str:
         return f"Fold({self.name}, original: {masked_count(len(self.original))}, holdout: {masked_count(len(self.holdout))})"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.plain import Number, finite
+from ..._base.plain import Number, shown_parts
 from ...stats.crossed import CrossedPart, Estimate, crossed_difference, crossed_mean
 from ...stats.intervals import student_quantile
 from .attribution import CONVENTIONS, EnsembleTcap
@@ -28,33 +28,19 @@ ORIGINAL, HOLDOUT = 0, 1
 
 @dataclass(frozen=True)
 class RiskMeasure:
-    """One sensitive attribute under one convention, averaged over key sets, datasets and folds.
-
-    Parameters
-    ----------
-    sensitive, convention
-        Which.
-    original, holdout
-        TCAP against the people behind the outputs, and against people held out.
-    prior
-        TCAP of datasets made from the same start without any output, against the people behind the outputs.
-    marginal
-        original - holdout: the risk that comes from having been in the data. Its interval is simultaneous over all attributes and
-        conventions of an assessment.
-    beyond_prior
-        original - prior: what the outputs tell at all, about anyone.
-    detectable
-        The smallest marginal risk that would have been found with a chance of 80 %.
-    """
+    """One sensitive attribute under one convention, averaged over key sets, datasets and folds."""
 
     sensitive: str
     convention: str
+    # original, holdout: TCAP against the people behind the outputs, and against people held out
     original: Estimate
     holdout: Estimate
-    prior: Estimate
+    prior: Estimate  # TCAP of datasets made from the same start without any output, against the people behind the outputs
+    # original - holdout: the risk that comes from having been in the data. Its interval is simultaneous over all attributes and conventions
+    # of an assessment.
     marginal: Estimate
-    beyond_prior: Estimate
-    detectable: Number
+    beyond_prior: Estimate  # original - prior: what the outputs tell at all, about anyone
+    detectable: Number  # The smallest marginal risk that would have been found with a chance of 80 %
 
     @property
     def excess(self) -> bool:
@@ -63,14 +49,7 @@ class RiskMeasure:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold."""
-        parts = ("original", "holdout", "prior", "marginal", "beyond_prior")
-        return {
-            "sensitive": self.sensitive,
-            "convention": self.convention,
-            **{name: getattr(self, name).to_dict() for name in parts},
-            "detectable": finite(self.detectable),
-            "excess": self.excess,
-        }
+        return {**shown_parts(self), "excess": self.excess}
 
 
 def measures_of(

@@ -31,18 +31,10 @@ MOST_BYTES = 256 << 20
 
 @dataclass(frozen=True)
 class ReleasedOutputs:
-    """What a project has released.
+    """What a project has released."""
 
-    Parameters
-    ----------
-    columns
-        The columns as in a file of outputs: name and levels.
-    outputs
-        Entries with `output`, `added`, `previous` and `hash`, oldest first.
-    """
-
-    columns: tuple[Mapping[str, Any], ...] = ()
-    outputs: tuple[Mapping[str, Any], ...] = ()
+    columns: tuple[Mapping[str, Any], ...] = ()  # The columns as in a file of outputs: name and levels
+    outputs: tuple[Mapping[str, Any], ...] = ()  # Entries with `output`, `added`, `previous` and `hash`, oldest first
 
     @property
     def entries(self) -> list[Mapping[str, Any]]:

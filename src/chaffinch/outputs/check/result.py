@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_type_hints
 
 from ..._base.errors import InputError
-from ..._base.plain import from_plain, to_plain
+from ..._base.plain import from_plain, shown_parts
 from ..._base.runs import RunFacts
 from ..document import Outputs
 from ..rules import RuleReport
@@ -25,37 +25,22 @@ __all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked
 
 FORMAT = "chaffinch-check"
 VERSION = 1
+PARTS = ("settings", "records", "left_out", "outputs", "all", "cumulative", "without", "agreement", "whole", "sizes", "error_lines")
+"""The parts of a result that stand in its plain data as they are."""
 
 
 @dataclass(frozen=True)
 class CheckedOutput:
-    """One output of a check.
+    """One output of a check."""
 
-    Parameters
-    ----------
-    name, kind, statbarn
-        What it is, and the class a checker files it under.
-    released
-        Whether it was released already.
-    consistent
-        Whether its published numbers are those of the data; None where it came as a recipe, without numbers.
-    columns
-        The columns it is about.
-    fit
-        How well the ensembles reproduce it.
-    """
-
+    # name, kind, statbarn: What it is, and the class a checker files it under
     name: str
     kind: str
     statbarn: str
-    released: bool
-    consistent: bool | None
-    columns: tuple[str, ...]
-    fit: OutputFit | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        return {**to_plain(self), "fit": self.fit.to_dict() if self.fit else None}
+    released: bool  # Whether it was released already
+    consistent: bool | None  # Whether its published numbers are those of the data; None where it came as a recipe, without numbers
+    columns: tuple[str, ...]  # The columns it is about
+    fit: OutputFit | None  # How well the ensembles reproduce it
 
 
 @dataclass(frozen=True)
@@ -165,20 +150,13 @@ class CheckResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave, as plain data (`chaffinch-check`, version 1): no record, no value of the data, no small count."""
-        stages = ("outputs", "cumulative", "without", "agreement", "whole", "sizes", "error_lines")
-        parts = {name: [one.to_dict() for one in getattr(self, name)] for name in stages}
         return {
             "format": FORMAT,
             "version": VERSION,
-            "about": to_plain(self.about),
+            "about": shown_parts(self.about),
             "verdict": self.verdict.to_dict(),
             "passed": self.passed,
-            "settings": to_plain(self.settings),
-            "records": self.records,
-            "left_out": self.left_out,
-            "outputs": parts["outputs"],
-            "all": self.all.to_dict(),
-            **{name: parts[name] for name in stages[1:]},
+            **{name: shown_parts(getattr(self, name)) for name in PARTS},
             "rules": self.rules.to_dict(),
             "exposed_classes": self.exposed_classes,
             "run": {**self.run.to_dict(), "seconds": self.seconds},
@@ -199,15 +177,11 @@ class CheckResult:
             )
         rules: Mapping[str, Any] = data["rules"] if isinstance(data.get("rules"), Mapping) else {}
         findings = [{"where": [], **one} for one in rules.get("findings", ()) if isinstance(one, Mapping)]
-        kinds: dict[str, Any] = {
-            "verdict": CheckVerdict, "settings": ResolvedSettings, "records": int | str, "left_out": float, "outputs": tuple[CheckedOutput, ...],
-            "all": Stage, "cumulative": tuple[CumulativeStage, ...], "without": tuple[Stage, ...], "agreement": tuple[Agreement, ...],
-            "whole": tuple[WholeDataRisk, ...], "sizes": tuple[RiskBySize, ...], "error_lines": tuple[ErrorLine, ...], "rules": RuleReport,
-            "exposed_classes": int | str, "about": CheckAbout, "run": dict[str, Any],
-        }  # fmt: skip
+        kinds = {**get_type_hints(cls), "run": dict[str, Any]}
         plain = {**data, "rules": {**rules, "findings": findings}}
         parts: dict[str, Any] = {
-            name: from_plain(kind, plain.get(name), what=f"'{name}'") for name, kind in kinds.items()
+            name: from_plain(kinds[name], plain.get(name), what=f"'{name}'")
+            for name in ("verdict", *PARTS, "rules", "exposed_classes", "about", "run")
         }
         run = parts.pop("run")
         seconds = from_plain(float, run.pop("seconds", 0.0), what="'run.seconds'")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
@@ -23,30 +22,13 @@ __all__ = ["RiskBySize", "by_size"]
 
 @dataclass(frozen=True)
 class RiskBySize:
-    """Marginal risk at several sizes.
-
-    Parameters
-    ----------
-    sensitive, convention
-        Which attack.
-    folds_of_folds
-        Marginal risk of outputs of a quarter of the data (of half of what folds have).
-    folds
-        Marginal risk of outputs of a fold.
-    whole
-        The straight line through both, over the logarithm of size, at the whole data: an extrapolation.
-    """
+    """Marginal risk at several sizes."""
 
     sensitive: str
     convention: str
-    folds_of_folds: Estimate
-    folds: Estimate
-    whole: Estimate
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        parts = {name: getattr(self, name).to_dict() for name in ("folds_of_folds", "folds", "whole")}
-        return {"sensitive": self.sensitive, "convention": self.convention, **parts}
+    folds_of_folds: Estimate  # Marginal risk of outputs of a quarter of the data (of half of what folds have)
+    folds: Estimate  # Marginal risk of outputs of a fold
+    whole: Estimate  # The straight line through both, over the logarithm of size, at the whole data: an extrapolation
 
 
 def by_size(

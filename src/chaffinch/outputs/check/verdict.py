@@ -25,23 +25,13 @@ class NotAssessed(NamedTuple):
 
 @dataclass(frozen=True)
 class CheckVerdict:
-    """The outcome of a check.
+    """The outcome of a check."""
 
-    Parameters
-    ----------
-    word
-        `no excess found`, `excess found`, `outputs inconsistent` or `not reached (lower bound)`.
-    detectable
-        The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed.
-    sentences
-        What it means, in plain words.
-    not_assessed
-        Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear.
-    """
-
-    word: Word
+    word: Word  # `no excess found`, `excess found`, `outputs inconsistent` or `not reached (lower bound)`
+    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed
     detectable: Number
-    sentences: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()  # What it means, in plain words
+    # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
     not_assessed: tuple[NotAssessed, ...] = ()
 
     @property

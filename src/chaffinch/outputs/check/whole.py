@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._base.plain import Number, finite
+from ..._base.plain import Number
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
 from .assessment import CheckRun
@@ -18,35 +18,18 @@ __all__ = ["WholeDataRisk", "whole_data"]
 
 @dataclass(frozen=True)
 class WholeDataRisk:
-    """TCAP against all the data, of datasets made from outputs of all the data.
-
-    Parameters
-    ----------
-    sensitive, convention
-        Which attack.
-    runs
-        How many datasets.
-    mean, sd
-        TCAP averaged over key sets: mean and standard deviation over datasets.
-    full_mean, full_sd
-        The same for the largest key set alone.
-    error
-        The mean absolute error of the outputs, over datasets.
-    """
+    """TCAP against all the data, of datasets made from outputs of all the data."""
 
     sensitive: str
     convention: str
     runs: int
+    # mean, sd: TCAP averaged over key sets: mean and standard deviation over datasets
     mean: Number
     sd: Number
+    # full_mean, full_sd: The same for the largest key set alone
     full_mean: Number
     full_sd: Number
-    error: Number
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold."""
-        shown = {name: finite(getattr(self, name)) for name in ("mean", "sd", "full_mean", "full_sd", "error")}
-        return {"sensitive": self.sensitive, "convention": self.convention, "runs": self.runs, **shown}
+    error: Number  # The mean absolute error of the outputs, over datasets
 
 
 def whole_data(

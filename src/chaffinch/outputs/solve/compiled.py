@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..columns import Codes, Columns, Floats
-from ..equations import CountTable, Problem, SumSystem
+from ..equations import CountTable, Lookup, Problem, SumSystem, Terms
 from ..families import FAMILIES, PARTS
-from ..lookups import Lookup, Terms
 
 __all__ = ["Arms", "Program", "Proposal", "RecordSums", "WrongCells", "compile_problem"]
 
