@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 
@@ -16,9 +15,7 @@ from chaffinch.errors import InputError
 from chaffinch.outputs import records
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.records import TableCoder
 from chaffinch.outputs.rules import Policy
-from chaffinch.workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
 
 ROOT = Path(__file__).resolve().parents[2]
 CMC = ROOT / "examples" / "data" / "cmc.csv"
@@ -75,19 +72,6 @@ def test_outputs_are_recorded_and_count_the_next_time(people, tmp_path):
     assert [(output.name, output.released) for output in again.outputs] == [("t", True), ("u", False)]
 
 
-def test_an_acro_folder_by_its_path(tmp_path):
-    folder = tmp_path / "acro"
-    shutil.copytree(ACRO, folder)
-    request = CheckRequest.read(folder)
-    assert request.policy is not None
-    assert request.policy.name == "ACRO"
-    table = chaffinch.read(CMC, rare="keep")
-    complete = request.of_data(TableCoder(table), ())
-    assert "counts" in complete.ready.names
-    assert complete.about("cmc.csv").acro == "1.0.2"
-    assert [one.name for one in complete.about(None).skipped]
-
-
 @pytest.mark.parametrize(
     ("arguments", "options", "words"),
     [
@@ -119,23 +103,6 @@ def test_a_typo_in_a_filter_names_no_rare_level(people):
     with pytest.raises(InputError, match="10 or more records have: north, south") as caught:
         chaffinch.check(document, few, **ASK)
     assert "Sark" not in str(caught.value)
-
-
-def test_what_is_delivered_is_said(people, tmp_path):
-    delivery = CheckDelivery(
-        json=tmp_path / "c.json", html=tmp_path / "c.html", confidential=tmp_path / "c.confidential.json"
-    )
-    from chaffinch.outputs.check import CheckSettings
-
-    settings = CheckSettings(**{name: value for name, value in ASK.items() if name not in ("seed", "workers")})
-    result, lines = check_request(
-        CheckRequest.read(DOCUMENT), DataSource(people), settings, delivery=delivery, seed=1, workers=1
-    )
-    assert json.loads((tmp_path / "c.json").read_text()) == result.to_dict()
-    assert [line.split()[0] for line in lines] == ["Wrote"] * 3
-    assert json.loads((tmp_path / "c.confidential.json").read_text())["format"] == "chaffinch-check-confidential"
-    with pytest.raises(chaffinch.errors.FileError, match="it is another output"):
-        CheckDelivery(json=tmp_path / "x", html=tmp_path / "x").check(None, None)
 
 
 def test_the_records_are_read_and_coded_once(people, tmp_path, monkeypatch):

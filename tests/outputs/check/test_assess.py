@@ -89,21 +89,6 @@ def test_nothing_to_search_for_is_said(checked, rules_only):
         checked(rules_only("ruled"), keys=("a",), maker=None)
 
 
-def test_agreement_says_whom(checked, fields, people):
-    found = checked(JOINT)
-    (agreement,) = found.agreement
-    assert agreement.right > agreement.right_holdout
-    assert agreement.excess.low > 0.0
-    assert found.exposed
-    codes = people(240, 1)
-    for one in found.exposed[:50]:
-        alike = np.ones(len(codes), dtype=bool)
-        for name, level in one.keys:
-            alike &= codes[:, fields.position(name)] == fields[name].labels.index(level)
-        value = fields["y"].labels.index(one.value)
-        assert (alike.sum(), (codes[alike, 4] == value).sum()) == (one.people, one.with_value)
-
-
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):
     counts = np.bincount(people(240, 1)[:, 4], minlength=3).tolist()
     right = {**PLAIN, "by": ["y"], "counts": counts}
@@ -156,14 +141,6 @@ def test_a_saturated_logit_with_a_cell_of_two_is_flagged(check, fields, people):
     failed = [one for one in found.rules.findings if one.status == "fail"]
     assert failed
     assert all(one.output == "logit" for one in failed)
-
-
-def test_sizes_and_whole_data(checked):
-    found = checked(JOINT, fold_of_fold=True, whole_runs=3)
-    assert [(one.sensitive, one.convention) for one in found.sizes] == [("y", "matched_rows"), ("y", "all_rows")]
-    first = found.sizes[0]
-    assert first.whole.value == pytest.approx(2 * first.folds.value - first.folds_of_folds.value)
-    assert found.whole[0].mean > 0.9  # every cell of the joint table is known: whoever is alone in a cell is found
 
 
 def test_repeated_splits_and_small_holdouts(checked):

@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from chaffinch._base.plain import shown_parts
 from chaffinch.errors import InputError
 from chaffinch.outputs.check import CheckResult
 
@@ -43,12 +42,3 @@ def test_results_come_back_from_plain_data(checked):
     ):
         with pytest.raises(InputError, match=words):
             CheckResult.from_dict(wrong)
-
-
-def test_shares_of_few_people_do_not_leave(checked):
-    """The same with a threshold that more people than there are must pass."""
-    (shown,), (hidden,) = checked(JOINT).agreement, checked(JOINT, threshold=500).agreement
-    assert shown_parts(shown)["excess"]["value"] == shown.excess.value
-    assert None not in (shown.pinned, shown.right)
-    assert (hidden.pinned, hidden.right, shown_parts(hidden)["excess"]["value"]) == (None, None, None)
-    assert all(one.right is None for one in hidden.by_keys)

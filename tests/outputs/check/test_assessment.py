@@ -1,0 +1,62 @@
+"""One assessment: who stands on which side, priors that are mirrored in place of computed, and fits over folds."""
+
+import numpy as np
+import pytest
+
+from chaffinch.outputs.check.assessment import CheckRun, _fits
+from chaffinch.outputs.check.attribution import attack_of
+from chaffinch.outputs.check.ensembles import DatasetEnsemble, OutputFit, prior_datasets
+from chaffinch.outputs.check.folds import folds
+from chaffinch.outputs.document import recipes_of
+
+TABLES = [{"name": "t", "kind": "table", "by": ["a", "y"]}, {"name": "u", "kind": "table", "by": ["b"]}]
+
+
+def started(spec, *, copies, seed, progress=None):
+    datasets = prior_datasets(spec.fields, spec.n_rows(), copies=copies, seed=seed)
+    return DatasetEnsemble(datasets, (True, False), tuple(OutputFit(one.name, one.kind, 1, 0.5, 0.1, 0.2) for one in spec.outputs))
+
+
+@pytest.fixture
+def run(fields, people):
+    codes = people(120, 1)
+    attack = attack_of(fields, ["a", "b"], "y", sizes=(1, 2))
+    return CheckRun(codes, recipes_of(TABLES, fields), (attack,), folds(len(codes), seed=1), started, syntheses=2)
+
+
+def test_sides(run):
+    first, second = (run.group(fold) for fold in run.folds)
+    assert sorted(np.flatnonzero(first == 0)) == sorted(run.folds[0].original)
+    assert np.array_equal(first, 1 - second)
+    assert [spec.rows for spec in run.specs] == [60, 60]
+
+
+def test_a_mirrored_prior_is_what_would_be_computed(run):
+    first, second = run.prior["y"]
+    seed = np.random.SeedSequence(0).spawn(2)[1]
+    datasets = prior_datasets(run.recipes.fields, 60, copies=2, seed=seed)
+    for mine, fold in ((first, run.folds[0]), (second, run.folds[1])):
+        anew = run.tcap(datasets, fold, run.attacks[0])
+        assert np.array_equal(mine.values, anew.values, equal_nan=True)
+        assert np.array_equal(mine.influence, anew.influence)
+        assert np.array_equal(mine.squares, anew.squares)
+        assert np.array_equal(mine.group, anew.group)
+
+
+def test_a_stage_is_of_the_outputs_that_are_named(run):
+    told = []
+    assessment = run.assess("u alone", ["u"], progress=lambda what, share: told.append((what, share)))
+    assert (assessment.stage.name, assessment.stage.outputs, assessment.stage.reached) == ("u alone", ("u",), 0.5)
+    assert [fit.name for fit in assessment.stage.fits] == ["u"]
+    assert [one.claims for one in assessment.tcaps["y"]] == [None, None]
+    assert told[-1] == ("u alone", 1.0)
+    assert assessment.stage.marginal("y", "all_rows") == assessment.stage.measures[1].marginal
+    assert assessment.stage.marginal("y", "none") is None
+    step = run.assess("both", ["t", "u"], with_claims=True).step(assessment)
+    assert [(one.sensitive, one.convention) for one in step.added] == [("y", "matched_rows"), ("y", "all_rows")]
+    assert assessment.step(None).added == ()
+
+
+def test_fits_over_folds_are_means_and_the_worst():
+    first, second = (DatasetEnsemble((), (), (OutputFit("t", "table", 3, *numbers),)) for numbers in ((1.0, 0.2, 0.4), (0.5, 0.4, 0.9)))
+    assert _fits([first, second]) == (OutputFit("t", "table", 3, 0.75, pytest.approx(0.3), 0.9),)
