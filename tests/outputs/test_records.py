@@ -26,7 +26,7 @@ def coded(values: Any, levels: tuple[Any, ...], *, schema: Schema | None = None)
     table = read(pa.table({"c": values, "n": pa.array(range(len(values)))}), schema=schema)
     found = codes_of_table(table, Fields((Field("c", levels),)))
     out = np.full(len(values), -1)
-    out[found.kept] = found.codes[:, 0]
+    out[found.complete] = found.codes[:, 0]
     return out.tolist()
 
 
@@ -96,8 +96,8 @@ def test_rows_with_a_missing_value_are_left_out_in_order() -> None:
     frame = pd.DataFrame({"a": ["x", None, "y", "x"], "b": [1.0, 2.0, np.nan, 2.0], "other": [None, None, None, 1.0]})
     found = codes_of_table(read(frame), Fields((Field("a", ("x", "y")), Field("b", (1, 2)))))
     assert found.codes.tolist() == [[0, 0], [0, 1]]
-    assert found.kept.tolist() == [True, False, False, True]
-    assert found.share_kept == 0.5
+    assert found.complete.tolist() == [True, False, False, True]
+    assert found.share_complete == 0.5
     assert found.codes.dtype == np.int32
     assert found.codes.flags.c_contiguous
     assert repr(found) == "CodedRecords(2 columns)"
@@ -184,4 +184,4 @@ def test_codes_survive_a_table(seed: int, rows: int) -> None:
         found = codes_of_table(same, fields)
         assert isinstance(found, CodedRecords)
         np.testing.assert_array_equal(found.codes, codes)
-        assert found.kept.all()
+        assert found.complete.all()

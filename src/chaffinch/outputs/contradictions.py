@@ -80,13 +80,13 @@ def contradictions(spec: Outputs, rows: int | None = None, *, pairs: int = MOST_
             clashes.append(Contradiction((one.output.name,), f"no {people(n, frame.threshold)} records have all its numbers"))
             wrong.add(one.output.name)
     rest = [one for one in rest if one.output.name not in wrong and any(_linear(part) for part in one.equations)]
-    tried = 0
+    n_pairs = 0
     for first, second in combinations(rest, 2):
         common = _columns(first) & _columns(second)
         if not common:
             continue
-        tried += 1
-        if tried > pairs:
+        n_pairs += 1
+        if n_pairs > pairs:
             break
         if not _feasible((*first.equations, *second.equations), spec.columns, n):
             names = listed([spec.columns.names[c] for c in sorted(common)], most=4)
@@ -113,12 +113,11 @@ def _alone(one: Compiled, frame: Frame) -> Iterator[Contradiction]:
     output, rows = one.output, frame.rows
     name = (output.name,)
     few = partial(people, threshold=frame.threshold)
-    kept = output.filter(frame)
     n = output.n if isinstance(output.n, int) else None
     if n is not None and n > rows:
         yield Contradiction(name, f"its n is {few(n)}, more than the {few(rows)} rows")
         return
-    if n is not None and not kept.masks and n != rows:
+    if n is not None and not output.filter(frame).masks and n != rows:
         yield Contradiction(
             name, f"it has no filter, so its n must be the number of rows: {few(n)} is not {few(rows)}"
         )

@@ -183,7 +183,7 @@ def _grouped(field: Field, groups: Any, output: str) -> tuple[Ints, tuple[str, .
 
 
 def shaped(
-    given: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None
+    numbers: Any, cells: Crossing, *, what: str, absent: Any = None, total: str | None = None
 ) -> NDArray[np.object_]:
     """Return numbers given as nested lists, or by names such as "m|rented", as an array with one axis for each column.
 
@@ -194,24 +194,24 @@ def shaped(
     names = tuple((*some, *last) for some in cells.names)
     shape = tuple(len(some) for some in names)
     out = np.full(shape, absent, dtype=object)
-    if isinstance(given, Mapping):
+    if isinstance(numbers, Mapping):
         known = {SEPARATOR.join(words): place for words, place in zip(product(*names), np.ndindex(shape), strict=True)}
         plain = {_plain(word): place for word, place in known.items()}
-        for key, number in given.items():
+        for key, number in numbers.items():
             if _plain(str(key)) not in plain:
                 came = without_levels(key, cells.rare)
                 unknown = unknown_level("cell", came, _safe_cells(cells, last), threshold=cells.threshold)
                 raise InputError(f"{what}: {unknown}")
             out[plain[_plain(str(key))]] = number
-        if absent is None and len(given) < len(known):
-            words = {_plain(str(key)) for key in given}
+        if absent is None and len(numbers) < len(known):
+            words = {_plain(str(key)) for key in numbers}
             missing = next((word for word in _safe_cells(cells, last) if _plain(word) not in words), None)
             raise InputError(
                 f"{what} must give a number for each of its {len(known)} cells. "
-                + (f"Got {len(given)}." if missing is None else f"'{missing}' is missing.")
+                + (f"Got {len(numbers)}." if missing is None else f"'{missing}' is missing.")
             )
         return out
-    _fill(out, given, (), shape, what)
+    _fill(out, numbers, (), shape, what)
     return out
 
 
@@ -225,24 +225,24 @@ def _plain(key: str) -> str:
     return SEPARATOR.join(part.strip() for part in key.split(SEPARATOR))
 
 
-def _fill(out: NDArray[np.object_], given: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
+def _fill(out: NDArray[np.object_], numbers: Any, place: tuple[int, ...], shape: tuple[int, ...], what: str) -> None:
     depth = len(place)
     if depth == len(shape):
-        if isinstance(given, list | Mapping):
+        if isinstance(numbers, list | Mapping):
             raise InputError(f"{what} must be nested {len(shape)} deep, one list for each column. Got deeper lists.")
-        out[place] = given
+        out[place] = numbers
         return
-    if not isinstance(given, list) or len(given) != shape[depth]:
-        got = f"a list of {len(given)}" if isinstance(given, list) else "no list"
+    if not isinstance(numbers, list) or len(numbers) != shape[depth]:
+        got = f"a list of {len(numbers)}" if isinstance(numbers, list) else "no list"
         raise InputError(
             f"{what} must have {' x '.join(map(str, shape))} entries, one list for each column. Got {got} at depth {depth + 1}."
         )
-    for number, part in enumerate(given):
+    for number, part in enumerate(numbers):
         _fill(out, part, (*place, number), shape, what)
 
 
 def table_of_counts(
-    name: str, frame: Frame, steps: Sequence[Step], kept: Filter, lo: NDArray[Any], hi: NDArray[Any]
+    name: str, frame: Frame, steps: Sequence[Step], where: Filter, lo: NDArray[Any], hi: NDArray[Any]
 ) -> CountTable | SumSystem:
     """Return counts of cells, in C order of the steps' groups, within a filter.
 
@@ -253,7 +253,7 @@ def table_of_counts(
     lo, hi = (np.asarray(bound, dtype=np.int64).reshape(shape) for bound in (lo, hi))
     folded = []
     for axis, (position, group) in enumerate(steps):
-        group = np.where(kept.levels(position), group, -1)
+        group = np.where(where.levels(position), group, -1)
         present = np.unique(group[group >= 0])
         absent = np.setdiff1d(np.arange(shape[axis]), present)
         if absent.size:
@@ -266,16 +266,16 @@ def table_of_counts(
         number[present] = np.arange(present.size)
         folded.append((position, number[group]))
     lo, hi = lo.ravel(), hi.ravel()
-    if kept.simple:
+    if where.simple:
         used = {position for position, _ in folded}
-        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in kept.masks if c[0] not in used]
+        others = [(c[0], np.where(mask, 0, -1).astype(np.int64)) for c, mask in where.masks if c[0] not in used]
         groups = (*folded, *others)
         if not groups:  # all records: any column will do
             groups = ((0, np.zeros(frame.fields.columns.sizes[0], dtype=np.int64)),)
         return CountTable(name, tuple(groups), lo, hi)
     cells = Crossing(tuple(folded), tuple(tuple(map(str, range(int(g.max()) + 1))) for _, g in folded))
     terms = sums_by_cell(frame, cells, ())
-    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=kept.keep(), diagonal=True)
+    return SumSystem(name, len(lo), (terms,), lo.astype(float), hi.astype(float), keep=where.keep(), diagonal=True)
 
 
 def sums_by_cell(

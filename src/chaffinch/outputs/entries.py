@@ -41,9 +41,9 @@ class Parsed(NamedTuple):
 def parsed(data: Mapping[str, Any], *, name: str, numbers: Numbers, fields: Fields | None, threshold: int) -> Parsed:
     """Return what a file holds; InputError with the place and the rule where it breaks one. Columns are the file's own unless given."""
     _check_head(data, name)
-    given = dict(data) if fields is None else {**data, "columns": []}
+    content = dict(data) if fields is None else {**data, "columns": []}
     try:
-        model = _FileModel.model_validate(given)
+        model = _FileModel.model_validate(content)
     except ValidationError as error:
         raise _explained(error, name, _FileModel.model_fields, data) from None
     own = Fields(tuple(column.field() for column in model.columns)).with_threshold(threshold) if fields is None else fields

@@ -346,10 +346,10 @@ class Problem:
         for output in self.outputs:
             if any(not 0 <= column < len(sizes) for column in output.columns):
                 raise InputError(f"Output '{output.name}' reads a column beyond the {len(sizes)} of the dataset.")
-            given = (
+            shapes = (
                 [((column,), (len(group),)) for column, group in output.groups]
                 if isinstance(output, CountTable)
                 else [(look.columns, look.sizes) for look in output.lookups]
             )
-            if any(tuple(sizes[c] for c in columns) != levels for columns, levels in given):
+            if any(tuple(sizes[c] for c in columns) != levels for columns, levels in shapes):
                 raise InputError(f"Output '{output.name}' does not have the columns' numbers of levels.")

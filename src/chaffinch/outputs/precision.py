@@ -137,13 +137,13 @@ def count_interval(
         cell = cell.strip()
         if cell == UNKNOWN:
             return 0, most
-        if found := _COMPARED.fullmatch(cell):
-            sign, bound = found[1], int(found[2])
+        if match := _COMPARED.fullmatch(cell):
+            sign, bound = match[1], int(match[2])
             if sign[0] == "<":
                 return _ordered(least, bound - (sign == "<"), what)
             return _ordered(bound + (sign == ">"), most, what)
-        if found := _RANGE.fullmatch(cell):
-            return _ordered(int(found[1]), int(found[2]), what)
+        if match := _RANGE.fullmatch(cell):
+            return _ordered(int(match[1]), int(match[2]), what)
         if cell.lower() in SUPPRESSED:
             cell = None
         elif cell.isascii() and cell.replace(",", "").isdigit():

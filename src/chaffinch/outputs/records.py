@@ -41,15 +41,15 @@ class CodedRecords:
     """The codes of a table's records, and which rows they are."""
 
     codes: Codes  # (records, columns): the rows that have a value in every column, in the table's order
-    kept: Mask  # For each row of the table whether it is among them
+    complete: Mask  # For each row of the table whether it is among them
 
     def __repr__(self) -> str:
         return f"CodedRecords({self.codes.shape[1]} columns)"
 
     @property
-    def share_kept(self) -> float:
+    def share_complete(self) -> float:
         """The share of the table's rows that have a value in every column, 0 to 1."""
-        return float(self.kept.mean()) if len(self.kept) else 0.0
+        return float(self.complete.mean()) if len(self.complete) else 0.0
 
 
 class TableCoder:
@@ -105,7 +105,7 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
     >>> from chaffinch.table import read
     >>> table = read(pd.DataFrame({"sex": ["m", "f", None], "age": [2.0, 0.0, 1.0]}))
     >>> records = codes_of_table(table, Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2)))))
-    >>> records.codes.tolist(), records.kept.tolist()
+    >>> records.codes.tolist(), records.complete.tolist()
     ([[1, 2], [0, 0]], [True, True, False])
     """
     coder = TableCoder.of(table)
@@ -121,12 +121,12 @@ def codes_of_table(table: Table | TableCoder, fields: Fields) -> CodedRecords:
                 f"{masked_count(len(codes), threshold)} records. Declare all its levels, recode the data, or leave the column's levels out of the file."
             )
         every[:, position] = codes
-    kept: Mask = np.all(every >= 0, axis=1)
-    if not kept.any():
+    complete: Mask = np.all(every >= 0, axis=1)
+    if not complete.any():
         raise InputError(
             "No record of the data has a value in every column that the outputs use. Leave out columns that are mostly missing."
         )
-    return CodedRecords(every if kept.all() else np.ascontiguousarray(every[kept]), kept)
+    return CodedRecords(every if complete.all() else np.ascontiguousarray(every[complete]), complete)
 
 
 def fields_of_table(
@@ -146,8 +146,8 @@ def fields_of_table(
     """
     coder = TableCoder.of(table)
     _check_names(names, coder.table)
-    given = {field.name: field for field in declared}
-    return Fields(tuple(_counted(coder, given.get(name) or _field(coder, name), threshold) for name in names))
+    by_name = {field.name: field for field in declared}
+    return Fields(tuple(_counted(coder, by_name.get(name) or _field(coder, name), threshold) for name in names))
 
 
 def _counted(coder: TableCoder, field: Field, threshold: int) -> Field:

@@ -138,8 +138,8 @@ def _estimated(sm: Any, system: SumSystem, data: Observed, *, start: Floats | No
     result = glm.fit(start_params=start, **steps)
     if start is None and not (np.abs(glm.score(result.params)) <= 1e-5 * np.abs(x).sum(axis=0)).all():
         # Few records may throw scoring about; Newton's own steps then find the maximum, and scoring stays there.
-        found = glm.fit(method="newton", maxiter=most, disp=0).params
-        result = glm.fit(start_params=found, **steps)
+        maximum = glm.fit(method="newton", maxiter=most, disp=0).params
+        result = glm.fit(start_params=maximum, **steps)
     return result
 
 

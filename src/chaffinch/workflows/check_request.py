@@ -34,9 +34,9 @@ class CheckRequest:
     source: Path | None = None  # The file of outputs, or the ACRO folder; None where the outputs came as such
     document: Mapping[str, Any] | None = None  # What a file of outputs holds
     acro: AcroDirectory | None = None  # What an ACRO folder holds
-    # given, replace_readable: Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be
+    # acro_recipes, replace_readable: Recipes for results of the ACRO folder, by their names; and whether they may stand for results that can be
     # read
-    given: Mapping[str, Mapping[str, Any]] | None = None
+    acro_recipes: Mapping[str, Mapping[str, Any]] | None = None
     replace_readable: bool = False
     # released_path, released: The file of what was released already, and what it holds
     released_path: Path | None = None
@@ -92,7 +92,7 @@ class CheckRequest:
 
         acro = read_acro(source)
         policy = policy_of_acro(acro.config) if own_policy else self.policy
-        return replace(self, source=source, acro=acro, given=_given(recipes), policy=policy)
+        return replace(self, source=source, acro=acro, acro_recipes=_acro_recipes(recipes), policy=policy)
 
     def of_data(self, coder: TableCoder, names: tuple[str, ...], *, threshold: int = THRESHOLD) -> CheckRequest:
         """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
@@ -115,7 +115,7 @@ class CheckRequest:
             from ..outputs.readers.acro.recipes import recipes_of_acro
 
             outputs = recipes_of_acro(
-                self.acro, coder, declared=declared, given=self.given, replace_readable=self.replace_readable, threshold=threshold
+                self.acro, coder, declared=declared, given=self.acro_recipes, replace_readable=self.replace_readable, threshold=threshold
             )
             if not outputs.outputs:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
@@ -157,7 +157,7 @@ class CheckRequest:
         )
 
 
-def _given(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]] | None:
+def _acro_recipes(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]] | None:
     """Recipes in a file, by their names."""
     if recipes is None:
         return None

@@ -194,15 +194,15 @@ def _check_attack(names: Sequence[str], columns: Mapping[str, Sequence[str]], se
             )
 
 
-def _codes(fields: Fields, data: Table | TableCoder | Codes, given: Fields) -> tuple[Codes, float]:
-    """The records as codes of some columns, and the share of records that was left out; `given` are the columns of codes."""
+def _codes(fields: Fields, data: Table | TableCoder | Codes, own: Fields) -> tuple[Codes, float]:
+    """The records as codes of some columns, and the share of records that was left out; `own` are the columns of codes."""
     if isinstance(data, np.ndarray):
-        every = given.columns.check(data)
-        return fields.columns.check(every[:, [given.position(name) for name in fields.names]]), 0.0
+        every = own.columns.check(data)
+        return fields.columns.check(every[:, [own.position(name) for name in fields.names]]), 0.0
     from ..records import codes_of_table
 
     records = codes_of_table(data, fields)
-    return records.codes, 1.0 - records.share_kept
+    return records.codes, 1.0 - records.share_complete
 
 
 # 2. to 4. Folds, rules and searches.

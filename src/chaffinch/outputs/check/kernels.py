@@ -41,13 +41,13 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
     keys = np.empty(size, np.int64)
     total = np.zeros(size, np.int64)
     balance = np.zeros(size, np.int64)
-    said = np.zeros(size, np.int64)
+    claim = np.zeros(size, np.int64)
     weight = np.zeros(size, np.int64)
     met = np.zeros((2, size), np.int64)
     right = np.zeros((2, size), np.int64)
     where = np.empty(m, np.int64)
     place = np.empty(n, np.int64)
-    found = np.full((2, 2, k_sets), np.nan)
+    tcap = np.full((2, 2, k_sets), np.nan)
     for k in range(k_sets):
         # A key that is small enough is its own place in the tables, of which then only the first so many are used.
         domain = 1.0
@@ -71,14 +71,14 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
             where[i] = at
             total[at] += 1
             if balance[at] == 0:
-                said[at] = label[i]
+                claim[at] = label[i]
                 balance[at] = 1
-            elif said[at] == label[i]:
+            elif claim[at] == label[i]:
                 balance[at] += 1
             else:
                 balance[at] -= 1
         for i in range(m):
-            if said[where[i]] == label[i]:
+            if claim[where[i]] == label[i]:
                 weight[where[i]] += 1
         selected = np.int64(0)
         for at in range(span):
@@ -98,9 +98,9 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
             if keys[at] == EMPTY or weight[at] == 0:
                 continue
             place[i] = at
-            claims[k, i] = said[at]
+            claims[k, i] = claim[at]
             met[group[i], at] += 1
-            right[group[i], at] += said[at] == values[i]
+            right[group[i], at] += claim[at] == values[i]
         above = np.zeros(2)
         below = np.zeros(2)
         for g in range(2):
@@ -109,24 +109,24 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
                     above[g] += weight[at] * (right[g, at] / met[g, at])
                     below[g] += weight[at]
             if below[g] > 0:
-                found[g, 0, k] = above[g] / below[g]
+                tcap[g, 0, k] = above[g] / below[g]
             if selected > 0:
-                found[g, 1, k] = above[g] / selected
+                tcap[g, 1, k] = above[g] / selected
         for i in range(n):
             at = place[i]
             if at < 0:
                 continue
             g = group[i]
-            w, hit, count = float(weight[at]), 1.0 if said[at] == values[i] else 0.0, met[g, at]
+            w, hit, count = float(weight[at]), 1.0 if claim[at] == values[i] else 0.0, met[g, at]
             if count > 1:
                 change = w * (hit - right[g, at] / count) / (count - 1)
                 influence[0, i] += change / below[g]
                 influence[1, i] += change / selected
             else:
                 if below[g] > w:
-                    influence[0, i] += found[g, 0, k] - (above[g] - w * hit) / (below[g] - w)
+                    influence[0, i] += tcap[g, 0, k] - (above[g] - w * hit) / (below[g] - w)
                 influence[1, i] += w * hit / selected
-    return found
+    return tcap
 
 
 @njit(cache=True, nogil=True)
@@ -134,12 +134,12 @@ def absorb(claims, values, first, spoken, agreed, correct):  # type: ignore[no-u
     """Add what one dataset says of each person to what others said: first claim, how many, whether all alike, how many right."""
     for k in range(claims.shape[0]):
         for i in range(claims.shape[1]):
-            said = claims[k, i]
-            if said < 0:
+            claim = claims[k, i]
+            if claim < 0:
                 continue
             if spoken[k, i] == 0:
-                first[k, i] = said
-            elif first[k, i] != said:
+                first[k, i] = claim
+            elif first[k, i] != claim:
                 agreed[k, i] = False
             spoken[k, i] += 1
-            correct[k, i] += said == values[i]
+            correct[k, i] += claim == values[i]

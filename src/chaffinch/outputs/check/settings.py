@@ -75,8 +75,8 @@ class CheckSettings:
 
     def __post_init__(self) -> None:
         for field, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
-            given = getattr(self, field)
-            names = (given,) if isinstance(given, str) else tuple(given)
+            columns = getattr(self, field)
+            names = (columns,) if isinstance(columns, str) else tuple(columns)
             if not names:
                 raise InputError(f"A check needs {what}. Got none.")
             if len(set(names)) < len(names):
