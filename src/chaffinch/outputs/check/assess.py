@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -34,9 +34,9 @@ from .error_lines import error_lines
 from .folds import folds
 from .result import CheckedOutput, CheckResult
 from .settings import CheckSettings, ResolvedSettings
-from .sizes import RiskBySize, by_size
+from .sizes import by_size
 from .verdict import verdict_of
-from .whole import WholeDataRisk, whole_data
+from .whole import whole_data
 
 if TYPE_CHECKING:
     from ...table import Table
@@ -70,28 +70,36 @@ def check_recipes(
     began, policy = time.perf_counter(), policy or Policy()
     threshold = settings.least_shown(policy)
 
+    # 1. Outputs, columns and records.
     outputs = _output_set(recipes, released, settings, threshold)
     codes, left_out = _codes(outputs.recipes.fields, data, recipes.fields)
     outputs = replace(outputs, recipes=replace(outputs.recipes, fields=outputs.recipes.fields.counted(codes)))
 
+    # 2. Folds and attacks.
     run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
 
+    # 3. Published numbers and rules.
     inconsistent = _inconsistent(outputs.recipes, codes)
     rules = _rules(outputs, codes, policy)
 
+    # 4. Outputs of folds, and searches.
     _check_folds(run, rules)
     evolver = _evolver(run, settings, workers)
     run = replace(run, maker=maker or evolver)
 
-    parts = _Parts(progress, _n_parts(outputs, settings))
-    stages = _stages(run, outputs, settings, parts)
+    # 5. The outputs as they are added, all together, and without each.
+    steps = _steps(outputs, settings)
+    parts = _Parts(progress, len(steps) + (settings.whole_runs > 0) + 2 * settings.fold_of_fold + settings.error_line)
+    stages = [run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next()) for title, some in steps]
     together = stages[-1]
     without = _without(run, outputs, stages, settings, parts)
 
-    whole = _whole(run, settings, parts)
-    sizes = _sizes(run, together.stage, outputs.names, settings, parts)
-    lines = error_lines(run, outputs.names, evolver, progress=parts) if settings.error_line else ()
+    # 6. What else was asked for.
+    whole = whole_data(run, runs=settings.whole_runs, progress=parts.next()) if settings.whole_runs else ()
+    sizes = by_size(run, together.stage, outputs.names, progress=parts.next(2)) if settings.fold_of_fold else ()
+    lines = error_lines(run, outputs.names, evolver, progress=parts.next()) if settings.error_line else ()
 
+    # 7. The conclusion.
     exposed = tuple(
         one for a in run.attacks for one in exposed_classes(run.recipes.fields, codes, a, together.tcaps[a.sensitive])
     )
@@ -114,8 +122,7 @@ def check_recipes(
         ),
         without=without,
         agreement=tuple(
-            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold)
-            for a in run.attacks
+            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold) for a in run.attacks
         ),
         whole=whole,
         sizes=sizes,
@@ -154,7 +161,12 @@ class _Parts:
     """Tells how far the check is, part by part."""
 
     def __init__(self, progress: Progress, ahead: int) -> None:
-        self.progress, self.ahead, self.done = progress, ahead, 0
+        self.progress, self.ahead, self.done, self.current = progress, ahead, 0, 0
+
+    def next(self, size: int = 1) -> Self:
+        """Begin the next part, of so many parts' size."""
+        self.done, self.current = self.done + self.current, size
+        return self
 
     def __call__(self, what: str, share: float) -> None:
         self.progress(what, min(0.999, (self.done + share) / self.ahead))
@@ -268,12 +280,7 @@ def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evo
     return Evolver(settings.engine, settings.start, proposals, settings.tolerance, workers)
 
 
-# 5. and 6. Stages, and what else was asked for.
-
-
-def _n_parts(outputs: _OutputSet, settings: CheckSettings) -> int:
-    steps = len(_steps(outputs, settings))
-    return steps + (1 if settings.whole_runs else 0) + 2 * settings.fold_of_fold + settings.error_line
+# 5. Stages.
 
 
 def _steps(outputs: _OutputSet, settings: CheckSettings) -> list[tuple[str, tuple[str, ...]]]:
@@ -287,14 +294,6 @@ def _steps(outputs: _OutputSet, settings: CheckSettings) -> list[tuple[str, tupl
         some = new[first : first + at_once]
         steps.append((", ".join(some), (*old, *new[: first + len(some)])))
     return steps
-
-
-def _stages(run: CheckRun, outputs: _OutputSet, settings: CheckSettings, parts: _Parts) -> list[Assessment]:
-    stages, steps = [], _steps(outputs, settings)
-    for number, (title, some) in enumerate(steps, 1):
-        stages.append(run.assess(title, some, with_claims=number == len(steps), progress=parts))
-        parts.done += 1
-    return stages
 
 
 def _without(
@@ -312,27 +311,9 @@ def _without(
         rest = [other for other in every if other != name]
         same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
         title = f"without {name}"
-        without.append(replace(same, name=title) if same else run.assess(title, rest, progress=parts).stage)
-        parts.done += 1
+        progress = parts.next()
+        without.append(replace(same, name=title) if same else run.assess(title, rest, progress=progress).stage)
     return tuple(without)
-
-
-def _whole(run: CheckRun, settings: CheckSettings, parts: _Parts) -> tuple[WholeDataRisk, ...]:
-    if not settings.whole_runs:
-        return ()
-    risks = whole_data(run, runs=settings.whole_runs, seed=seed_sequence(run.entropy).spawn(5)[4], progress=parts)
-    parts.done += 1
-    return risks
-
-
-def _sizes(
-    run: CheckRun, stage: Stage, names: Sequence[str], settings: CheckSettings, parts: _Parts
-) -> tuple[RiskBySize, ...]:
-    if not settings.fold_of_fold:
-        return ()
-    sizes = by_size(run, stage, names, progress=parts)
-    parts.done += 2
-    return sizes
 
 
 # 7. What is told.

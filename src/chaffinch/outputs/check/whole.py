@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._base.plain import Number
 from ..._base.progress import Progress, silent
-from ..._base.seeds import Seed
+from ..._base.seeds import seed_sequence
 from .assessment import CheckRun
 from .attribution import CONVENTIONS, ensemble_tcap
 
@@ -32,11 +32,9 @@ class WholeDataRisk:
     error: Number  # The mean absolute error of the outputs, over datasets
 
 
-def whole_data(
-    run: CheckRun, *, runs: int = 10, seed: Seed = None, progress: Progress = silent
-) -> tuple[WholeDataRisk, ...]:
+def whole_data(run: CheckRun, *, runs: int = 10, progress: Progress = silent) -> tuple[WholeDataRisk, ...]:
     """Return what datasets made from the outputs of all the data give away (the paper has ten runs)."""
-    codes = run.codes
+    codes, seed = run.codes, seed_sequence(run.entropy).spawn(5)[4]
     ensemble = run.maker(run.recipes.computed(codes), copies=runs, seed=seed, progress=progress)
     risks = []
     for attack in run.attacks:
