@@ -7,7 +7,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import InputError
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.workflows.evolve import write_copies
 
 PUBLISHED = {
@@ -22,7 +22,7 @@ PUBLISHED = {
 def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
     path = tmp_path / "published.json"
     path.write_text(json.dumps(PUBLISHED))
-    results = [chaffinch.evolve(spec, seed=1, workers=1) for spec in (path, PUBLISHED, Spec.from_dict(PUBLISHED))]
+    results = [chaffinch.evolve(spec, seed=1, workers=1) for spec in (path, PUBLISHED, Outputs.from_dict(PUBLISHED))]
     assert [result.about.spec for result in results] == ["published.json", None, None]
     for result in results:
         assert result.reached
@@ -37,6 +37,6 @@ def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
 
 def test_anything_else_is_refused():
     with pytest.raises(
-        InputError, match=r"must be a file of outputs, a mapping with the same keys or a Spec. Got list"
+        InputError, match=r"must be a file of outputs, a mapping with the same keys or a Outputs. Got list"
     ):
         chaffinch.evolve([PUBLISHED])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from .._base.design import Part, parts_of
 from .._base.errors import InputError, UnknownNameError
-from .._base.masking import THRESHOLD, unknown_level, without_levels
+from .._base.masking import unknown_level, without_levels
 from .columns import Floats
 from .equations import Terms
 from .fields import Fields

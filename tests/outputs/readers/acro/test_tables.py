@@ -3,7 +3,7 @@
 
 import pytest
 
-from chaffinch.outputs.document import Spec
+from chaffinch.outputs.document import Outputs
 from chaffinch.outputs.kinds import KINDS
 
 
@@ -44,7 +44,7 @@ def test_suppressed_counts_are_intervals(read, entries):
     assert entry["cells"]["1|2"] == "x"
     assert (entry["threshold"], entry["suppressed_zeros"]) == (10, True)  # ACRO turns zeros into missing numbers, too
     output = KINDS["table"].spec.model_validate(dict(entry))
-    (equations,) = Spec(read.fields, (output,), 1473).problem().outputs
+    (equations,) = Outputs(read.fields, (output,), 1473).problem().outputs
     assert (equations.lo.min(), equations.hi[1]) == (0, 9)
 
 
