@@ -23,7 +23,7 @@ from chaffinch.outputs.refit import Number, compared, count_number
 from chaffinch.outputs.rules import Policy, check_rules
 from chaffinch.outputs.rules.counts import threshold
 from chaffinch.outputs.rules.findings import Finding
-from chaffinch.outputs.rules.tallies import COUNT, Tally
+from chaffinch.outputs.rules.tallies import COUNT, OutputTally
 from chaffinch.outputs.rules.tallying import Tallier
 from chaffinch.workflows.evolve import evolve
 
@@ -71,10 +71,10 @@ class AboveSpec(OutputSpec):
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         yield count_number("count", self.count, self.count, self._count(sample))
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         return [tallier.tally("cells", Crossing((self._step(tallier.fields),), (("above",),)), quantities=[COUNT])]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         return threshold(tallies, policy)
 
 

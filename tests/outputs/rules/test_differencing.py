@@ -15,11 +15,11 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries, kernels
 from chaffinch.outputs.rules import differencing as rule
 from chaffinch.outputs.rules.differencing import differences
-from chaffinch.outputs.rules.tallies import Tally, margin
+from chaffinch.outputs.rules.tallies import OutputTally, margin
 from chaffinch.outputs.rules.tallying import tallies_of
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[Tally]:
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
     return tallies_of(output_of(entry), fields, codes)
 
 

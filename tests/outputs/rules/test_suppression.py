@@ -15,11 +15,11 @@ from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries
 from chaffinch.outputs.rules import suppression as rule
 from chaffinch.outputs.rules.suppression import bounds
-from chaffinch.outputs.rules.tallies import Tally
+from chaffinch.outputs.rules.tallies import OutputTally
 from chaffinch.outputs.rules.tallying import tallies_of
 
 
-def tallies(entry: Any, fields: Fields, codes: Any) -> list[Tally]:
+def tallies(entry: Any, fields: Fields, codes: Any) -> list[OutputTally]:
     return tallies_of(output_of(entry), fields, codes)
 
 
@@ -180,7 +180,7 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
             and (not shown[2] or trial.sum() == counts.sum())
         ):
             fitting.append(trial.ravel())
-    lo, hi = bounds(table, others)
+    lo, hi, _ = bounds(table, others)
     assert lo.tolist() == np.min(fitting, axis=0).tolist()
     assert hi.tolist() == np.max(fitting, axis=0).tolist()
 
@@ -279,5 +279,5 @@ def test_what_one_sum_gives_away_is_passed_on_to_the_last():
     names = fields["A"].levels
     table, *_ = tallies({"name": "t", "kind": "table", "by": ["A"], "counts": [*["0-9"] * 39, 3]}, fields, codes)
     pairs = [tallies({"name": f"p{k}", "kind": "table", "by": ["A"], "groups": {"A": [[names[k], names[k + 1]]]}}, fields, codes)[0] for k in range(39)]  # fmt: skip
-    lo, hi = bounds(table, pairs)
+    lo, hi, _ = bounds(table, pairs)
     assert lo.tolist() == hi.tolist() == [3] * 40

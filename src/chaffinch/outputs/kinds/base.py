@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from ..refit import Number
     from ..rules.findings import Finding
     from ..rules.policy import Policy
-    from ..rules.tallies import Tally
+    from ..rules.tallies import OutputTally
     from ..rules.tallying import Tallier
 
 __all__ = ["KINDS", "Kind", "OutputSpec", "PrintedNumbers", "Sample", "Whole"]
@@ -182,11 +182,11 @@ class OutputSpec(PartialSpec):
         """Give the numbers that stand in the output, those of each key together; none without numbers."""
 
     @abstractmethod
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the cells of people behind the output, its own cells first."""
 
     @abstractmethod
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return what the rules say of the output by itself."""
 
     def check_recipe(self, frame: Frame) -> None:

@@ -24,7 +24,7 @@ from ..precision import Interval
 from ..printing import Printer
 from ..refit import Number, count_number
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.tallies import Tally
+from ..rules.tallies import OutputTally
 from ..rules.tallying import Tallier
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample, Whole
 from .computing import no_estimate
@@ -195,12 +195,12 @@ class ChiSquareSpec(OutputSpec):
         if self.dof is not None:
             yield count_number("dof", self.dof, self.dof, test.dof)
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the table's cells, whose counts are not shown, the records as one cell, and n."""
         cells: Crossing = self.crossing(tallier.frame)
         return [tallier.tally("cells", cells), *tallier.fit(f"chi-square {' by '.join(self.by)}")]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
         dof = len(tallier.inside) - int((tallies[0].counts > 0).sum())
         return [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]

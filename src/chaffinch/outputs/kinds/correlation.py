@@ -22,7 +22,7 @@ from ..precision import UNSAID, Interval
 from ..printing import WITHHELD, Printer, is_withheld
 from ..refit import Number
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.tallies import Tally
+from ..rules.tallies import OutputTally
 from ..rules.tallying import Tallier
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .computing import no_estimate
@@ -237,11 +237,11 @@ class CorrelationSpec(OutputSpec):
                 return f"the correlations of {names} contradict each other: no three columns have all of them"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records as one cell, and n."""
         return tallier.fit(str(self.of))
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
         n = [one for one in tallies if one.part == "n"]
         dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)

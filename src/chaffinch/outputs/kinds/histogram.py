@@ -17,7 +17,7 @@ from ..printing import Printer
 from ..refit import Number, count_number
 from ..rules.counts import table_rules
 from ..rules.findings import Finding, finding, some
-from ..rules.tallies import COUNT, Tally
+from ..rules.tallies import COUNT, OutputTally
 from ..rules.tallying import Tallier, summed
 from .base import KINDS, Kind, PrintedNumbers, Sample
 from .counted import Counted, boxed
@@ -91,17 +91,16 @@ class HistogramSpec(Counted):
         lo, hi = self.bounds(boxed(self.counts), sample.frame.rows)
         yield from map(count_number, self.bins(sample.fields).names[0], lo, hi, self._counts(sample))
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return bins, the total that follows, and n."""
         cells = self.bins(tallier.fields)
         given = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
-        shown = tallier.counts_shown(given)
-        tallies = [tallier.tally("cells", cells, shown=shown, **tallier.rounded, quantities=[COUNT])]
-        if not tallies[0].withheld.any() and self.base == 1:
+        tallies = [tallier.counts("cells", cells, given)]
+        if tallies[0].is_exact:
             tallies.append(tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return the rules on tables, and whether an end is the smallest or largest value there is, which a few people have."""
         values, where = column_numbers(self.of, tallier.fields, tallier.inside), list[str]()
         if len(values):

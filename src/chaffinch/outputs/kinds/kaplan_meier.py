@@ -32,7 +32,7 @@ from ..precision import Interval
 from ..printing import WITHHELD, Printer
 from ..refit import Number, count_number
 from ..rules.counts import survival_steps, threshold
-from ..rules.tallies import COUNT, Tally
+from ..rules.tallies import COUNT, OutputTally
 from ..rules.tallying import Tallier
 from ..where import Filter
 from .base import KINDS, Kind, PrintedNumbers, Sample
@@ -313,7 +313,7 @@ class KaplanMeierSpec(Counted):
                 return "its survival rises with time"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the people who leave between times, those with an event at one, and n."""
         cells, fields, times = self.crossing(tallier.frame), tallier.fields, self._times()
         time, event = fields.position(self.time), fields.position(self.event)
@@ -325,11 +325,10 @@ class KaplanMeierSpec(Counted):
             at = np.where(np.isin(values, times), group, -1).astype(np.int64)
             yes = (event, _only(fields, event, self._happened(fields)))
             events = Crossing((*cells.steps, (time, at), yes), (*cells.names, names, ("",)))
-            shown = tallier.counts_shown(None)
-            tallies.append(tallier.tally("events", events, shown=shown, **tallier.rounded, quantities=[COUNT]))
+            tallies.append(tallier.counts("events", events, None))
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and whether few people leave, have the event or are left."""
         n = [one for one in tallies if one.part == "n"]
         time = tallier.fields.position(self.time)

@@ -21,7 +21,7 @@ from ..printing import WITHHELD, Printer
 from ..refit import Number
 from ..rules.counts import threshold, zeros
 from ..rules.magnitudes import group_rules, spread_rule
-from ..rules.tallies import Tally
+from ..rules.tallies import OutputTally
 from ..rules.tallying import Tallier, is_unsaid
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .computing import called, check_some, nested, no_estimate
@@ -299,7 +299,7 @@ class MomentSpec(OutputSpec):
                 return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n, frame.threshold)}the largest that values on the range of column '{self.of}' can have"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, and n."""
         cells = self.crossing(tallier.frame)
         given, hidden = tallier.marked(cells.names), None
@@ -310,7 +310,7 @@ class MomentSpec(OutputSpec):
         shown = tallier.numbers_shown(hidden)
         return [tallier.tally("cells", cells, shown=shown, quantities=[f"sum:{self.of}"]), *tallier.n()]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         empty = zeros(tallies[:1], policy) if self.kind == "sum" else []

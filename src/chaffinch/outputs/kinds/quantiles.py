@@ -31,7 +31,7 @@ from ..printing import WITHHELD, Printer
 from ..refit import Number
 from ..rules.counts import threshold
 from ..rules.magnitudes import quantile_rules
-from ..rules.tallies import COUNT, Tally
+from ..rules.tallies import COUNT, OutputTally
 from ..rules.tallying import Tallier, is_unsaid
 from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
 from .computing import called, check_some, nested, no_estimate
@@ -241,7 +241,7 @@ class QuantileSpec(OutputSpec):
                 return "its quantiles are out of order: a higher one has a smaller value"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, and n."""
         cells, values, hidden = self.crossing(tallier.frame), self.values, None
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
@@ -252,7 +252,7 @@ class QuantileSpec(OutputSpec):
         table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else tallier.n())]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small groups, quantiles that are the value of a few people, and quantiles with few people beyond them."""
         values = column_numbers(self.of, tallier.fields, tallier.codes)
         return [*threshold(tallies, policy), *quantile_rules(tallies[0], values, self.points, self.decimals, policy)]

@@ -32,7 +32,7 @@ from ..precision import people, share_interval, within_share
 from ..printing import WITHHELD, Printer
 from ..refit import Number, count_number
 from ..rules.counts import table_rules
-from ..rules.tallies import COUNT, Tally
+from ..rules.tallies import COUNT, OutputTally
 from ..rules.tallying import Tallier, is_unsaid, summed
 from ..where import Filter
 from .base import KINDS, Kind, PrintedNumbers, Sample
@@ -251,7 +251,7 @@ class TableSpec(Counted):
             return f"{says} {few(most)}, and {known}"
         return None
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return cells, margins that are printed or follow, and n."""
         cells = self.crossing(tallier.frame)
         if self.percentages:
@@ -263,7 +263,7 @@ class TableSpec(Counted):
             absent = 0 if isinstance(source, Mapping) else None
             total = TOTAL if self.margins else None
             given = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
-        tallies: list[Tally] = []
+        tallies: list[OutputTally] = []
         for out in product((False, True), repeat=len(cells.steps)):
             left = [name for name, gone in zip(self.by, out, strict=True) if not gone]
             what = "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
@@ -271,17 +271,14 @@ class TableSpec(Counted):
                 part = given
                 if given is not None and self.margins:
                     part = given[tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)]
-                shown = tallier.counts_shown(part)
-                tallies.append(
-                    tallier.tally(what, summed(cells, out), shown=shown, **tallier.rounded, quantities=[COUNT])
-                )
-            elif _open(tallies[0]) and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
+                tallies.append(tallier.counts(what, summed(cells, out), part))
+            elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
                 tallies.append(tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True))
-        if not self.margins and _open(tallies[0]) and 2 ** len(cells.steps) > MOST_MARGINS:
+        if not self.margins and tallies[0].is_exact and 2 ** len(cells.steps) > MOST_MARGINS:
             tallies[0] = replace(tallies[0], more_margins=True)
         return [*tallies, *tallier.n()]
 
-    def _share_tallies(self, tallier: Tallier, cells: Crossing) -> list[Tally]:
+    def _share_tallies(self, tallier: Tallier, cells: Crossing) -> list[OutputTally]:
         axis, given = self.whole_axis, tallier.marked(cells.names)
         if self.values is not None:
             given = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
@@ -295,21 +292,15 @@ class TableSpec(Counted):
             table = replace(table, width=int(10.0**-self.decimals / 100.0 * most))
         tallies = [table]
         if axis is not None and self.publishes("totals"):
-            totals = tallier.counts_shown(None if self.totals is None else boxed(self.totals))
-            out = tuple(k != axis for k in range(len(cells.steps)))
+            totals = None if self.totals is None else boxed(self.totals)
             tallies.append(
-                tallier.tally("totals", summed(cells, out), shown=totals, **tallier.rounded, quantities=[COUNT])
+                tallier.counts("totals", summed(cells, tuple(k != axis for k in range(len(cells.steps)))), totals)
             )
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small cells, zeros, and rows or columns with all their people in one cell."""
         return table_rules(tallies, policy)
-
-
-def _open(table: Tally) -> bool:
-    """Whether all its counts are shown as they are, so that its margins follow."""
-    return not table.withheld.any() and table.base == 1
 
 
 class TableShares:

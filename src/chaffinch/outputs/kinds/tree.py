@@ -14,7 +14,7 @@ from ..equations import Output
 from ..printing import Printer
 from ..refit import Number, count_number
 from ..rules.counts import table_rules
-from ..rules.tallies import COUNT, Tally
+from ..rules.tallies import COUNT, OutputTally
 from ..rules.tallying import Tallier
 from ..where import Filter, read_filter
 from .base import KINDS, Kind, PrintedNumbers, Sample, Whole
@@ -166,7 +166,7 @@ class TreeSpec(Counted):
             names = [f"leaf {number}: {word}" for word in cells.names[0]]
             yield from map(count_number, names, lo, hi, crosstab(cells, inside))
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
         for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
@@ -178,15 +178,14 @@ class TreeSpec(Counted):
                 cells = self._labels(tallier.frame)
                 if leaf.counts is not None:
                     given = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
-            shown, name = tallier.counts_shown(given), f"leaf {number}"
-            table = tallier.tally(name, cells, within=kept, shown=shown, **tallier.rounded, quantities=[COUNT])
-            tallies.append(table)
-            if cells.steps and not table.withheld.any() and self.base == 1:
+            name = f"leaf {number}"
+            tallies.append(tallier.counts(name, cells, given, within=kept))
+            if cells.steps and tallies[-1].is_exact:
                 whole = Crossing((), ())
                 tallies.append(tallier.tally(f"{name}: total", whole, within=kept, quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return the rules on tables, leaf by leaf."""
         return table_rules(tallies, policy)
 

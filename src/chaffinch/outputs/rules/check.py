@@ -13,7 +13,7 @@ from .differencing import differencing
 from .findings import Finding, RuleReport
 from .policy import Policy
 from .suppression import suppression
-from .tallies import COUNT, Tally
+from .tallies import COUNT, OutputTally
 from .tallying import Tallier, tallies_of
 
 if TYPE_CHECKING:
@@ -83,8 +83,10 @@ def _report(
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
     talliers = {output.name: Tallier(output, fields, codes) for output in outputs}
-    tallies: dict[str, Sequence[Tally]] = {name: tallier.output.tallies(tallier) for name, tallier in talliers.items()}
-    before: dict[str, Sequence[Tally]] = {output.name: tallies_of(output, fields, codes) for output in released}
+    tallies: dict[str, Sequence[OutputTally]] = {
+        name: tallier.output.tallies(tallier) for name, tallier in talliers.items()
+    }
+    before: dict[str, Sequence[OutputTally]] = {output.name: tallies_of(output, fields, codes) for output in released}
     findings: list[Finding] = []
     for output in outputs:
         mine, rules = tallies[output.name], policy.of(output.kind)
@@ -98,7 +100,7 @@ def _report(
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 
-def _withheld(tallies: Sequence[Tally]) -> list[Tally]:
+def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
     """The tables of counts with withheld cells."""
     from ..kinds import KINDS
 
@@ -110,7 +112,7 @@ def _withheld(tallies: Sequence[Tally]) -> list[Tally]:
 
 
 def _withheld_before(
-    before: Mapping[str, Sequence[Tally]], tallies: Mapping[str, Sequence[Tally]], policy: Policy
+    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy
 ) -> list[Finding]:
     """Whether the new outputs undo what was withheld in those that are out."""
     findings: list[Finding] = []

@@ -7,66 +7,50 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..crossing import Crossing
 from .findings import Finding, Status, finding, some
 from .policy import Policy
-from .tallies import Ints, Mask, Tally
+from .tallies import Ints, Mask, OutputTally
 from .tallying import Tallier
 
 __all__ = ["class_disclosure", "degrees_of_freedom", "survival_steps", "table_rules", "threshold", "zeros"]
 
 
-def _noun(kind: str) -> str:
-    from ..kinds import KINDS
-
-    return KINDS[kind].spec.NOUN
-
-
-def _named(parts: Sequence[tuple[Tally, Mask]]) -> list[str]:
+def _named(parts: Sequence[tuple[OutputTally, Mask]]) -> list[str]:
     """The names of cells, with the part's for those that are not the output's cells proper."""
     named: list[str] = []
     for one, bad in parts:
         plain = one.part == "cells" or not one.shape
-        named += [
-            name if plain or name == one.part else f"{one.part}: {name}" for name in one.called(np.flatnonzero(bad))
-        ]
+        named += [name if plain or name == one.part else f"{one.part}: {name}" for name in one.named(bad)]
     return named
 
 
-def threshold(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
-    """Return whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n.
+def threshold(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
+    """Return whether a number that is shown has 1 to threshold - 1 people behind it: in cells, margins, totals and n; nothing without tallies.
 
     Counts that are rounded to a base below the threshold are for a person to look at; with a base of the threshold or more a small count
     cannot be told from one that is not.
     """
-    shown = [one for one in tallies if not one.implied]
-    small = [(one, (one.counts > 0) & (one.counts < policy.threshold) & ~one.withheld) for one in shown]
-    of = sum(int((one.possible & ~one.withheld).sum()) for one in shown)
-    output, kind = shown[0].output, shown[0].kind
-    noun, least = _noun(kind), policy.threshold
+    from ..kinds import KINDS
+
+    shown, least = [one for one in tallies if not one.implied], policy.threshold
+    if not shown:
+        return []
+    small = [(one, (one.counts > 0) & (one.counts < least) & ~one.withheld) for one in shown]
+    of, noun = sum(int(one.is_shown.sum()) for one in shown), KINDS[shown[0].kind].spec.NOUN
     exact = _named([pair for pair in small if pair[0].base == 1])
     rounded = _named([pair for pair in small if 1 < pair[0].base < least])
-    findings = []
-    for status, where, more in (
-        ("fail", exact, ""),
-        ("review", rounded, " Their counts are rounded, to a base below that."),
-    ):
-        if status == "fail" or where:
-            findings.append(
-                finding(
-                    output,
-                    kind,
-                    "threshold",
-                    where,
-                    of=of,
-                    good=f"No {noun} that is shown has between 1 and {least - 1} people behind it.",
-                    bad=f"Fewer than {least} people are behind {some(len(where), of, noun)} (totals and n counted too).{more}",
-                    status="fail" if status == "fail" else "review",
-                )
-            )
+    good = f"No {noun} that is shown has between 1 and {least - 1} people behind it."
+    words = "Fewer than {} people are behind {} (totals and n counted too).{}".format
+    bad = words(least, some(len(exact), of, noun), "")
+    findings = [shown[0].finding("threshold", exact, of=of, good=good, bad=bad)]
+    if rounded:
+        bad = words(least, some(len(rounded), of, noun), " Their counts are rounded, to a base below that.")
+        findings.append(shown[0].finding("threshold", rounded, of=of, good=good, bad=bad, status="review"))
     return findings
 
 
-def zeros(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+def zeros(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     """Return whether a cell that could have people is shown to have none.
 
     Cells to which the filter or the groups leave no level are no such cells. A zero that is rounded, or withheld, is not shown.
@@ -74,72 +58,48 @@ def zeros(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
     shown = [one for one in tallies if not one.implied and one.base == 1]
     if not policy.zeros_are_disclosive or not shown:
         return []
-    empty = [(one, (one.counts == 0) & one.possible & ~one.withheld) for one in shown]
-    where, of = _named(empty), sum(int((one.possible & ~one.withheld).sum()) for one in shown)
+    where = _named([(one, (one.counts == 0) & one.is_shown) for one in shown])
+    of = sum(int(one.is_shown.sum()) for one in shown)
     bad = f"{some(len(where), of)} could have people and {'shows' if len(where) == 1 else 'show'} none: that says something of everyone."
-    return [
-        finding(
-            shown[0].output,
-            shown[0].kind,
-            "zeros",
-            where,
-            of=of,
-            good="No cell that could have people shows none.",
-            bad=bad[0].upper() + bad[1:],
-        )
-    ]
+    good = "No cell that could have people shows none."
+    return [shown[0].finding("zeros", where, of=of, good=good, bad=bad[0].upper() + bad[1:])]
 
 
-def class_disclosure(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+def class_disclosure(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     """Return whether one cell of a row or column (a line of any direction) holds all its people: who is in the line is in the cell."""
     shown = [one for one in tallies if not one.implied and one.base == 1 and max(one.shape, default=1) > 1]
     if not shown:
         return []
-    full: list[tuple[Tally, Mask]] = []
+    full: list[tuple[OutputTally, Mask]] = []
     of = 0
     for one in shown:
         holds = np.zeros(one.size, dtype=bool)
         for line in one.lines():
-            seen = one.possible[line]
-            alone = ((one.counts[line] > 0).sum(axis=1) == 1) & (seen.sum(axis=1) > 1) & ~one.withheld[line].any(axis=1)
+            several = one.possible[line].sum(axis=1) > 1
+            alone = ((one.counts[line] > 0).sum(axis=1) == 1) & several & ~one.withheld[line].any(axis=1)
             holds[line[alone, one.counts[line[alone]].argmax(axis=1)]] = True
-            of += int(((seen.sum(axis=1) > 1) & (one.counts[line].sum(axis=1) > 0)).sum())
+            of += int((several & (one.counts[line].sum(axis=1) > 0)).sum())
         full.append((one, holds))
-    where = _named(full)
-    return [
-        finding(
-            shown[0].output,
-            shown[0].kind,
-            "class disclosure",
-            where,
-            of=of,
-            good="In no row or column are all people in one cell.",
-            bad=f"{len(where)} cell{'' if len(where) == 1 else 's'} of the table: everyone in the row or column is in that one cell.",
-            status="review",
-        )
-    ]
+    where, good = _named(full), "In no row or column are all people in one cell."
+    bad = f"{len(where)} cell{'' if len(where) == 1 else 's'} of the table: everyone in the row or column is in that one cell."
+    return [shown[0].finding("class disclosure", where, of=of, good=good, bad=bad, status="review")]
 
 
-def table_rules(tallies: Sequence[Tally], policy: Policy) -> list[Finding]:
+def table_rules(tallies: Sequence[OutputTally], policy: Policy) -> list[Finding]:
     """Return what the rules on tables of counts say."""
     return [*threshold(tallies, policy), *zeros(tallies, policy), *class_disclosure(tallies, policy)]
 
 
 def degrees_of_freedom(name: str, kind: str, dof: int, policy: Policy) -> Finding:
     """Return whether a fit has enough residual degrees of freedom."""
-    return finding(
-        name,
-        kind,
-        "residual degrees of freedom",
-        ["n less parameters"] if dof < policy.residual_dof else [],
-        of=1,
-        good=f"There are at least {policy.residual_dof} residual degrees of freedom.",
-        bad=f"There are fewer than {policy.residual_dof} residual degrees of freedom.",
-    )
+    where, least = ["n less parameters"] if dof < policy.residual_dof else [], policy.residual_dof
+    good = f"There are at least {least} residual degrees of freedom."
+    bad = f"There are fewer than {least} residual degrees of freedom."
+    return finding(name, kind, "residual degrees of freedom", where, of=1, good=good, bad=bad)
 
 
 def survival_steps(
-    tallies: Sequence[Tally], time: int, withheld: int, base: int, tallier: Tallier, policy: Policy
+    tallies: Sequence[OutputTally], time: int, withheld: int, base: int, tallier: Tallier, policy: Policy
 ) -> Finding:
     """Return whether few people leave between two times that are shown, have the event at one, or are at risk at the end.
 
@@ -153,43 +113,29 @@ def survival_steps(
     left = np.moveaxis(times.counts.reshape(times.shape), axis, -1).reshape(-1, len(names))
     at_risk = left[:, ::-1].cumsum(axis=1)[:, ::-1]
     groups = _group_sizes(times, axis, tallier)
-    steps, where, of = [], list[str](), 0
+    where, of = list[str](), 0
     for group, risk in enumerate(at_risk):
-        shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group]))]
-        shown += [
+        counts = [
             (name, int(count)) for name, count in zip(names, risk, strict=True) if count == 0 or count >= withheld
         ]
+        shown = [(f"before {names[0].removeprefix('from ')}", int(groups[group])), *counts]
         steps = [(name, more - fewer) for (name, more), (_, fewer) in pairwise(shown)]
         steps.append((f"at risk {shown[-1][0]}", shown[-1][1]))
         of += len(steps)
-        where += [
-            f"group {group + 1}, {name}" if len(at_risk) > 1 else name for name, count in steps if 0 < count < least
-        ]
+        head = f"group {group + 1}, " if len(at_risk) > 1 else ""
+        where += [f"{head}{name}" for name, count in steps if 0 < count < least]
     for one in tallies:
         if one.part == "events" and one.base == 1:
-            bad = (one.counts > 0) & (one.counts < least) & ~one.withheld
-            where += [f"events {name}" for name in one.called(np.flatnonzero(bad))]
-            of += int((one.possible & ~one.withheld).sum())
+            where += [f"events {name}" for name in one.named((one.counts > 0) & (one.counts < least) & ~one.withheld)]
+            of += int(one.is_shown.sum())
+    good = f"Between 1 and {least - 1} people leave at no step, and are at risk at no end."
+    bad = f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}."
     status: Status = "fail" if base == 1 else "review"
-    return finding(
-        times.output,
-        times.kind,
-        "survival steps",
-        where,
-        of=of,
-        good=f"Between 1 and {least - 1} people leave at no step, and are at risk at no end.",
-        bad=f"Fewer than {least} people leave, have the event or are left at {some(len(where), of, 'step')}.",
-        status=status,
-    )
+    return times.finding("survival steps", where, of=of, good=good, bad=bad, status=status)
 
 
-def _group_sizes(times: Tally, axis: int, tallier: Tallier) -> Ints:
+def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
     """The number of people of each group of a survival table, those before its first time too."""
-    codes, fields = tallier.codes, tallier.fields
-    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
-
-    for columns, mask in times.joint:
-        codes = codes[mask[np.ravel_multi_index(tuple(codes[:, c] for c in columns), fields.sizes(columns))]]
-    others = [k for k in range(len(times.shape)) if k != axis]
-    groups = [group[codes[:, position]] for position, group in (times.steps[k] for k in others)]
-    return count_cells(groups, [times.shape[k] for k in others], n_rows=len(codes)).ravel()
+    others = [k for k in range(len(times.steps)) if k != axis]
+    groups = Crossing(tuple(times.steps[k] for k in others), tuple(times.names[k] for k in others))
+    return tallier.counted(groups, times.joint)[1]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .findings import ORDER, Finding, Status, cells_in_words, finding
+from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
-from .tallies import COUNT, Ints, Tally, defined_within, margin
+from .tallies import COUNT, Ints, OutputTally, defined_within, margin
 
 __all__ = ["Difference", "differences", "differencing"]
 
@@ -29,6 +29,7 @@ MOST_STEPS = 200_000_000
 MOST_STEPS_OF_ALL = 2_000_000_000
 """and in all pairs together."""
 DENSE = 4_000_000
+_NO_LIMIT = 2**62
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,8 @@ class Difference:
     `complete`: whether every such union was looked at for that.
     """
 
-    outer: Tally
-    inner: Tally
+    outer: OutputTally
+    inner: OutputTally
     cells: tuple[int, ...]
     by_definition: bool
     complete: bool = True
@@ -55,26 +56,15 @@ class TallyComparison:
     starts: int = 0
 
 
+@dataclass(eq=False)
 class _Work:
     """The steps that are left of a limit."""
 
-    def __init__(self, steps: int) -> None:
-        self.left = steps
-
-    def of_pair(self) -> int:
-        """The steps that one pair may take."""
-        return max(min(self.left, MOST_STEPS), 0)
+    left: int
 
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
+def _shared(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
     """The people that cells of two tallies share, in compressed rows from either side."""
-
-    a: tuple[Ints, Ints, Ints, Ints, Ints]
-    b: tuple[Ints, Ints, Ints, Ints, Ints]
-
-
-def _shared(one: Tally, other: Tally) -> _Shared:
     from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
 
     n_a, n_b = one.size, other.size
@@ -91,7 +81,7 @@ def _shared(one: Tally, other: Tally) -> _Shared:
     b_out[columns[(rows == 0) & (columns > 0)] - 1] = people[(rows == 0) & (columns > 0)]
     rows, columns, people = rows[both] - 1, columns[both] - 1, people[both].astype(np.int64)
     turned = np.argsort(columns, kind="stable")
-    sides = []
+    sides: list[tuple[Ints, ...]] = []
     for of, to, shared, out, size in (
         (rows, columns, people, a_out, n_a),
         (columns[turned], rows[turned], people[turned], b_out, n_b),
@@ -99,7 +89,7 @@ def _shared(one: Tally, other: Tally) -> _Shared:
         starts = np.searchsorted(of, np.arange(size + 1))
         total = np.bincount(of, weights=shared, minlength=size).astype(np.int64) + out
         sides.append((starts, np.ascontiguousarray(to), shared, total, out))
-    return _Shared(sides[0], sides[1])
+    return sides
 
 
 def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, work: _Work) -> NDArray[Any]:
@@ -110,24 +100,14 @@ def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, 
     every = np.ones(n_a + n_b, dtype=np.bool_)
     beyond = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
     if (larger := beyond < 0).any():
-        steps = work.of_pair()
+        steps = max(min(work.left, MOST_STEPS), 0)
         again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
         work.left -= int(again[-1])
         beyond[larger] = again[:-1][larger]
     return beyond
 
 
-def _marked(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seed: int) -> NDArray[Any]:
-    """Which cells make up the two unions of a seed."""
-    from .kernels import united
-
-    return np.asarray(united(*outer[:3], *inner[:2], inner[4], threshold, seed))
-
-
-_NO_LIMIT = 2**62
-
-
-def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
+def differences(one: OutputTally, other: OutputTally, threshold: int) -> list[Difference]:
     """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
 
     At most one is returned for each direction: one that holds by definition, if there is any.
@@ -135,9 +115,11 @@ def differences(one: Tally, other: Tally, threshold: int) -> list[Difference]:
     return list(_comparison(one, other, threshold, _Work(MOST_STEPS_OF_ALL)).differences)
 
 
-def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyComparison:
-    shared, differences, unseen = _shared(one, other), list[Difference](), list[str]()
-    for outer, inner, a, b in ((one, other, shared.a, shared.b), (other, one, shared.b, shared.a)):
+def _comparison(one: OutputTally, other: OutputTally, threshold: int, work: _Work) -> TallyComparison:
+    from .kernels import united
+
+    (mine, theirs), differences, unseen = _shared(one, other), list[Difference](), list[str]()
+    for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
         beyond = _searched(a, b, threshold, work)
         for start, part in ((0, outer), (outer.size, inner)):
             open_cells = np.flatnonzero(beyond[start : start + part.size] < 0)
@@ -145,7 +127,7 @@ def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyC
         seeds = np.flatnonzero(beyond > 0)
         cells, defined = set[int](), False
         for seed in seeds[:MOST_CHECKED]:
-            marks = _marked(a, b, threshold, int(seed))
+            marks = np.asarray(united(*a[:3], *b[:2], b[4], threshold, int(seed)))
             union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
             sure = defined_within(inner, inside, outer, union)
             if sure and not defined:
@@ -159,21 +141,14 @@ def _comparison(one: Tally, other: Tally, threshold: int, work: _Work) -> TallyC
 
 
 def differencing(
-    tallies: dict[str, Sequence[Tally]], released: dict[str, Sequence[Tally]], policy: Policy
+    tallies: dict[str, Sequence[OutputTally]], released: dict[str, Sequence[OutputTally]], policy: Policy
 ) -> list[Finding]:
     """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people.
 
-    Parameters
-    ----------
-    tallies
-        The tallies of each output that is to be checked, by its name.
-    released
-        Those of outputs that are out already; they are compared with the new ones only.
-    policy
-        The policy. Exact counts (or sums of the same column) that differ by definition fail. For a person to look at are: counts whose
-        rounding or decimals leave less open than the threshold; cells that lie in each other only for these records; and the same
-        regression on two populations. Not assessed is what takes more work than the limit allows. Of outputs without a number that could be
-        subtracted nothing is said.
+    Of outputs that are out already (`released`) only what lies between them and the new ones is said. Exact counts (or sums of the same
+    column) that differ by definition fail. For a person to look at are: counts whose rounding or decimals leave less open than the
+    threshold; cells that lie in each other only for these records; and the same regression on two populations. Not assessed is what takes
+    more work than the limit allows. Of outputs without a number that could be subtracted nothing is said.
     """
     if not policy.differencing:
         return []
@@ -188,7 +163,7 @@ def differencing(
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."
-            findings.append(finding(name, mine[0].kind, "differencing", [], of=mine[0].size, good=good, bad=""))
+            findings.append(mine[0].finding("differencing", [], of=mine[0].size, good=good, bad=""))
     return findings
 
 
@@ -199,7 +174,7 @@ class _Known:
     comparisons: dict[tuple[bytes, bytes, int], TallyComparison]
     work: _Work
 
-    def of(self, one: Tally, other: Tally, threshold: int) -> TallyComparison:
+    def of(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
         """Return the comparison of two tallies."""
         key = (one.key, other.key, threshold)
         if key not in self.comparisons:
@@ -217,9 +192,9 @@ class _Compared:
     starts: int
 
 
-def _margins_beside(mine: Sequence[Tally], theirs: Sequence[Tally]) -> list[Tally]:
+def _margins_beside(mine: Sequence[OutputTally], theirs: Sequence[OutputTally]) -> list[OutputTally]:
     """Margins of a table of many columns by those that another output has, too: only by these can their cells lie in each other."""
-    margins: dict[frozenset[int], Tally] = {}
+    margins: dict[frozenset[int], OutputTally] = {}
     for table in mine:
         own = {position for (position, _), names in zip(table.steps, table.names, strict=True) if len(names) > 1}
         for other in theirs if table.more_margins else ():
@@ -229,7 +204,7 @@ def _margins_beside(mine: Sequence[Tally], theirs: Sequence[Tally]) -> list[Tall
     return list(margins.values())
 
 
-def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, known: _Known) -> _Compared:
+def _compared(mine: Sequence[OutputTally], theirs: Sequence[OutputTally], policy: Policy, known: _Known) -> _Compared:
     differences: list[tuple[Difference, Status]] = []
     unseen, starts = list[str](), 0
     printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
@@ -254,7 +229,7 @@ def _compared(mine: Sequence[Tally], theirs: Sequence[Tally], policy: Policy, kn
     return _Compared(tuple(differences), tuple(dict.fromkeys(unseen)), starts)
 
 
-def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
+def _findings(cells: OutputTally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
     """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
     statuses: list[Status] = [status for _, status in compared.differences]
     statuses += ["not assessed"] if compared.unseen else []
@@ -271,9 +246,7 @@ def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Poli
     least = policy.of(cells.kind).threshold
     beside = "Its own totals and cells" if other is None else "Cells or populations of the two outputs"
     few = f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
-    words = {"fail": few, "review": f"{few} Only for these records, or only nearly: a person should look."}.get(
-        status, ""
-    )
+    words = few if status == "fail" else f"{few} Only for these records, or only nearly: a person should look."
     if status == "not assessed":
         parts = []
         if any(not difference.complete for difference, _ in compared.differences):
@@ -284,21 +257,11 @@ def _findings(cells: Tally, other: str | None, compared: _Compared, policy: Poli
             parts.append(f"{few} Only for these records, or only nearly, where it was looked at.")
         if compared.unseen:
             looked = cells_in_words(max(compared.starts - len(compared.unseen), 0), least)
+            every = cells_in_words(compared.starts, least)
             parts.append(
-                f"Unions that start from a cell were looked at for {looked} of {cells_in_words(compared.starts, least)} cells of the tables and "
+                f"Unions that start from a cell were looked at for {looked} of {every} cells of the tables and "
                 "margins, up to the limit of work; of the rest nothing is known."
             )
         words = " ".join(parts)
-    return [
-        finding(
-            cells.output,
-            cells.kind,
-            "differencing",
-            where,
-            of=max(cells.size, len(where)),
-            good="",
-            bad=words,
-            status=status,
-            other=other,
-        )
-    ]
+    of = max(cells.size, len(where))
+    return [cells.finding("differencing", where, of=of, good="", bad=words, status=status, other=other)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 __all__ = ["ORDER", "Finding", "RuleReport", "Status", "cells_in_words", "finding", "some", "statbarn_of"]
@@ -67,16 +67,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {
-            "output": self.output,
-            "other": self.other,
-            "rule": self.rule,
-            "status": self.status,
-            "statbarn": self.statbarn,
-            "cells": self.cells,
-            "of": self.of,
-            "words": self.words,
-        }
+        return {key: value for key, value in asdict(self).items() if key != "where"}
 
     def confidential(self) -> dict[str, Any]:
         """Return everything, names of cells included."""

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from ..columns import Floats
 from ..precision import printed
-from .findings import Finding, finding, some
+from .findings import Finding, some
 from .policy import Policy
-from .tallies import Ints, Tally
+from .tallies import Ints, OutputTally
 
 __all__ = ["Dominance", "dominance", "group_rules", "quantile_rules", "spread_rule"]
 
@@ -72,73 +72,39 @@ def dominance(values: Floats, labels: Ints, size: int, policy: Policy) -> Domina
     )
 
 
-def group_rules(cells: Tally, values: Floats, policy: Policy) -> list[Finding]:
+def group_rules(cells: OutputTally, values: Floats, policy: Policy) -> list[Finding]:
     """Return what dominance says of numbers by groups, and whether all people of a group have the same one."""
     broken = dominance(values, cells.labels, cells.size, policy)
     shown = ~cells.withheld & (cells.counts > 0)
-    of, name, kind = int(shown.sum()), cells.output, cells.kind
-    findings = []
-    for rule, bad, words in (
-        ("n-k dominance", broken.nk, f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"),
-        (
-            "p-ratio",
-            broken.p_ratio,
-            f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest",
-        ),
-    ):
-        where, unclear = (
-            cells.called(np.flatnonzero(bad & shown)),
-            cells.called(np.flatnonzero(broken.negative & shown)),
-        )
-        findings.append(
-            finding(
-                name,
-                kind,
-                rule,
-                where,
-                of=of,
-                good=f"There is no group of which it is true that {words}.",
-                bad=f"In {some(len(where), of, 'group')} {words}.",
-            )
-        )
+    of, findings, unclear = int(shown.sum()), list[Finding](), cells.named(broken.negative & shown)
+    below = f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
+    top = f"the {policy.nk_n} largest values make up at least {policy.nk_k:.0%} of the sum"
+    rest = f"all but the two largest values are less than {policy.p_ratio:.0%} of the largest"
+    for rule, broke, words in (("n-k dominance", broken.nk, top), ("p-ratio", broken.p_ratio, rest)):
+        where, good = cells.named(broke & shown), f"There is no group of which it is true that {words}."
+        bad = f"In {some(len(where), of, 'group')} {words}."
+        findings.append(cells.finding(rule, where, of=of, good=good, bad=bad))
         if unclear:
-            bad_words = (
-                f"In {some(len(unclear), of, 'group')} there are values below 0, for which dominance is not defined."
-            )
-            findings.append(finding(name, kind, rule, unclear, of=of, good="", bad=bad_words, status="review"))
-    same = cells.called(np.flatnonzero(broken.equal & shown & (cells.counts >= policy.threshold)))
-    findings.append(
-        finding(
-            name,
-            kind,
-            "class disclosure",
-            same,
-            of=of,
-            good="In no group do all people have the same value.",
-            bad=f"In {some(len(same), of, 'group')} all people have the same value.",
-            status="review",
-        )
+            findings.append(cells.finding(rule, unclear, of=of, good="", bad=below, status="review"))
+    same = cells.named(broken.equal & shown & (cells.counts >= policy.threshold))
+    good, bad = (
+        "In no group do all people have the same value.",
+        f"In {some(len(same), of, 'group')} all people have the same value.",
     )
-    return findings
+    return [*findings, cells.finding("class disclosure", same, of=of, good=good, bad=bad, status="review")]
 
 
-def spread_rule(cells: Tally, policy: Policy) -> Finding:
+def spread_rule(cells: OutputTally, policy: Policy) -> Finding:
     """Return whether spreads of groups have enough degrees of freedom."""
-    shown = ~cells.withheld & (cells.counts > 0)
-    of, where = int(shown.sum()), cells.called(np.flatnonzero(shown & (cells.counts - 1 < policy.residual_dof)))
-    return finding(
-        cells.output,
-        cells.kind,
-        "residual degrees of freedom",
-        where,
-        of=of,
-        good=f"Every spread has at least {policy.residual_dof} degrees of freedom.",
-        bad=f"The spread of {some(len(where), of, 'group')} has fewer than {policy.residual_dof} degrees of freedom.",
-    )
+    shown, least = ~cells.withheld & (cells.counts > 0), policy.residual_dof
+    of, where = int(shown.sum()), cells.named(shown & (cells.counts - 1 < least))
+    good = f"Every spread has at least {least} degrees of freedom."
+    bad = f"The spread of {some(len(where), of, 'group')} has fewer than {least} degrees of freedom."
+    return cells.finding("residual degrees of freedom", where, of=of, good=good, bad=bad)
 
 
 def quantile_rules(
-    cells: Tally, values: Floats, points: Sequence[float], decimals: int | None, policy: Policy
+    cells: OutputTally, values: Floats, points: Sequence[float], decimals: int | None, policy: Policy
 ) -> list[Finding]:
     """Return whether quantiles are values of a few people, and whether few people lie beyond one.
 
@@ -163,30 +129,16 @@ def quantile_rules(
                 (ends if q in (0.0, 1.0) else shared).append(at)
             if 0.0 < q < 1.0 and min(q, 1.0 - q) * n < policy.threshold:
                 beyond.append(at)
-    name, kind, least = cells.output, cells.kind, policy.threshold
+    least = policy.threshold
+    few = f"{some(len(shared), of, 'quantile').capitalize()}: the value itself of fewer than {least} people."
+    tail = f"Fewer than {least} people lie beyond {some(len(beyond), of, 'quantile')}."
+    no_few = f"No quantile is the value of fewer than {least} people."
+    no_tail = f"Beyond every quantile there are {least} people or more."
     findings = [
-        finding(
-            name,
-            kind,
-            "quantile of a few",
-            shared,
-            of=of,
-            good=f"No quantile is the value of fewer than {least} people.",
-            bad=f"{some(len(shared), of, 'quantile').capitalize()}: the value itself of fewer than {least} people.",
-            status="review",
-        ),
-        finding(
-            name,
-            kind,
-            "beyond a quantile",
-            beyond,
-            of=of,
-            good=f"Beyond every quantile there are {least} people or more.",
-            bad=f"Fewer than {least} people lie beyond {some(len(beyond), of, 'quantile')}.",
-            status="review",
-        ),
+        cells.finding("quantile of a few", shared, of=of, good=no_few, bad=few, status="review"),
+        cells.finding("beyond a quantile", beyond, of=of, good=no_tail, bad=tail, status="review"),
     ]
     if ends:
         bad = f"{some(len(ends), of, 'quantile').capitalize()}: the smallest or largest value, which fewer than {least} people have."
-        findings.append(finding(name, kind, "ends", ends, of=of, good="", bad=bad))
+        findings.append(cells.finding("ends", ends, of=of, good="", bad=bad))
     return findings

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .findings import Finding, cells_in_words, finding, some
+from .findings import Finding, cells_in_words, some
 from .policy import Policy
-from .tallies import COUNT, Ints, Mask, Tally, aligned
+from .tallies import COUNT, Ints, Mask, OutputTally, aligned
 
 __all__ = ["bounds", "suppression"]
 
@@ -30,6 +31,7 @@ IN_VAIN = 2
 """Linear programmes in random directions that show no further cell to be safe before each cell is looked at by itself."""
 MOST_ROUNDS = 1_000
 """Rounds of propagation; one is enough but where one sum gives away what the next one needs."""
+RULE = "suppression undone"
 _SLACK = 1e-6
 
 
@@ -42,8 +44,7 @@ class _Sums:
     hi: list[float]
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(NamedTuple):
     """The least and the largest count of each cell; `assessed`: these are its bounds, or far enough apart, and not only what was reached."""
 
     lo: Ints
@@ -52,40 +53,28 @@ class Bounds:
 
 
 def bounds(
-    table: Tally, others: Iterable[Tally], *, of: Mask | None = None, enough: float = np.inf
-) -> tuple[Ints, Ints]:
+    table: OutputTally, others: Iterable[OutputTally], *, of: Mask | None = None, enough: float = np.inf
+) -> Bounds:
     """Return the least and the largest count that each cell of a table can have, given what others show.
 
-    Parameters
-    ----------
-    table
-        The cells.
-    others
-        What is shown beside them.
-    of
-        The cells that are asked for: all that are withheld, if absent. Others may come back with wider bounds than they have.
-    enough
-        How far a count must be known to be able to lie from the true one for its cell to be safe, which saves working out its bounds.
+    They are worked out for the cells of `of` (all that are withheld, if absent); others may come back with wider bounds than they have. A
+    cell whose count may lie as far from the true one as `enough` is safe, which saves working out its bounds.
 
     Examples
     --------
     One of two cells is withheld, and the total shown:
 
+    >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.fields import Field, Fields
-    >>> from chaffinch.outputs.kinds.table import TableSpec
     >>> from chaffinch.outputs.rules.tallying import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")),))
     >>> codes = np.array([[0]] * 12 + [[1]] * 3, dtype=np.int32)
-    >>> output = TableSpec(name="t", by=["sex"], threshold=10, margins=True)
-    >>> cells, *totals = tallies_of(output, fields, codes)
-    >>> [end.tolist() for end in bounds(cells, [])], [end.tolist() for end in bounds(cells, totals)]
+    >>> entry = {"name": "t", "kind": "table", "by": ["sex"], "threshold": 10, "margins": True}
+    >>> cells, *totals = tallies_of(recipes_of([entry], fields).outputs[0], fields, codes)
+    >>> [end.tolist() for end in bounds(cells, [])[:2]], [end.tolist() for end in bounds(cells, totals)[:2]]
     ([[12, 1], [12, 9]], [[12, 3], [12, 3]])
     """
-    limits = _bounds(table, others, table.withheld if of is None else of, enough)
-    return limits.lo, limits.hi
-
-
-def _bounds(table: Tally, others: Iterable[Tally], of: Mask, enough: float) -> Bounds:
+    of = table.withheld if of is None else of
     lo, hi = table.lo.astype(float), table.hi.astype(float)
     sums = _Sums([], [], [])
     for other in others:
@@ -95,7 +84,7 @@ def _bounds(table: Tally, others: Iterable[Tally], of: Mask, enough: float) -> B
     return Bounds(np.ceil(lo - _SLACK).astype(np.int64), np.floor(hi + _SLACK).astype(np.int64), assessed)
 
 
-def _add(table: Tally, other: Tally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -> None:
+def _add(table: OutputTally, other: OutputTally, lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -> None:
     if COUNT not in other.quantities or other is table:
         return
     if (coarser := aligned(table, other)) is not None:
@@ -130,7 +119,7 @@ def _propagated(lo: NDArray[np.float64], hi: NDArray[np.float64], sums: _Sums) -
 
 
 def _programmed(
-    table: Tally,
+    table: OutputTally,
     lo: NDArray[np.float64],
     hi: NDArray[np.float64],
     sums: _Sums,
@@ -138,18 +127,9 @@ def _programmed(
     enough: float,
     settled: bool,
 ) -> Mask:
-    """Narrow bounds by linear programming, for withheld cells that propagation leaves open; return which cells are assessed.
+    """Narrow bounds, in place, by linear programming where propagation leaves cells open; return which cells are assessed.
 
-    Parameters
-    ----------
-    table, of_cells, enough
-        As in `bounds`.
-    lo, hi
-        The bounds, which are narrowed in place.
-    sums
-        The equations.
-    settled
-        Whether propagation came to its end.
+    `settled`: whether propagation came to its end.
     """
     assessed = np.ones(len(lo), dtype=bool)
     unknown = np.flatnonzero(hi - lo > 0.5)
@@ -216,26 +196,23 @@ def _programmed(
 
 
 def suppression(
-    table: Tally, own: Sequence[Tally], others: Sequence[Tally], policy: Policy, *, judged: bool = True
+    table: OutputTally,
+    own: Sequence[OutputTally],
+    others: Sequence[OutputTally],
+    policy: Policy,
+    *,
+    judged: bool = True,
 ) -> list[Finding]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
-    Parameters
-    ----------
-    table
-        The cells.
-    own, others
-        What else the same output shows, and what others do.
-    policy
-        A withheld cell must be left an interval at least `protection` wide. Cells with the threshold's people or more, withheld to
-        protect others, need none; nor do zeros unless they are disclosive.
-    judged
-        Whether what `own` alone gives away counts; False for outputs that are out already.
+    `own` is what else the same output shows, `others` what others do. A withheld cell must be left an interval at least `policy.protection`
+    wide. Cells with the threshold's people or more, withheld to protect others, need none; nor do zeros unless they are disclosive. Of
+    outputs that are out already what `own` alone gives away is not judged.
     """
     secret = table.withheld & (table.counts < policy.threshold) & ((table.counts > 0) | policy.zeros_are_disclosive)
     if not table.withheld.any():
         return []
-    output, of = table.output, int(table.withheld.sum())
+    of = int(table.withheld.sum())
     alone, unseen = _undone(table, own, secret, policy)
     findings = [_finding(table, alone, of, None)] if judged else []
     rest = np.zeros_like(alone)
@@ -252,58 +229,37 @@ def suppression(
             findings.append(_finding(table, given_away, of, name))
             rest &= ~given_away
     if rest.any():
-        findings.append(
-            finding(
-                output,
-                table.kind,
-                "suppression undone",
-                table.called(np.flatnonzero(rest)),
-                of=of,
-                good="",
-                bad=f"{some(int(rest.sum()), of, 'withheld cell').capitalize()}: several other outputs together give the count away.",
-            )
-        )
+        bad = f"{some(int(rest.sum()), of, 'withheld cell').capitalize()}: several other outputs together give the count away."
+        findings.append(table.finding(RULE, table.named(rest), of=of, good="", bad=bad))
     if unseen.any() and (judged or others):
         findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
 
 
-def _undone(table: Tally, shown: Sequence[Tally], secret: Mask, policy: Policy) -> tuple[Mask, Mask]:
+def _undone(table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy) -> tuple[Mask, Mask]:
     """Which secret cells can be worked out, and which were not looked at before the limit of work."""
     if not secret.any():
         return secret, secret
-    limits = _bounds(table, shown, secret, policy.protection)
+    limits = bounds(table, shown, of=secret, enough=policy.protection)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
     undone = secret & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
     return undone, secret & ~undone & ~limits.assessed
 
 
-def _unfinished(table: Tally, unseen: Mask, undone: Mask, secret: Mask, threshold: int) -> Finding:
+def _unfinished(table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int) -> Finding:
     """Of which cells nothing is said, and what is said of the others."""
-    size, looked = int(secret.sum()), int((secret & ~unseen).sum())
+    size = int(secret.sum())
+    looked, every = (cells_in_words(int(cells.sum()), threshold) for cells in (secret & ~unseen, secret))
     others = "some of those do, which is a finding of its own" if undone.any() else "none of those does"
-    return finding(
-        table.output,
-        table.kind,
-        "suppression undone",
-        table.called(np.flatnonzero(unseen)),
-        of=size,
-        good="",
-        bad=f"Whether the count of a withheld cell follows from what is shown was looked at for {cells_in_words(looked, threshold)} of "
-        f"{cells_in_words(size, threshold)} such cells, up to the limit of work: {others}, and of the rest nothing is known.",
-        status="not assessed",
+    bad = (
+        f"Whether the count of a withheld cell follows from what is shown was looked at for {looked} of "
+        f"{every} such cells, up to the limit of work: {others}, and of the rest nothing is known."
     )
+    return table.finding(RULE, table.named(unseen), of=size, good="", bad=bad, status="not assessed")
 
 
-def _finding(table: Tally, undone: Mask, of: int, other: str | None) -> Finding:
+def _finding(table: OutputTally, undone: Mask, of: int, other: str | None) -> Finding:
     source = "its own totals" if other is None else "another output"
-    return finding(
-        table.output,
-        table.kind,
-        "suppression undone",
-        table.called(np.flatnonzero(undone)),
-        of=of,
-        good="No withheld cell follows from what is shown.",
-        bad=f"{some(int(undone.sum()), of, 'withheld cell').capitalize()}: {source} and the cells that are shown give the count away.",
-        other=other,
-    )
+    good = "No withheld cell follows from what is shown."
+    bad = f"{some(int(undone.sum()), of, 'withheld cell').capitalize()}: {source} and the cells that are shown give the count away."
+    return table.finding(RULE, table.named(undone), of=of, good=good, bad=bad, other=other)

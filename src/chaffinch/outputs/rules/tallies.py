@@ -7,7 +7,7 @@ on one column is a column of one group. Filters that tie columns together stay b
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..columns import Codes
-from ..crossing import Crossing, Step
-from ..fields import MOST_CELLS, Fields
-from ..where import Filter
+from ..crossing import Step
+from .findings import Finding, finding
 
-__all__ = ["COUNT", "Tally", "aligned", "defined_within", "margin", "tally"]
+__all__ = ["COUNT", "OutputTally", "aligned", "defined_within", "margin"]
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -31,7 +29,7 @@ COUNT = "count"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Tally:
+class OutputTally:
     """Cells of records.
 
     Parameters
@@ -83,7 +81,7 @@ class Tally:
     more_margins: bool = False
 
     def __repr__(self) -> str:
-        return f"Tally({self.output!r}, {self.part!r}, {self.size} cells)"
+        return f"OutputTally({self.output!r}, {self.part!r}, {self.size} cells)"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -118,6 +116,24 @@ class Tally:
         )
         return [word or self.part for word in words]
 
+    def named(self, cells: Mask) -> list[str]:
+        """Return the names of those cells of which something is so."""
+        return self.called(np.flatnonzero(cells))
+
+    def finding(self, rule: str, where: Sequence[str], **words: Any) -> Finding:
+        """Return what a rule says of the output that it is a tally of; see `findings.finding`."""
+        return finding(self.output, self.kind, rule, where, **words)
+
+    @property
+    def is_shown(self) -> Mask:
+        """Which cells could have records, and are not withheld."""
+        return self.possible & ~self.withheld
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether all its counts are shown as they are, so that its margins follow."""
+        return self.base == 1 and not self.withheld.any()
+
     def levels(self, cell: int) -> dict[int, Mask]:
         """Return, for each column that defines a cell, which levels are in it."""
         at = np.unravel_index(cell, self.shape) if self.shape else ()
@@ -131,83 +147,18 @@ class Tally:
                 yield np.moveaxis(index, axis, -1).reshape(-1, size)
 
 
-def tally(
-    output: str,
-    kind: str,
-    part: str,
-    cells: Crossing,
-    kept: Filter,
-    fields: Fields,
-    codes: Codes,
-    *,
-    shown: Callable[[Ints], tuple[Ints, Ints, Mask]] | None = None,
-    base: int = 1,
-    width: int = 0,
-    quantities: Sequence[str] = (),
-    implied: bool = False,
-) -> Tally:
-    """Return a cross of groups within a filter, counted on records.
-
-    Parameters
-    ----------
-    output, kind, part
-        Names.
-    cells, kept
-        The groups, and the filter.
-    fields, codes
-        The columns and the records.
-    shown
-        From counts to what a reader is shown: least, largest, withheld or not. All are exact without it.
-    base, width, quantities, implied
-        See `Tally`.
-    """
-    steps, names = [], []
-    for (position, group), called in zip(cells.steps, cells.names, strict=True):
-        steps.append((position, np.where(kept.levels(position), group, -1).astype(np.int64)))
-        names.append(called)
-    used = set(cells.positions)
-    for columns, mask in kept.masks:
-        if len(columns) == 1 and columns[0] not in used:
-            steps.append((columns[0], np.where(mask, 0, -1).astype(np.int64)))
-            names.append(("",))
-    joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
-    whole = Crossing(tuple(steps), tuple(names))
-    labels = _labels(whole, joint, fields, {p: codes[:, p] for p in range(len(fields))}, len(codes))
-    from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
-
-    counts = count_cells([labels], [whole.size])
-    lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
-    return Tally(
-        output,
-        kind,
-        part,
-        whole.steps,
-        whole.names,
-        joint,
-        labels,
-        counts,
-        _possible(whole, joint, fields),
-        lo,
-        hi,
-        withheld,
-        base,
-        width,
-        frozenset(quantities),
-        implied,
-    )
-
-
-def margin(table: Tally, positions: Collection[int]) -> Tally:
+def margin(table: OutputTally, positions: Collection[int]) -> OutputTally:
     """Return the margin of a table by some of its columns, the others summed over the levels that are in a group.
 
     Examples
     --------
-    >>> from chaffinch.outputs.fields import Field
+    >>> from chaffinch.outputs.document import recipes_of
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.rules.tallying import tallies_of
     >>> fields = Fields((Field("sex", ("f", "m")), Field("area", ("n", "s"))))
-    >>> cells = Crossing(((0, np.array([0, 1])), (1, np.array([0, 1]))), (("f", "m"), ("n", "s")))
     >>> codes = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.int32)
-    >>> table = tally("t", "table", "cells", cells, Filter((), (2, 2)), fields, codes)
-    >>> margin(table, {1}).counts.tolist()
+    >>> (output,) = recipes_of([{"name": "t", "kind": "table", "by": ["sex", "area"]}], fields).outputs
+    >>> margin(tallies_of(output, fields, codes)[0], {1}).counts.tolist()
     [1, 2]
     """
     steps, names, at = list[Step](), list[tuple[str, ...]](), np.zeros(table.shape, dtype=np.int64)
@@ -231,34 +182,11 @@ def margin(table: Tally, positions: Collection[int]) -> Tally:
     )  # fmt: skip
 
 
-def _labels(cells: Crossing, joint: Joint, fields: Fields, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
-    labels = cells.of(grid, size)
-    for columns, mask in joint:
-        key = np.zeros(size, dtype=np.int64)
-        for column in columns:
-            key = key * len(fields.every[column].levels) + grid[column]
-        labels[~mask[key]] = -1
-    return labels
-
-
-def _possible(cells: Crossing, joint: Joint, fields: Fields) -> Mask:
-    possible = np.ones(cells.shape, dtype=bool)
-    for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
-        present = np.isin(np.arange(width), group)
-        possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
-    columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
-    size = int(np.prod(fields.sizes(columns), dtype=object)) if joint else MOST_CELLS + 1
-    if size <= MOST_CELLS:  # else too many to look at: a cell may then count as possible that is not
-        labels = _labels(cells, joint, fields, fields.grid(columns), size)
-        possible &= np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
-    return possible.ravel()
-
-
 def _same_joint(one: Joint, other: Joint) -> bool:
     return {(c, m.tobytes()) for c, m in one} == {(c, m.tobytes()) for c, m in other}
 
 
-def aligned(fine: Tally, coarse: Tally) -> tuple[Ints, Mask] | None:
+def aligned(fine: OutputTally, coarse: OutputTally) -> tuple[Ints, Mask] | None:
     """Return which coarse cell each fine cell lies in by definition (-1: in none), and which coarse cells are unions of fine ones.
 
     None where no coarse cell is. Definitions alone are compared, never records.
@@ -306,7 +234,7 @@ def _strides(shape: tuple[int, ...]) -> list[int]:
     return [int(np.prod(shape[k + 1 :], dtype=np.int64)) for k in range(len(shape))]
 
 
-def defined_within(inner: Tally, cells: Sequence[int] | Ints, outer: Tally, union: Mask) -> bool:
+def defined_within(inner: OutputTally, cells: Sequence[int] | Ints, outer: OutputTally, union: Mask) -> bool:
     """Return whether cells lie within a union of another tally's cells by their definitions, not only for these records."""
     filters = {(columns, mask.tobytes()) for columns, mask in inner.joint}
     if any((columns, mask.tobytes()) not in filters for columns, mask in outer.joint):

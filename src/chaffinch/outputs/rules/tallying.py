@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +12,10 @@ from numpy.typing import NDArray
 
 from ..columns import Codes
 from ..crossing import Crossing, Frame, whole_of
-from ..fields import Fields
+from ..fields import MOST_CELLS, Fields
 from ..precision import SUPPRESSED, UNKNOWN, UNSAID, count_interval
 from ..where import Filter
-from .tallies import COUNT, Ints, Mask, Tally, tally
+from .tallies import COUNT, Ints, Joint, Mask, OutputTally
 
 if TYPE_CHECKING:
     from ..kinds.base import OutputSpec
@@ -51,33 +52,71 @@ class Tallier:
         """The records that pass the filter."""
         return self.codes[self.filter.of(self.codes)]
 
-    def tally(self, part: str, cells: Crossing, *, within: Filter | None = None, **options: Any) -> Tally:
-        """Return a tally of the output."""
-        kept, name, kind = self.filter if within is None else within, self.output.name, self.output.kind
-        return tally(name, kind, part, cells, kept, self.fields, self.codes, **options)
+    def tally(
+        self,
+        part: str,
+        cells: Crossing,
+        *,
+        within: Filter | None = None,
+        shown: Shown | None = None,
+        quantities: Iterable[str] = (),
+        **options: Any,
+    ) -> OutputTally:
+        """Return cells within a filter (the output's, if absent) as a tally; their counts are exact without `shown`."""
+        kept, used = self.filter if within is None else within, set(cells.positions)
+        steps = [(p, np.where(kept.levels(p), group, -1).astype(np.int64)) for p, group in cells.steps]
+        single = [(c[0], mask) for c, mask in kept.masks if len(c) == 1 and c[0] not in used]
+        steps += [(p, np.where(mask, 0, -1).astype(np.int64)) for p, mask in single]
+        joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
+        whole = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
+        labels, counts = self.counted(whole, joint)
+        lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
+        return OutputTally(
+            self.output.name, self.output.kind, part, whole.steps, whole.names, joint, labels, counts,
+            self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), **options,
+        )  # fmt: skip
 
-    def n(self) -> list[Tally]:
+    def counts(self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any) -> OutputTally:
+        """Return a tally of counts that are published: as printed, where they are there, and by the output's rules."""
+        base, rounding = int(getattr(self.output, "base", 1)), str(getattr(self.output, "rounding", "nearest"))
+        width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(rounding, 2 * (base - 1))
+        shown = partial(_shown, self.output, printed, len(self.codes), base, rounding)
+        return self.tally(part, cells, shown=shown, base=base, width=width, quantities=[COUNT], **options)
+
+    def counted(self, cells: Crossing, joint: Joint) -> tuple[Ints, Ints]:
+        """Return the cell of each record, -1 for none, and the number of records of each cell."""
+        labels = self._labels(cells, joint, {p: self.codes[:, p] for p in range(len(self.fields))}, len(self.codes))
+        return labels, np.bincount(labels[labels >= 0], minlength=cells.size).astype(np.int64)
+
+    def _labels(self, cells: Crossing, joint: Joint, grid: Mapping[int, NDArray[Any]], size: int) -> Ints:
+        labels = cells.of(grid, size)
+        for columns, mask in joint:
+            key = np.ravel_multi_index(tuple(grid[column] for column in columns), self.fields.sizes(columns))
+            labels[~mask[key]] = -1
+        return labels
+
+    def _possible(self, cells: Crossing, joint: Joint) -> Mask:
+        possible = np.ones(cells.shape, dtype=bool)
+        for axis, ((_, group), width) in enumerate(zip(cells.steps, cells.shape, strict=True)):
+            present = np.isin(np.arange(width), group)
+            possible &= present.reshape([-1 if k == axis else 1 for k in range(len(cells.shape))])
+        columns = sorted({*cells.positions, *(c for some, _ in joint for c in some)})
+        size = int(np.prod(self.fields.sizes(columns), dtype=object)) if joint else MOST_CELLS + 1
+        if size <= MOST_CELLS:  # else too many to look at: a cell may then count as possible that is not
+            labels = self._labels(cells, joint, self.fields.grid(columns), size)
+            possible &= np.bincount(labels[labels >= 0], minlength=cells.size).reshape(cells.shape) > 0
+        return possible.ravel()
+
+    def n(self) -> list[OutputTally]:
         """Return the number of records after the filter, if it is published."""
         if not self.output.publishes("n") or isinstance(self.output.n, list | Mapping):
             return []
         return [self.tally("n", Crossing((), ()), quantities=[COUNT])]
 
-    def fit(self, what: str) -> list[Tally]:
+    def fit(self, what: str) -> list[OutputTally]:
         """Return the tally of an output that is one fit on all its records, which two populations may differ in, and n."""
         text = "".join(what.split())
         return [self.tally("records", Crossing((), ()), quantities=[f"fit:{text}"], implied=True), *self.n()]
-
-    @property
-    def base(self) -> int:
-        """What counts are rounded to."""
-        return int(getattr(self.output, "base", 1))
-
-    @property
-    def rounded(self) -> dict[str, Any]:
-        """What counts are rounded to, and how much that leaves open."""
-        base, rounding = self.base, str(getattr(self.output, "rounding", "nearest"))
-        width = {"nearest": 2 * (base // 2), "down": base - 1, "up": base - 1}.get(rounding, 2 * (base - 1))
-        return {"base": base, "width": width}
 
     def marked(self, names: tuple[tuple[str, ...], ...]) -> NDArray[np.object_] | None:
         """Return the cells that an output without numbers withholds by name; nothing (...) is said of the others."""
@@ -86,16 +125,11 @@ class Tallier:
         cells = ["x" if "|".join(words) in self.output.withheld else ... for words in product(*names)]
         return np.array([*cells, None], dtype=object)[:-1].reshape([len(some) for some in names])
 
-    def counts_shown(self, given: NDArray[np.object_] | None) -> Shown:
-        """Return what is shown of counts: by the cells as printed where there are any, and by the output's rules."""
-        rounding = str(getattr(self.output, "rounding", "nearest"))
-        return lambda counts: _shown(self.output, given, counts, len(self.codes), self.base, rounding)
-
     def numbers_shown(self, hidden: Mask | None) -> Shown:
         """Return what is shown of the counts behind numbers that are not counts: nothing of those withheld."""
 
         def shown(counts: Ints) -> tuple[Ints, Ints, Mask]:
-            lo, hi, withheld = _shown(self.output, None, counts, 0, 1, "nearest")
+            lo, hi, withheld = _shown(self.output, None, 0, 1, "nearest", counts)
             if hidden is not None:
                 withheld = withheld | hidden if self.output.withheld else hidden
             return lo, hi, withheld
@@ -103,15 +137,15 @@ class Tallier:
         return shown
 
 
-def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[Tally]:
+def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[OutputTally]:
     """Return the tallies behind an output, that of its cells first.
 
     Examples
     --------
+    >>> from chaffinch.outputs.document import recipes_of
     >>> from chaffinch.outputs.fields import Field
-    >>> from chaffinch.outputs.kinds.table import TableSpec
     >>> fields = Fields((Field("sex", ("f", "m")),))
-    >>> output = TableSpec(name="by sex", by=["sex"])
+    >>> (output,) = recipes_of([{"name": "by sex", "kind": "table", "by": ["sex"]}], fields).outputs
     >>> [(t.part, t.counts.tolist()) for t in tallies_of(output, fields, np.array([[0], [0], [1]], dtype=np.int32))]
     [('cells', [2, 1]), ('total', [3])]
     """
@@ -119,7 +153,7 @@ def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[Tally]:
 
 
 def _shown(
-    output: OutputSpec, given: NDArray[np.object_] | None, counts: Ints, most: int, base: int, rounding: str
+    output: OutputSpec, given: NDArray[np.object_] | None, most: int, base: int, rounding: str, counts: Ints
 ) -> tuple[Ints, Ints, Mask]:
     threshold, zeros = output.threshold, bool(output.suppressed_zeros)
     printed = (counts + base // 2) // base * base if rounding == "nearest" else counts // base * base

@@ -23,7 +23,7 @@ from ...grammar import Factor, Term
 from ...rules.counts import degrees_of_freedom, threshold
 from ...rules.findings import Finding, finding, some
 from ...rules.policy import Policy
-from ...rules.tallies import Ints, Tally
+from ...rules.tallies import Ints, OutputTally
 from ...rules.tallying import Tallier
 from .spec import BINARY, RegressionSpec
 
@@ -55,7 +55,7 @@ class Patterns:
         return self.parameters / max(len(self.counts), 1)
 
 
-def regression_rules(output: RegressionSpec, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
     formula = output.compiled(tallier.frame)

@@ -26,7 +26,7 @@ from ...formula import Formula, plain_name, read_formula
 from ...precision import Interval
 from ...printing import Printer
 from ...refit import Number
-from ...rules.tallies import Tally
+from ...rules.tallies import OutputTally
 from ...rules.tallying import Tallier
 from ..base import OutputSpec, PrintedNumbers, Sample
 
@@ -206,11 +206,11 @@ class RegressionSpec(OutputSpec):
 
         return refitted_numbers(self, sample)
 
-    def tallies(self, tallier: Tallier) -> list[Tally]:
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records as one cell, and n."""
         return tallier.fit(self.formula)
 
-    def findings(self, tallies: list[Tally], tallier: Tallier, policy: Policy) -> list[Finding]:
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .rules import regression_rules
 
