@@ -25,9 +25,9 @@ and `true` in place of numbers that are published beside the main ones. Where th
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from pydantic import Field as Key
@@ -36,21 +36,22 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.registry import Registry
 from ..columns import Codes
 from ..crossing import Crossing, Frame, crossed, table_of_counts
-from ..equations import Output
+from ..equations import Output, Reading, SumSystem, Terms
 from ..fields import Fields
 from ..precision import Interval, count_interval, printed
 from ..printing import Printer, bands_in, digits_in, is_withheld
+from ..refit import Number
+from ..rules.findings import Finding
+from ..rules.policy import Policy
+from ..rules.tallies import OutputTally
+from ..rules.tallying import Tallier
 from ..where import Filter, read_filter
 from .partial import PartialSpec
 
-if TYPE_CHECKING:
-    from ..refit import Number
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
-    from ..rules.tallies import OutputTally
-    from ..rules.tallying import Tallier
-
-__all__ = ["KINDS", "Kind", "OutputSpec", "PrintedNumbers", "Sample", "Whole"]
+# A kind's file imports what it speaks of from here.
+__all__ = [
+    "KINDS", "Finding", "Kind", "Number", "Output", "OutputSpec", "OutputTally", "Policy", "PrintedNumbers", "Sample", "Tallier", "Whole",
+]  # fmt: skip
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 
@@ -62,21 +63,10 @@ ROWS = 10**9
 class Kind:
     """A kind of output by its name in files.
 
-    Parameters
-    ----------
-    name
-        What files call it.
-    spec
-        The class that says everything about it.
-    statbarn
-        The class of analyses that ACRO files it under.
-    sentence
-        What it is, in a few words, for help and pages.
-    searched
-        Whether it has equations, so that datasets can be evolved from it; False: rules only. The engines run in processes of their own, which
-        know the kinds of this folder and no others: kinds that are registered elsewhere are for rules only.
-    regression
-        Whether its numbers are coefficients by name.
+    `spec` is the class that says everything about it, `statbarn` the class of analyses that ACRO files it under, `sentence` what it is, in a
+    few words, for help and pages. `searched`: whether it has equations, so that datasets can be evolved from it; False: rules only. The
+    engines run in processes of their own, which know the kinds of this folder and no others: kinds that are registered elsewhere are for
+    rules only. `regression`: whether its numbers are coefficients by name.
     """
 
     name: str
@@ -115,25 +105,7 @@ class PrintedNumbers(NamedTuple):
 
 
 class OutputSpec(PartialSpec):
-    """One output, as the file has it: with its numbers, or without (a recipe).
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    kind
-        What it is; each class has its own kinds.
-    where
-        The filter it was run with (`where.py`).
-    n
-        The number of records it was made of, after the filter.
-    decimals
-        How many decimals its numbers were printed with; absent: they are exact, except those in quotes, which keep their digits.
-    comment
-        Anything; not used.
-    digits, bands, withheld, threshold, suppressed_zeros
-        How a recipe prints its numbers; see the top of the file.
-    """
+    """One output, as the file has it: with its numbers, or without (a recipe). `docs/outputs-file.md` explains the keys."""
 
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """Keys without which an output with numbers cannot be read."""
@@ -208,10 +180,7 @@ class OutputSpec(PartialSpec):
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that it is about, those of filters and formulas apart."""
-        values = [getattr(self, key) for key in self.COLUMN_KEYS]
-        return tuple(
-            name for value in values if value is not None for name in (value if isinstance(value, list) else [value])
-        )
+        return tuple(_words(getattr(self, key) for key in self.COLUMN_KEYS))
 
     @classmethod
     def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
@@ -220,8 +189,7 @@ class OutputSpec(PartialSpec):
     @classmethod
     def mentioned(cls, entry: Mapping[str, Any]) -> tuple[list[str], list[str]]:
         """Return the columns that an entry of a file names, and its filters and formulas, which name more; it may break other rules."""
-        values = [entry.get(key, []) for key in cls.COLUMN_KEYS]
-        names = [str(word) for value in values for word in (value if isinstance(value, list) else [value])]
+        names = [str(word) for word in _words(entry.get(key, []) for key in cls.COLUMN_KEYS)]
         return names, [entry[key] for key in ("where", "formula") if isinstance(entry.get(key), str)]
 
     # What all kinds share.
@@ -320,6 +288,13 @@ class OutputSpec(PartialSpec):
         bound = np.array([self.n])
         return (table_of_counts(f"{self.name}: n", frame, [], kept, bound, bound),)
 
+    def sum_system(
+        self, frame: Frame, size: int, terms: Sequence[Terms], intervals: Iterable[Interval], reading: Reading
+    ) -> SumSystem:
+        """Return the numbers that a function reads off sums over the records that pass the filter, with their intervals."""
+        lo, hi = np.array(list(intervals)).T
+        return SumSystem(self.name, size, tuple(terms), lo, hi, keep=self.filter(frame).keep(), reported=reading)
+
     def printed(self, number: object, what: str) -> Interval:
         """Return the interval of a printed number."""
         return printed(number, decimals=self.decimals, what=f"Output '{self.name}': {what}")
@@ -350,6 +325,11 @@ class OutputSpec(PartialSpec):
                     raise InputError(
                         f'{what}: digits must be a number of decimals, 0 to 15, or an example such as "0.0000" or "0.000e+00".'
                     )
+
+
+def _words(values: Iterable[Any]) -> list[Any]:
+    """Words, and those in lists, one after the other."""
+    return [word for value in values if value is not None for word in (value if isinstance(value, list) else [value])]
 
 
 def _read_counts(rules: dict[str, Any], parts: Sequence[PrintedNumbers]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,20 +17,13 @@ from ..._base.errors import InputError
 from ..bounds import SLACK, left_values
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
-from ..equations import Output, SumSystem, Terms
+from ..equations import Terms
 from ..precision import UNSAID, Interval
 from ..printing import WITHHELD, Printer, is_withheld
-from ..refit import Number
 from ..rules.counts import degrees_of_freedom, threshold
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
+from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .compiling import by_code, least_step, middle
 from .computing import no_estimate
-from .moments import least_step, middle, power_of
-
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
 
 __all__ = ["CorrelationSpec", "Correlations"]
 
@@ -80,15 +73,7 @@ class Correlations:
 
 
 class CorrelationSpec(OutputSpec):
-    """The Pearson correlation of two numbers, or the matrix of several.
-
-    Parameters
-    ----------
-    of
-        The columns: two or more.
-    value, values
-        The correlation of two; or the matrix, both halves of which must agree where both are given ("x" for what is not).
-    """
+    """The Pearson correlation of two numbers, or the matrix of several, both halves of which must agree where both are published."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
@@ -136,23 +121,14 @@ class CorrelationSpec(OutputSpec):
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
         terms = [_placed(sums_by_cell(frame, constant, ()), [0])]
         for i, p in enumerate(positions):
-            powers = [((p,), partial(power_of, shifted[i], p, power)) for power in (1, 2)]
+            powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
             terms.append(_placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i]))
         for row, (a, b) in enumerate(intervals):
             columns = (positions[a], positions[b])
             times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
             terms.append(_placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row]))
-        bounds = np.array(list(intervals.values()))
-        system = SumSystem(
-            self.name,
-            size,
-            tuple(terms),
-            bounds[:, 0],
-            bounds[:, 1],
-            keep=self.filter(frame).keep(),
-            reported=Correlations(list(intervals), np.array([least_step(field.values) for field in fields])),
-        )
-        return (system, *self.n_equations(frame))
+        reading = Correlations(list(intervals), np.array([least_step(field.values) for field in fields]))
+        return (self.sum_system(frame, size, terms, intervals.values(), reading), *self.n_equations(frame))
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for columns that are no numbers."""
@@ -243,9 +219,8 @@ class CorrelationSpec(OutputSpec):
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
-        n = [one for one in tallies if one.part == "n"]
         dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
-        return [*(threshold(n, policy) if n else []), dof]
+        return [*threshold(tallies, policy), dof]
 
 
 def _placed(terms: Terms, equations: list[int]) -> Terms:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -10,30 +12,15 @@ from pydantic import Field as Key
 
 from ..precision import Rounding, count_interval
 from ..printing import Printer
-from .base import OutputSpec
+from ..refit import count_number
+from ..rules.counts import table_rules
+from .base import Finding, Number, OutputSpec, OutputTally, Policy, Tallier
 
-__all__ = ["Counted", "boxed"]
-
-
-def boxed(cells: Any) -> NDArray[np.object_]:
-    """Return entries, lists among them or not, as an array of one axis."""
-    out = np.empty(len(cells), dtype=object)
-    out[:] = cells
-    return out
+__all__ = ["Counted"]
 
 
 class Counted(OutputSpec):
-    """What outputs with counts share: how counts were withheld or rounded.
-
-    Parameters
-    ----------
-    threshold
-        Counts below it were withheld: such cells, null or "x" in the file, have 1 to threshold - 1 records.
-    suppressed_zeros
-        Whether zeros were withheld too.
-    base, rounding
-        What counts were rounded to, and how: `nearest`, `down`, `up`, or `random` (either neighbour).
-    """
+    """Outputs with counts: those below a threshold may be withheld (null or "x" in the file), all may be rounded to a base."""
 
     PRINTING: ClassVar[tuple[str, ...]] = ("digits", "bands", "withheld")
 
@@ -45,24 +32,24 @@ class Counted(OutputSpec):
     @property
     def printer(self) -> Printer:
         """How it prints its numbers."""
-        return Printer(
-            self.name, self.decimals, self.digits or {}, self.threshold, self.suppressed_zeros, self.bands or (),
-            self.withheld or (), self.base, self.rounding,
-        )  # fmt: skip
+        return replace(super().printer, base=self.base, rounding=self.rounding)
 
-    def bounds(self, cells: NDArray[np.object_], most: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def bounds(
+        self, cells: Sequence[Any] | NDArray[np.object_], most: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the least and largest count of each cell."""
-        ends = [
-            count_interval(
-                cell,
-                most=most,
-                threshold=self.threshold,
-                suppressed_zeros=self.suppressed_zeros,
-                base=self.base,
-                rounding=self.rounding,
-                what=f"Output '{self.name}': a count",
-            )
-            for cell in cells.ravel()
-        ]
+        how: dict[str, Any] = {key: getattr(self, key) for key in ("threshold", "suppressed_zeros", "base", "rounding")}
+        what, flat = f"Output '{self.name}': a count", cells.ravel() if isinstance(cells, np.ndarray) else cells
+        ends = [count_interval(cell, most=most, what=what, **how) for cell in flat]
         lo, hi = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         return lo, hi
+
+    def count_numbers(
+        self, names: Iterable[str], printed: Sequence[Any] | NDArray[np.object_], counts: Iterable[Any], rows: int
+    ) -> Iterator[Number]:
+        """Give counts as printed beside those of the records."""
+        return map(count_number, names, *self.bounds(printed, rows), counts)
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small cells, zeros, and rows or columns with all their people in one cell."""
+        return table_rules(tallies, policy)

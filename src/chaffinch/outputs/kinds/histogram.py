@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..crossing import Crossing, Frame, column_numbers, table_of_counts
-from ..equations import Output
 from ..fields import Fields
 from ..printing import Printer
-from ..refit import Number, count_number
-from ..rules.counts import table_rules
-from ..rules.findings import Finding, finding, some
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier, summed
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .counted import Counted, boxed
-
-if TYPE_CHECKING:
-    from ..rules.policy import Policy
+from ..rules.findings import some
+from ..rules.tallies import COUNT
+from ..rules.tallying import summed
+from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .computing import boxed
+from .counted import Counted
 
 __all__ = ["HistogramSpec"]
 
@@ -50,7 +45,7 @@ class HistogramSpec(Counted):
                 f"Output '{self.name}' has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
             )
         ((position, group),) = self.bins(frame.fields).steps
-        lo, hi = self.bounds(boxed(counts), frame.rows)
+        lo, hi = self.bounds(counts, frame.rows)
         last = int(group.max())
         if last < len(edges) - 2:  # bins beyond the column's values
             if (lo[last + 1 :] > 0).any():
@@ -88,8 +83,8 @@ class HistogramSpec(Counted):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the counts beside those of the records."""
-        lo, hi = self.bounds(boxed(self.counts), sample.frame.rows)
-        yield from map(count_number, self.bins(sample.fields).names[0], lo, hi, self._counts(sample))
+        names = self.bins(sample.fields).names[0]
+        return self.count_numbers(names, self.counts or [], self._counts(sample), sample.frame.rows)
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return bins, the total that follows, and n."""
@@ -107,17 +102,10 @@ class HistogramSpec(Counted):
             for end, extreme, side in ((self.edges[0], values.min(), "first"), (self.edges[-1], values.max(), "last")):
                 if float(end) == float(extreme) and (values == extreme).sum() < policy.threshold:
                     where.append(f"the {side} edge")
-        ends = finding(
-            self.name,
-            self.kind,
-            "ends",
-            where,
-            of=2,
-            good="No end of the histogram is an extreme value of a few people.",
-            bad=f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have.",
-            status="review",
-        )
-        return [*table_rules(tallies, policy), ends]
+        good = "No end of the histogram is an extreme value of a few people."
+        bad = f"{some(len(where), 2, 'end')} of the histogram: the extreme value itself, which fewer than {policy.threshold} people have."
+        ends = tallies[0].finding("ends", where, of=2, good=good, bad=bad, status="review")
+        return [*super().findings(tallies, tallier, policy), ends]
 
 
 KINDS.register(Kind("histogram", HistogramSpec, "Frequencies", "counts between edges"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,33 +14,17 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
-from ..crossing import (
-    Crossing,
-    Frame,
-    Step,
-    cell_names,
-    crossed,
-    record_groups,
-    scalar_code,
-    sums_by_cell,
-    table_of_counts,
-)
-from ..equations import Output, SumSystem
+from ..crossing import Crossing, Frame, Step, cell_names, crossed, record_groups, scalar_code, sums_by_cell
+from ..equations import SumSystem
 from ..fields import Fields, Scalar
 from ..precision import Interval
-from ..printing import WITHHELD, Printer
-from ..refit import Number, count_number
+from ..printing import Printer
 from ..rules.counts import survival_steps, threshold
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier
-from ..where import Filter
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .computing import called, check_some, nested, no_estimate
-from .counted import Counted, boxed
-
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
+from ..rules.tallies import COUNT
+from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .compiling import GroupOfRecords, by_code, groups_of, only
+from .computing import check_some, nested, printed_groups
+from .counted import Counted
 
 __all__ = ["KaplanMeierSpec", "Survival"]
 
@@ -59,42 +42,11 @@ class _Estimate:
     survival: list[float]
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    """A group of records with the columns of times and events, to compile what was published of it."""
-
-    name: str
-    frame: Frame
-    time: int
-    values: Floats
-    times: Floats
-    event: int
-    happened: int
-    steps: list[Step]
-    kept: Filter
-
-
 class KaplanMeierSpec(Counted):
-    """A Kaplan-Meier table, for all records or for groups.
+    """A Kaplan-Meier table, for all records or for groups (one list of numbers for each).
 
-    Parameters
-    ----------
-    time
-        The column of times: until the event, or until the record was last seen.
-    event, level
-        The column that says whether the event happened, and the level that says yes (the second of two if absent).
-    times
-        The times of the table.
-    at_risk
-        At each, how many records have that time or a later one.
-    events
-        At each, how many records have the event at that very time.
-    survival
-        At each, the product of 1 - events / at risk over all times up to it.
-    complete
-        Whether the table lists every time at which an event happened, so that there are none at others: True unless it is said.
-    by, groups
-        Columns that make groups; the lists are then nested: one list of numbers for each group.
+    At each time: how many records have that time or a later one, how many have the event at that very time, and the product of
+    1 - events / at risk over all times up to it. `complete`: there are no events at other times.
     """
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("at_risk", "events", "survival")
@@ -132,26 +84,20 @@ class KaplanMeierSpec(Counted):
         """Return tables of counts at risk and of events, and a system for survival, for each group."""
         cells, fields = self.crossing(frame), frame.fields
         crossed([self.time, self.event, *self.by], {}, fields, output=self.name)  # three different columns
-        time, event, times = fields.position(self.time), fields.position(self.event), self._times()
+        times = self._times()
         at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
         if at_risk is None and events is None and survival is None:
             raise InputError(f"Output '{self.name}' must have at_risk, events or survival.")
-        kept, equations = self.filter(frame), list[Output]()
-        for number in range(cells.size):
-            place = np.unravel_index(number, cells.shape) if cells.shape else ()
-            steps: list[Step] = [
-                (position, np.where(of == int(k), 0, -1).astype(np.int64))
-                for (position, of), k in zip(cells.steps, place, strict=True)
-            ]
-            name = f"{self.name}: group {number + 1}, " if self.by else f"{self.name}: "
-            values = fields.every[time].values
-            group = _Group(name, frame, time, values, times, event, self._happened(fields), steps, kept)
+        yes, equations = self._happened(fields), list[Output]()
+        names = [f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: " for k in range(cells.size)]
+        groups = groups_of(names, frame, fields.position(self.time), cells, self.filter(frame))
+        for number, group in enumerate(groups):
             if at_risk is not None:
-                equations += self._risk(group, at_risk[number])
+                equations += self._risk(group, times, at_risk[number])
             if events is not None:
-                equations.append(self._events(group, events[number]))
+                equations.append(self._events(group, times, yes, events[number]))
             if survival is not None:
-                equations += self._survival(group, survival[number])
+                equations += self._survival(group, times, yes, survival[number])
         return (*equations, *self.n_equations(frame))
 
     def _times(self) -> Floats:
@@ -160,44 +106,43 @@ class KaplanMeierSpec(Counted):
             raise InputError(f"Output '{self.name}': its times must rise.")
         return times
 
-    def _happened(self, fields: Fields) -> int:
-        """The code of the level that says yes."""
-        return scalar_code(fields[self.event], self.level, output=self.name, key="level")
+    def _happened(self, fields: Fields) -> Step:
+        """The column of events, with the level that says yes as its only group."""
+        field, position = fields[self.event], fields.position(self.event)
+        code = scalar_code(field, self.level, output=self.name, key="level")
+        return position, only(np.arange(len(field.levels)), code)
 
-    def _risk(self, group: _Group, given: list[Any]) -> list[Output]:
-        lo, hi = self.bounds(boxed(given), group.frame.rows)
-        most, name = group.frame.rows, f"{group.name}at risk"
+    def _risk(self, group: GroupOfRecords, times: Floats, given: list[Any]) -> list[Output]:
+        most, name, values = group.frame.rows, f"{group.name}at risk", group.values
+        lo, hi = self.bounds(given, most)
         # Exact numbers as one table of differences: n unknown before the first time, so any count there.
         if (lo == hi).all():
             if (np.diff(lo) > 0).any():
                 raise InputError(f"Output '{self.name}': the numbers at risk must not rise with time.")
-            of = np.searchsorted(group.times, group.values, side="right")
             between = [*(lo[:-1] - lo[1:]), lo[-1]]
-            return [self._split(group, name, of, [0, *between], [most, *between])]
+            of = np.searchsorted(times, values, side="right")
+            return [self._cut(group, name, of, [0, *between], [most, *between])]
         return [
-            self._split(group, f"{name} at {t:g}", (group.values >= t).astype(int), [0, lo[k]], [most, hi[k]])
-            for k, t in enumerate(group.times)
+            self._cut(group, f"{name} at {t:g}", (values >= t).astype(int), [0, lo[k]], [most, hi[k]])
+            for k, t in enumerate(times)
         ]
 
-    def _split(
-        self, group: _Group, name: str, of: NDArray[Any], lo: list[Any], hi: list[Any], more: tuple[Step, ...] = ()
+    def _cut(
+        self, group: GroupOfRecords, name: str, of: NDArray[Any], lo: list[Any], hi: list[Any], *more: Step
     ) -> Output:
-        present = np.unique(of)
-        if any(lo[k] > 0 for k in range(len(lo)) if k not in present):
-            raise InputError(f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'.")
-        step = (group.time, np.searchsorted(present, of).astype(np.int64))
-        low, high = (np.array([bound[k] for k in present]) for bound in (lo, hi))
-        return table_of_counts(name, group.frame, [step, *more, *group.steps], group.kept, low, high)
+        fault = f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'."
+        return group.cut(name, of, lo, hi, more=more, fault=fault)
 
-    def _events(self, group: _Group, given: list[Any]) -> Output:
-        lo, hi = (bound.tolist() for bound in self.bounds(boxed(given), group.frame.rows))
-        of = np.full(len(group.values), len(group.times), dtype=np.int64)
-        for k, t in enumerate(group.times):
+    def _events(self, group: GroupOfRecords, times: Floats, yes: Step, given: list[Any]) -> Output:
+        rows = group.frame.rows
+        lo, hi = (bound.tolist() for bound in self.bounds(given, rows))
+        of = np.full(len(group.values), len(times), dtype=np.int64)
+        for k, t in enumerate(times):
             of[group.values == t] = k
-        other, yes = 0 if self.complete else group.frame.rows, _only(group.frame.fields, group.event, group.happened)
-        return self._split(group, f"{group.name}events", of, [*lo, 0], [*hi, other], ((group.event, yes),))
+        other = 0 if self.complete else rows
+        return self._cut(group, f"{group.name}events", of, [*lo, 0], [*hi, other], yes)
 
-    def _survival(self, group: _Group, given: list[Any]) -> list[Output]:
+    def _survival(self, group: GroupOfRecords, times: Floats, yes: Step, given: list[Any]) -> list[Output]:
         intervals: dict[int, Interval] = {
             k: self.printed(number, "survival") for k, number in enumerate(given) if number not in UNKNOWN
         }
@@ -207,7 +152,7 @@ class KaplanMeierSpec(Counted):
             raise InputError(f"Output '{self.name}': survival must lie between 0 and 1.")
         # Times after the last published one say nothing apart from being later: one group.
         values, steps = group.values, group.steps
-        last = int(np.searchsorted(values, group.times[max(intervals)], side="right"))
+        last = int(np.searchsorted(values, times[max(intervals)], side="right"))
         of = np.minimum(np.arange(len(values)), last)
         size = int(of.max()) + 1
         if size > MOST_TIMES:
@@ -215,10 +160,9 @@ class KaplanMeierSpec(Counted):
                 f"Output '{self.name}': survival over more than {MOST_TIMES} times is not supported. Use a coarser grid."
             )
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
-        cells = Crossing(((group.time, of.astype(np.int64)), *steps), names)
-        yes = (_only(group.frame.fields, group.event, group.happened) == 0).astype(float)
-        terms = sums_by_cell(group.frame, cells, [((group.event,), partial(_taken, yes, group.event))])
-        reading = Survival([int(np.searchsorted(values, group.times[k], side="right")) for k in intervals])
+        cells = Crossing(((group.position, of.astype(np.int64)), *steps), names)
+        terms = sums_by_cell(group.frame, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
+        reading = Survival([int(np.searchsorted(values, times[k], side="right")) for k in intervals])
         lo, hi = np.clip(np.array(list(intervals.values())), 0.0, 1.0).T
         name = f"{group.name}survival"
         return [SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.kept.keep(), reported=reading)]
@@ -256,7 +200,8 @@ class KaplanMeierSpec(Counted):
         """Give the numbers of each group: at risk, events, and the product of 1 - events / at risk."""
         fields, codes = sample.fields, sample.inside
         values, time = fields[self.time].values, codes[:, fields.position(self.time)]
-        event = codes[:, fields.position(self.event)] == self._happened(fields)
+        position, yes = self._happened(fields)
+        event = yes[codes[:, position]] == 0
         times = np.array(self.times, dtype=float)
         at, after = np.searchsorted(values, times, side="left"), np.searchsorted(values, times, side="right")
         for rows in record_groups(self.crossing(sample.frame), codes):
@@ -277,14 +222,9 @@ class KaplanMeierSpec(Counted):
                 counts = [count for one in estimates for count in getattr(one, key)]
                 numbers[key] = nested(printer.counts(counts, self._names(key, cells)), shape)
         if self.publishes("survival"):
-            names, printed = iter(self._names("survival", cells)), list[Any]()
-            for group, one in enumerate(estimates):
-                gone = printer.few(one.n) or (printer.suppresses and not one.n)
-                if not one.n and not gone:
-                    raise no_estimate(self.name, part, f"{called(cells, group)} has no records")
-                for chance, name in zip(one.survival, names, strict=False):
-                    hidden = gone or name in printer.withheld
-                    printed.append(WITHHELD if hidden else printer.number(chance, "survival", name))
+            groups = [(one.n, one.survival if one.n else [math.nan] * len(self.times)) for one in estimates]
+            rows = printed_groups(groups, self._names("survival", cells), cells, printer, part, key="survival")
+            printed = [chance for row in rows for chance in row]
             if not numbers:
                 check_some(printed, self.name, part)
             numbers["survival"] = nested(printed, shape)
@@ -299,8 +239,8 @@ class KaplanMeierSpec(Counted):
             for k, t in enumerate(self.times):
                 for word, lists, counts in (("at risk", at_risk, one.at_risk), ("events", events, one.events)):
                     if lists is not None:
-                        lo, hi = self.bounds(boxed([lists[group][k]]), frame.rows)
-                        yield count_number(f"{head}{word} at {t:g}", lo[0], hi[0], counts[k])
+                        name = f"{head}{word} at {t:g}"
+                        yield from self.count_numbers([name], [lists[group][k]], [counts[k]], frame.rows)
                 if survival is not None and survival[group][k] not in UNKNOWN:
                     interval, unit = self.printed(survival[group][k], "survival"), 0.5 / math.sqrt(max(one.n, 1))
                     yield Number(f"{head}survival at {t:g}", *interval, one.survival[k], unit)
@@ -316,42 +256,28 @@ class KaplanMeierSpec(Counted):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the people who leave between times, those with an event at one, and n."""
         cells, fields, times = self.crossing(tallier.frame), tallier.fields, self._times()
-        time, event = fields.position(self.time), fields.position(self.event)
+        time = fields.position(self.time)
         values, names = fields.every[time].values, tuple(f"from {t:g}" for t in times)
         group = np.searchsorted(times, values, side="right") - 1
         between = Crossing((*cells.steps, (time, group.astype(np.int64))), (*cells.names, names))
         tallies = [tallier.tally("times", between, quantities=[COUNT] if self.publishes("at_risk") else [])]
         if self.publishes("events"):
             at = np.where(np.isin(values, times), group, -1).astype(np.int64)
-            yes = (event, _only(fields, event, self._happened(fields)))
-            events = Crossing((*cells.steps, (time, at), yes), (*cells.names, names, ("",)))
+            events = Crossing((*cells.steps, (time, at), self._happened(fields)), (*cells.names, names, ("",)))
             tallies.append(tallier.counts("events", events, None))
         return [*tallies, *tallier.n()]
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and whether few people leave, have the event or are left."""
-        n = [one for one in tallies if one.part == "n"]
-        time = tallier.fields.position(self.time)
+        time, n = tallier.fields.position(self.time), [one for one in tallies if one.part == "n"]
         steps = survival_steps(tallies, time, self.threshold or 0, self.base, tallier, policy)
-        return [*(threshold(n, policy) if n else []), steps]
-
-
-def _only(fields: Fields, position: int, code: int) -> NDArray[np.int64]:
-    """The groups of a column of which one level is in a group."""
-    return np.where(np.arange(len(fields.every[position].levels)) == code, 0, -1).astype(np.int64)
-
-
-def _taken(numbers: Floats, position: int, grid: dict[int, NDArray[np.intp]]) -> Floats:
-    return numbers[grid[position]]
+        return [*threshold(n, policy), steps]
 
 
 class Survival:
     """Kaplan-Meier survival out of the counts of records and events at each time, with derivatives.
 
-    Parameters
-    ----------
-    ends
-        For each published number how many of the times, from the first, its product runs over.
+    `ends` are, for each published number, how many of the times, from the first, its product runs over.
     """
 
     def __init__(self, ends: list[int]) -> None:

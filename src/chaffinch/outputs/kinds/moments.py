@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,40 +13,20 @@ from pydantic import Field as Key
 from ..._base.errors import InputError
 from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
 from ..columns import Floats
-from ..crossing import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell
-from ..equations import Output, SumSystem
+from ..crossing import Crossing, Frame, cell_names, column_numbers, shaped, sums_by_cell
 from ..precision import UNSAID, Interval
-from ..printing import WITHHELD, Printer
-from ..refit import Number
+from ..printing import Printer
 from ..rules.counts import threshold, zeros
 from ..rules.magnitudes import group_rules, spread_rule
-from ..rules.tallies import OutputTally
-from ..rules.tallying import Tallier, is_unsaid
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
-from .computing import called, check_some, nested, no_estimate
+from ..rules.tallying import is_unsaid
+from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .compiling import by_code, least_step, middle
+from .computing import check_some, nested, printed_groups
+from .summary import Summary
 
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
-
-__all__ = ["MomentSpec", "Moments", "least_step", "middle", "power_of"]
+__all__ = ["MomentSpec", "Moments"]
 
 SPREADS = ("sd", "variance")
-
-
-def power_of(values: Floats, position: int, power: int, grid: Any) -> Floats:
-    """Return a power of a column's numbers on a grid of codes."""
-    return values[grid[position]] ** power
-
-
-def middle(values: Floats) -> float:
-    """Return a round number in the middle: sums of squares around it lose no digits."""
-    return float(np.round(values.mean()))
-
-
-def least_step(values: Floats) -> float:
-    """Return the smallest difference of two values; 1 where there is one value only."""
-    return float(np.diff(values).min(initial=np.inf)) if len(values) > 1 else 1.0
 
 
 class Moments:
@@ -105,24 +84,8 @@ class Moments:
         return both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero])
 
 
-class MomentSpec(OutputSpec):
-    """Means, sums, standard deviations or variances of a number, for all records or by groups.
-
-    Parameters
-    ----------
-    of
-        The column.
-    by, groups
-        Columns whose cross makes the groups, and bands of them.
-    value, values
-        The number, or one for each group (nested lists, or by names such as "m|rented"); "x" for a withheld one.
-    ddof
-        What is taken off n in variances: 1 by default, as in pandas and R.
-    """
-
-    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
+class MomentSpec(Summary):
+    """Means, sums, standard deviations or variances of a number, for all records or by groups."""
 
     kind: Literal["mean", "sum", "sd", "variance"]
     of: str
@@ -136,8 +99,7 @@ class MomentSpec(OutputSpec):
         """Return the numbers as printed, with an axis for each column of `by`."""
         if (self.value is None) == (self.values is None) or (self.by and self.values is None):
             raise InputError(f"Output '{self.name}' must have a value, or values for the groups of its `by`.")
-        numbers = self.value if self.values is None else self.values
-        return shaped(numbers, cells, what=f"Output '{self.name}'", absent="")
+        return shaped(self.numbers, cells, what=f"Output '{self.name}'", absent="")
 
     def intervals(self, cells: Crossing) -> dict[int, Interval]:
         """Return the interval of each group's number, by the group's position; withheld ones are absent."""
@@ -154,33 +116,17 @@ class MomentSpec(OutputSpec):
         shift = 0.0 if self.kind == "sum" else middle(values)
         intervals = self.intervals(cells)
         powers = (1,) if self.kind in ("mean", "sum") else (1, 2)
-        numbers = [((position,), partial(power_of, values - shift, position, power)) for power in powers]
-        terms = sums_by_cell(frame, cells, numbers)
+        terms = sums_by_cell(frame, cells, [by_code(position, (values - shift) ** power) for power in powers])
         reading = Moments(self.kind, list(intervals), shift=shift, ddof=self.ddof, step=least_step(values))
-        bounds = np.array(list(intervals.values()))
         size = cells.size * (1 + len(powers))
-        system = SumSystem(
-            self.name, size, (terms,), bounds[:, 0], bounds[:, 1], keep=self.filter(frame).keep(), reported=reading
-        )
-        return (system, *self.n_equations(frame))
-
-    def check_recipe(self, frame: Frame) -> None:
-        """Raise for a column that is no number."""
-        self.filter(frame)
-        self.crossing(frame)
-        frame.fields[self.of].values  # noqa: B018  raises for words
+        return (self.sum_system(frame, size, [terms], intervals.values(), reading), *self.n_equations(frame))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
         """Give each group's number."""
-        if self.value is not None or self.values is not None:
+        if self.numbers is not None:
             cells = self.crossing(frame)
             self.intervals(cells)
             yield PrintedNumbers("values", cell_names(cells), self.given(cells).ravel().tolist(), False)
-
-    def _by_group(self, sample: Sample) -> Iterator[Floats]:
-        numbers = column_numbers(self.of, sample.fields, sample.inside)
-        for rows in record_groups(self.crossing(sample.frame), sample.inside):
-            yield numbers[rows]
 
     def moment(self, x: Floats) -> float:
         """Return the mean, sum, standard deviation or variance of numbers; nan where there is none."""
@@ -194,16 +140,11 @@ class MomentSpec(OutputSpec):
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return each group's number."""
-        cells, printed = self.crossing(sample.frame), list[Any]()
-        for group, (name, x) in enumerate(zip(cell_names(cells), self._by_group(sample), strict=True)):
-            value = self.moment(x)
-            if name in printer.withheld or printer.few(len(x)) or (printer.suppresses and not len(x)):
-                value = math.nan
-            elif math.isnan(value) and not printer.suppresses:
-                # Of a spread nothing is said but this: one record would be a count of people.
-                few = "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
-                raise no_estimate(self.name, part, f"{called(cells, group)} {few}")
-            printed.append(WITHHELD if math.isnan(value) else printer.number(value, "values", name))
+        cells = self.crossing(sample.frame)
+        # Of a spread nothing is said but this: one record would be a count of people.
+        lack = "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
+        groups = ((len(x), [self.moment(x)]) for x in self.by_group(sample))
+        printed = [row[0] for row in printed_groups(groups, cell_names(cells), cells, printer, part, lack=lack)]
         check_some(printed, self.name, part)
         return {"values": nested(printed, cells.shape)} if self.by else {"value": printed[0]}
 
@@ -211,7 +152,7 @@ class MomentSpec(OutputSpec):
         """Give each group's number beside that of the records."""
         cells = self.crossing(sample.frame)
         intervals, names = self.intervals(cells), cell_names(cells)
-        for k, x in enumerate(self._by_group(sample)):
+        for k, x in enumerate(self.by_group(sample)):
             if k in intervals:
                 n, spread = max(len(x), 1), float(x.std()) if len(x) else 0.0
                 error = {
@@ -241,7 +182,7 @@ class MomentSpec(OutputSpec):
                 least, largest = (low * n, high * n) if n is not None else (min(low, 0.0) * most, max(high, 0.0) * most)
                 if interval.hi < least - room(least) or interval.lo > largest + room(largest):
                     return f"a sum lies outside what so many values of {column} can add up to"
-            if self.kind in ("sd", "variance"):
+            if self.kind in SPREADS:
                 if interval.hi < 0:
                     return "a spread is below 0"
                 if reason := self._spread_contradiction(interval, values, n, most, frame.threshold):
@@ -271,9 +212,9 @@ class MomentSpec(OutputSpec):
         """
         if not isinstance(other, type(self)):
             return None
-        spread, centre = (self, other) if self.kind in ("sd", "variance") else (other, self)
+        spread, centre = (self, other) if self.kind in SPREADS else (other, self)
         same = (self.of, self.by, self.groups, self.where) == (other.of, other.by, other.groups, other.where)
-        if not same or spread.kind not in ("sd", "variance") or centre.kind not in ("mean", "sum"):
+        if not same or spread.kind not in SPREADS or centre.kind in SPREADS:
             return None
         counts = {n for n in (self._n_behind(frame), other._n_behind(frame)) if n is not None}
         n = counts.pop() if len(counts) == 1 else None
@@ -284,11 +225,8 @@ class MomentSpec(OutputSpec):
         for group, interval in spread.intervals(spread.crossing(frame)).items():
             if group not in means:
                 continue
-            mean = (
-                means[group]
-                if centre.kind == "mean"
-                else Interval(means[group].lo / (n or 1), means[group].hi / (n or 1))
-            )
+            people = 1 if centre.kind == "mean" else n or 1
+            mean = Interval(means[group].lo / people, means[group].hi / people)
             # The mean of the interval, and of the range, that leaves most room: the one nearest to the middle.
             nearest = min(max(0.5 * (low + high), max(mean.lo, low)), min(mean.hi, high))
             fewest = n if n is not None else spread.ddof + 1

@@ -14,53 +14,39 @@ are other values with the same interpolation have the same quantile, too; they a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
-from ..crossing import Crossing, Frame, cell_names, column_numbers, record_groups, shaped, sums_by_cell, table_of_counts
-from ..equations import Output, SumSystem
+from ..crossing import Crossing, Frame, cell_names, column_numbers, shaped, sums_by_cell, table_of_counts
+from ..equations import SumSystem
 from ..precision import UNSAID, Interval, people
 from ..printing import WITHHELD, Printer
-from ..refit import Number
 from ..rules.counts import threshold
 from ..rules.magnitudes import quantile_rules
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier, is_unsaid
-from .base import KINDS, Kind, OutputSpec, PrintedNumbers, Sample
-from .computing import called, check_some, nested, no_estimate
-
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
+from ..rules.tallies import COUNT
+from ..rules.tallying import is_unsaid
+from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .compiling import GroupOfRecords, by_code, groups_of
+from .computing import check_some, is_gone, nested, printed_groups
+from .summary import Summary
 
 __all__ = ["QuantileSpec"]
 
 
-class QuantileSpec(OutputSpec):
+class QuantileSpec(Summary):
     """Quantiles of a number, for all records or by groups; see the top of the file for what is asked of the records.
 
-    Parameters
-    ----------
-    of
-        The column.
-    at
-        Which quantiles, 0 to 1; a `median` has none.
-    value, values
-        For a median the number, or one for each group; for quantiles a list in the order of `at`, for groups a list (or mapping) of lists.
-    n
-        The number of records; for groups a list or mapping. Without it (and with a filter or groups) values must lie on the column's grid.
+    Without n (and with a filter or groups) values must lie on the column's grid.
     """
-
-    NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
-    NOUN: ClassVar[str] = "group"
 
     kind: Literal["quantiles", "median"]
     of: str
@@ -84,27 +70,25 @@ class QuantileSpec(OutputSpec):
             raise InputError(f"Output '{self.name}' must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
         return list(self.at)
 
-    def intervals(self, cells: Crossing) -> list[list[Interval | None]]:
-        """Return, for each group, the interval of each quantile."""
-        given = self.value if self.values is None else self.values
-        what = f"Output '{self.name}'"
+    def lists(self, cells: Crossing) -> list[list[Any]]:
+        """Return the quantiles of each group as printed; None where it has none."""
+        given, what, points = self.numbers, f"Output '{self.name}'", self.points
         if given is None:
             raise InputError(f"{what} must have a value or values.")
-        points, parts = self.points, [given]
+        parts = [given]
         if self.by:
-            boxed = (
-                {key: _Box(part) for key, part in given.items()}
-                if isinstance(given, dict)
-                else _box_at(given, len(cells.shape))
-            )
-            parts = [box.inner for box in shaped(boxed, cells, what=what, absent=_Box(None)).ravel()]
+            by_name = isinstance(given, dict)
+            boxes = {key: _Box(part) for key, part in given.items()} if by_name else _box_at(given, len(cells.shape))
+            parts = [box.inner for box in shaped(boxes, cells, what=what, absent=_Box(None)).ravel()]
         lists = [[None] * len(points) if part is None else part if isinstance(part, list) else [part] for part in parts]
         if any(len(one) != len(points) for one in lists):
-            raise InputError(
-                f"{what} must have {len(points)} quantiles, in the order of `at`"
-                + (", for each group." if self.by else ".")
-            )
-        return [[None if q in UNSAID else self.printed(q, "a quantile") for q in one] for one in lists]
+            every = ", for each group." if self.by else "."
+            raise InputError(f"{what} must have {len(points)} quantiles, in the order of `at`{every}")
+        return lists
+
+    def intervals(self, cells: Crossing) -> list[list[Interval | None]]:
+        """Return, for each group, the interval of each quantile."""
+        return [[None if q in UNSAID else self.printed(q, "a quantile") for q in one] for one in self.lists(cells)]
 
     def totals(self, frame: Frame, cells: Crossing) -> list[int | None]:
         """Return the number of records of each group, where known."""
@@ -132,27 +116,19 @@ class QuantileSpec(OutputSpec):
             equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, kept, lo, hi))
         if any(n == 0 for n in totals):
             raise InputError(f"Output '{self.name}' has quantiles of no records: some n is 0.")
-        values = frame.fields.every[position].values
-        for group, (row, n) in enumerate(zip(every, totals, strict=True)):
-            steps = [
-                _only(step, int(k)) for step, k in zip(cells.steps, np.unravel_index(group, cells.shape), strict=True)
-            ]
-            called = f" of group {group + 1}" if self.by else ""
+        names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
+        for group, row, n in zip(groups_of(names, frame, position, cells, kept), every, totals, strict=True):
             for q, interval in zip(self.points, row, strict=True):
-                if interval is None:
-                    continue
-                name = f"{self.name}: {q:g}{called}"
-                one = _Quantile(name, values, position, q, interval, steps, n)
-                equations += one.with_n(frame, kept) if n is not None else one.without_n(frame, kept)
+                if interval is not None:
+                    one = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
+                    equations += one.without_n() if n is None else one.with_n(n)
         if not equations:
             raise InputError(f"Output '{self.name}' has no value that is not withheld.")
         return tuple(equations)
 
     def check_recipe(self, frame: Frame) -> None:
         """Raise for a column that is no number, and without `at`."""
-        self.filter(frame)
-        self.crossing(frame)
-        frame.fields[self.of].values  # noqa: B018  raises for words
+        super().check_recipe(frame)
         self.points  # noqa: B018  raises without `at`
 
     def _names(self, cells: Crossing) -> list[str]:
@@ -161,46 +137,24 @@ class QuantileSpec(OutputSpec):
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
         """Give the quantiles of all groups, one after the other; None where a group has none."""
-        given = self.value if self.values is None else self.values
-        if given is None:
-            return
-        cells = self.crossing(frame)
-        self.intervals(cells)
-        parts = [given]
-        if isinstance(given, Mapping):
-            by = {"|".join(word.strip() for word in str(key).split("|")): part for key, part in given.items()}
-            parts = [by.get(name) for name in cell_names(cells)]
-        else:
-            for _ in cells.shape:
-                parts = [inner for part in parts for inner in part]
-        width = len(self.points)
-        lists = [part if isinstance(part, list) else [part] * (width if part is None else 1) for part in parts]
-        yield PrintedNumbers("values", self._names(cells), [q for part in lists for q in part], False)
+        if self.numbers is not None:
+            cells = self.crossing(frame)
+            self.intervals(cells)
+            yield PrintedNumbers("values", self._names(cells), [q for one in self.lists(cells) for q in one], False)
 
-    def _by_group(self, sample: Sample) -> Iterator[tuple[int, list[float]]]:
+    def _quantiles(self, sample: Sample) -> Iterator[tuple[int, list[float]]]:
         """Give the number of records of each group, and its quantiles; nan where there are none."""
-        numbers = column_numbers(self.of, sample.fields, sample.inside)
-        for rows in record_groups(self.crossing(sample.frame), sample.inside):
-            none = [math.nan] * len(self.points)
-            yield len(rows), [float(q) for q in np.quantile(numbers[rows], self.points)] if len(rows) else none
+        for x in self.by_group(sample):
+            yield len(x), np.quantile(x, self.points).tolist() if len(x) else [math.nan] * len(self.points)
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the quantiles of each group, and n if it is published or needed."""
-        cells, printed, sizes = self.crossing(sample.frame), list[Any](), list[Any]()
-        names, width = self._names(cells), len(self.points)
-        for group, (n, values) in enumerate(self._by_group(sample)):
-            of = names[group * width : (group + 1) * width]
-            gone = printer.few(n) or (printer.suppresses and not n)
-            if not n and not gone:
-                raise no_estimate(self.name, part, f"{called(cells, group)} has no records")
-            row = [
-                WITHHELD if gone or name in printer.withheld else printer.number(value, "values", name)
-                for name, value in zip(of, values, strict=True)
-            ]
-            sizes.append(WITHHELD if gone else n)
-            printed.append(row[0] if self.kind == "median" else row)
-        every = [number for row in printed for number in (row if isinstance(row, list) else [row])]
+        cells, groups = self.crossing(sample.frame), list(self._quantiles(sample))
+        rows = printed_groups(groups, self._names(cells), cells, printer, part)
+        every = [number for row in rows for number in row]
         check_some(every, self.name, part)
+        printed = [row[0] for row in rows] if self.kind == "median" else rows
+        sizes = [WITHHELD if is_gone(printer, n) else n for n, _ in groups]
         if self.by:
             numbers, totals = {"values": nested(printed, cells.shape)}, nested(sizes, cells.shape)
         else:
@@ -215,18 +169,13 @@ class QuantileSpec(OutputSpec):
         if not self.by and not self.filter(frame).masks:
             return True
         values = frame.fields[self.of].values
-        for number in printed:
-            if number != WITHHELD:
-                low, high = self.printed(number, "a quantile")
-                slack = 1e-9 * max(1.0, abs(low), abs(high))
-                if not ((values >= low - slack) & (values <= high + slack)).any():
-                    return False
-        return True
+        shown = [self.printed(number, "a quantile") for number in printed if number != WITHHELD]
+        return all(_inside(values, interval).any() for interval in shown)
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the quantiles beside those of the records."""
         cells = self.crossing(sample.frame)
-        values = [q for _, some in self._by_group(sample) for q in some]
+        values = [q for _, some in self._quantiles(sample) for q in some]
         intervals = [interval for row in self.intervals(cells) for interval in row]
         for name, interval, value in zip(self._names(cells), intervals, values, strict=True):
             if interval is not None:
@@ -275,100 +224,99 @@ def _is_count(n: Any) -> bool:
     return isinstance(n, int) and not isinstance(n, bool) and n >= 0
 
 
-def _only(step: Any, group: int) -> Any:
-    return step[0], np.where(step[1] == group, 0, -1).astype(np.int64)
+def _widened(interval: Interval) -> Interval:
+    """An interval with room for how numbers are stored."""
+    slack = 1e-9 * max(1.0, abs(interval.lo), abs(interval.hi))
+    return Interval(interval.lo - slack, interval.hi + slack)
 
 
+def _inside(values: Floats, interval: Interval) -> NDArray[np.bool_]:
+    lo, hi = _widened(interval)
+    return (values >= lo) & (values <= hi)
+
+
+@dataclass(frozen=True, eq=False)
 class _Quantile:
     """One quantile of one group."""
 
-    def __init__(
-        self, name: str, values: Floats, position: int, q: float, interval: Interval, steps: list[Any], n: int | None
-    ) -> None:
-        self.name, self.values, self.position, self.q, self.n, self.steps = name, values, position, q, n, steps
-        slack = 1e-9 * max(1.0, abs(interval.lo), abs(interval.hi))
-        self.lo, self.hi = interval.lo - slack, interval.hi + slack
-        self.on_grid = bool(((values >= self.lo) & (values <= self.hi)).any())
-        if self.hi < values[0] or self.lo > values[-1]:
-            raise InputError(f"Output '{name}': the quantile lies outside the values of its column.")
+    name: str
+    group: GroupOfRecords
+    q: float
+    interval: Interval
 
-    def _split(self, part: str, groups: Any, lo: list[int], hi: list[int], frame: Frame, kept: Any) -> Output:
-        group = groups.astype(np.int64)
-        present = np.unique(group)
-        if any(lo[k] > 0 for k in range(len(lo)) if k not in present):
-            raise InputError(f"Output '{self.name}': no record could make the quantile what it is.")
-        renumbered = np.searchsorted(present, group).astype(np.int64)
-        low, high = (np.array([bound[k] for k in present]) for bound in (lo, hi))
-        return table_of_counts(
-            f"{self.name}, {part}", frame, [(self.position, renumbered), *self.steps], kept, low, high
-        )
+    def __post_init__(self) -> None:
+        if self.ends.hi < self.values[0] or self.ends.lo > self.values[-1]:
+            raise InputError(f"Output '{self.name}': the quantile lies outside the values of its column.")
 
-    def with_n(self, frame: Frame, kept: Any) -> list[Output]:
+    @property
+    def values(self) -> Floats:
+        return self.group.values
+
+    @cached_property
+    def ends(self) -> Interval:
+        return _widened(self.interval)
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether it may be a value of the column."""
+        return bool(_inside(self.values, self.interval).any())
+
+    def _cut(self, part: str, of: NDArray[Any], lo: list[int], hi: list[int]) -> Output:
+        fault = f"Output '{self.name}': no record could make the quantile what it is."
+        return self.group.cut(f"{self.name}, {part}", of, lo, hi, fault=fault)
+
+    def with_n(self, n: int) -> list[Output]:
         """Tables of counts, exact in whole numbers."""
-        assert self.n is not None
-        n, values = self.n, self.values
-        h = self.q * (n - 1)
+        values, h = self.values, self.q * (n - 1)
         near = round(h)
         h = float(near) if abs(h - near) < 1e-9 * max(n, 1) else h
         j, last = math.floor(h), math.ceil(h)
         if self.on_grid:
-            below, above = values < self.lo, values > self.hi
+            below, above = values < self.ends.lo, values > self.ends.hi
             return [
-                self._split("below", np.where(below, 0, 1), [0, n - j], [j, n], frame, kept),
-                self._split("up to", np.where(above, 1, 0), [last + 1, 0], [n, n - last - 1], frame, kept),
+                self._cut("below", np.where(below, 0, 1), [0, n - j], [j, n]),
+                self._cut("up to", np.where(above, 1, 0), [last + 1, 0], [n, n - last - 1]),
             ]
         if j == last:
             raise InputError(
                 f"Output '{self.name}' lies between values of its column, where n = {people(n, frame.threshold)} leaves none. Check n, or the grid."
             )
-        a, b = self._between(h - j, frame.threshold)
+        a, b = self._between(h - j, n, frame.threshold)
         groups = np.select([values < a, values == a, values < b, values == b], [0, 1, 2, 3], 4)
         return [
-            self._split("around", groups, [0, 1, 0, 1, 0], [j, j + 1, 0, n - j - 1, n - j - 2], frame, kept),
-            self._split("below", np.where(values <= a, 0, 1), [j + 1, n - j - 1], [j + 1, n - j - 1], frame, kept),
+            self._cut("around", groups, [0, 1, 0, 1, 0], [j, j + 1, 0, n - j - 1, n - j - 2]),
+            self._cut("below", np.where(values <= a, 0, 1), [j + 1, n - j - 1], [j + 1, n - j - 1]),
         ]
 
-    def _between(self, share: float, threshold: int) -> tuple[float, float]:
+    def _between(self, share: float, n: int, threshold: int) -> tuple[float, float]:
         """The two values of the column, nearest to each other, that interpolate to the printed quantile."""
-        lower, upper = self.values[self.values < self.lo], self.values[self.values > self.hi]
+        lower, upper = self.values[self.values < self.ends.lo], self.values[self.values > self.ends.hi]
         at = (1.0 - share) * lower[:, None] + share * upper[None, :]
-        fits = (at >= self.lo) & (at <= self.hi)
+        fits = (at >= self.ends.lo) & (at <= self.ends.hi)
         if not fits.any():
             raise InputError(
-                f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(self.n or 0, threshold)}. Give its decimals, or check n."
+                f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(n, threshold)}. Give its decimals, or check n."
             )
         apart = np.where(fits, upper[None, :] - lower[:, None], np.inf)
         a, b = np.unravel_index(int(np.argmin(apart)), apart.shape)
         return float(lower[a]), float(upper[b])
 
-    def without_n(self, frame: Frame, kept: Any) -> list[Output]:
+    def without_n(self) -> list[Output]:
         """Sums of 1{x < a} - q, at most -q, and of 1{x <= b} - q, at least 1 - q: the same without n."""
         if not self.on_grid:
             raise InputError(
                 f"Output '{self.name}' lies between values of its column: its n is needed to say which. Give n."
             )
-        most = float(frame.rows)
-        pairs: list[tuple[str, Callable[[Any], Floats], float, float]] = [
-            ("below", partial(_indicator, self.values < self.lo, self.position, self.q), -most, -self.q),
-            ("up to", partial(_indicator, self.values <= self.hi, self.position, self.q), 1.0 - self.q, most),
-        ]
-        cells = Crossing(tuple(self.steps), tuple(("0",) for _ in self.steps))
-        slack = 1e-9 * most
-        return [
-            SumSystem(
-                f"{self.name}, {part}",
-                1,
-                (sums_by_cell(frame, cells, [((self.position,), function)], count=False),),
-                np.array([low - slack]),
-                np.array([high + slack]),
-                keep=kept.keep(),
-            )
-            for part, function, low, high in pairs
-        ]
-
-
-def _indicator(mask: Any, position: int, q: float, grid: Any) -> Floats:
-    return mask[grid[position]].astype(float) - q
+        frame, steps, most = self.group.frame, self.group.steps, float(self.group.frame.rows)
+        cells, slack, equations = Crossing(steps, tuple(("0",) for _ in steps)), 1e-9 * most, list[Output]()
+        for part, mask, low, high in (
+            ("below", self.values < self.ends.lo, -most, -self.q),
+            ("up to", self.values <= self.ends.hi, 1.0 - self.q, most),
+        ):
+            terms = sums_by_cell(frame, cells, [by_code(self.group.position, mask.astype(float) - self.q)], count=False)
+            lo, hi, keep = np.array([low - slack]), np.array([high + slack]), self.group.kept.keep()
+            equations.append(SumSystem(f"{self.name}, {part}", 1, (terms,), lo, hi, keep=keep))
+        return equations
 
 
 KINDS.register(Kind("quantiles", QuantileSpec, "Position", "quantiles, by groups or not"))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,33 +15,15 @@ from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Floats
-from ..crossing import (
-    TOTAL,
-    Crossing,
-    Frame,
-    cell_names,
-    crosstab,
-    shaped,
-    sums_by_cell,
-    table_of_counts,
-    whole_of,
-    with_margins,
-)
-from ..equations import Output, SumSystem
+from ..crossing import TOTAL, Crossing, Frame, cell_names, crosstab, shaped, sums_by_cell, table_of_counts, with_margins
 from ..precision import people, share_interval, within_share
 from ..printing import WITHHELD, Printer
-from ..refit import Number, count_number
-from ..rules.counts import table_rules
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier, is_unsaid, summed
+from ..rules.tallies import COUNT
+from ..rules.tallying import is_unsaid, summed
 from ..where import Filter
-from .base import KINDS, Kind, PrintedNumbers, Sample
-from .computing import check_some, nested
-from .counted import Counted, boxed
-
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
+from .base import KINDS, Kind, Number, Output, OutputTally, PrintedNumbers, Sample, Tallier
+from .computing import boxed, check_some, nested
+from .counted import Counted
 
 __all__ = ["TableShares", "TableSpec"]
 
@@ -53,26 +35,7 @@ where another output has the same columns."""
 
 
 class TableSpec(Counted):
-    """A table of counts, or of percentages.
-
-    Parameters
-    ----------
-    by
-        The columns that are crossed.
-    groups
-        Bands of columns; see `crossing.crossed`.
-    counts, cells
-        Counts as nested lists, or by names such as "m|rented"; cells that are not named have count 0.
-    percentages
-        What the numbers are percentages of, instead of counts: `all`, `rows` (each group of the first column adds up to 100) or
-        `columns` (each of the last).
-    values
-        Percentages, in either form.
-    totals
-        The number of records behind each row's (or column's) percentages, if published.
-    margins
-        Whether lists have one more entry along each column, its total (named "All").
-    """
+    """A table of counts, or of percentages of `all`, of each of the `rows` (groups of the first column) or `columns` (of the last)."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "cells", "values", "totals")
     BESIDE: ClassVar[tuple[str, ...]] = ("totals", "n")
@@ -115,16 +78,15 @@ class TableSpec(Counted):
             lo, hi = self.bounds(given, frame.rows)
             return (table_of_counts(self.name, frame, cells.steps, kept, lo, hi), *self.n_equations(frame))
         tables: list[Output] = []
-        for gone in product((False, True), repeat=len(self.by)):
-            part = given[tuple(slice(-1, None) if out else slice(None, -1) for out in gone)]
-            lo, hi = self.bounds(part, frame.rows)
-            steps = [step for step, out in zip(cells.steps, gone, strict=True) if not out]
-            left = [name for name, out in zip(self.by, gone, strict=True) if not out]
-            name = self.name if not any(gone) else f"{self.name}: {' by '.join(left) or 'all'}"
-            # Total over a column with groups: over the levels that are in a group.
-            whole = [whole_of(step) for step, out in zip(cells.steps, gone, strict=True) if out and (step[1] < 0).any()]
-            tables.append(table_of_counts(name, frame, [*steps, *whole], kept, lo, hi))
+        for out in product((False, True), repeat=len(self.by)):
+            lo, hi = self.bounds(given[_part(out)], frame.rows)
+            name = f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
+            tables.append(table_of_counts(name, frame, summed(cells, out).steps, kept, lo, hi))
         return (*tables, *self.n_equations(frame))
+
+    def _left(self, out: tuple[bool, ...]) -> list[str]:
+        """The columns of a margin: those that are not summed out."""
+        return [name for name, gone in zip(self.by, out, strict=True) if not gone]
 
     def _shares(self, frame: Frame, cells: Crossing, kept: Filter) -> tuple[Output, ...]:
         if self.margins:
@@ -143,20 +105,17 @@ class TableSpec(Counted):
         elif self.totals is not None:
             if len(self.totals) != cells.shape[axis]:
                 raise InputError(f"Output '{self.name}' must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
-            lo, hi = self.bounds(np.array(self.totals, dtype=object), frame.rows)
+            lo, hi = self.bounds(self.totals, frame.rows)
             # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
-            others = [whole_of(step) for k, step in enumerate(cells.steps) if k != axis and (step[1] < 0).any()]
-            extra = (table_of_counts(f"{self.name}: totals", frame, [cells.steps[axis], *others], kept, lo, hi),)
+            steps = summed(cells, self._other_axes).steps
+            extra = (table_of_counts(f"{self.name}: totals", frame, steps, kept, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
             reading = TableShares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
             if not reading.cells:
                 return extra
-            bounds = np.array([share for share in shares if share is not None])
-            terms = sums_by_cell(frame, cells, ())
-            system = SumSystem(
-                self.name, cells.size, (terms,), bounds[:, 0], bounds[:, 1], keep=kept.keep(), reported=reading
-            )
+            known = [share for share in shares if share is not None]
+            system = self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], known, reading)
             return (system, *extra)
         ends = [
             (0, totals[k]) if share is None else within_share(share, totals[k], what=what, threshold=frame.threshold)
@@ -169,6 +128,11 @@ class TableSpec(Counted):
     def whole_axis(self) -> int | None:
         """The axis whose groups have percentages that add up to 100; None where the whole table has."""
         return {"all": None, "rows": 0, "columns": len(self.by) - 1}[self.percentages or "all"]
+
+    @property
+    def _other_axes(self) -> tuple[bool, ...]:
+        """Which columns are summed out of the totals."""
+        return tuple(axis != self.whole_axis for axis in range(len(self.by)))
 
     def filled(self, frame: Frame) -> Self:
         """Return a recipe with some numbers or other."""
@@ -216,9 +180,8 @@ class TableSpec(Counted):
         cells, rows = self.crossing(sample.frame), sample.frame.rows
         counts, given = crosstab(cells, sample.inside), self.given(sample.frame).ravel()
         if self.percentages is None:
-            lo, hi = self.bounds(given, rows)
             counts = with_margins(counts) if self.margins else counts
-            yield from map(count_number, cell_names(cells, margins=self.margins), lo, hi, counts.ravel())
+            yield from self.count_numbers(cell_names(cells, margins=self.margins), given, counts.ravel(), rows)
             return
         percentages, whole, totals = self.shares(counts)
         for name, cell, percentage, out_of in zip(
@@ -230,8 +193,8 @@ class TableSpec(Counted):
                 error = 100.0 * math.sqrt(max(share * (1 - share), 1e-12) / max(int(out_of), 1))
                 yield Number(name, 100.0 * interval.lo, 100.0 * interval.hi, float(percentage), error)
         if self.totals is not None and self.whole_axis is not None:
-            lo, hi = self.bounds(boxed(self.totals), rows)
-            yield from map(count_number, [f"total {name}" for name in cells.names[self.whole_axis]], lo, hi, totals)
+            names = [f"total {name}" for name in cells.names[self.whole_axis]]
+            yield from self.count_numbers(names, self.totals, totals, rows)
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether counts add up to another number than n, or the number of rows."""
@@ -265,12 +228,10 @@ class TableSpec(Counted):
             given = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
         tallies: list[OutputTally] = []
         for out in product((False, True), repeat=len(cells.steps)):
-            left = [name for name, gone in zip(self.by, out, strict=True) if not gone]
+            left = self._left(out)
             what = "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
             if not any(out) or self.margins:
-                part = given
-                if given is not None and self.margins:
-                    part = given[tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)]
+                part = given[_part(out)] if given is not None and self.margins else given
                 tallies.append(tallier.counts(what, summed(cells, out), part))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
                 tallies.append(tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True))
@@ -293,14 +254,13 @@ class TableSpec(Counted):
         tallies = [table]
         if axis is not None and self.publishes("totals"):
             totals = None if self.totals is None else boxed(self.totals)
-            tallies.append(
-                tallier.counts("totals", summed(cells, tuple(k != axis for k in range(len(cells.steps)))), totals)
-            )
+            tallies.append(tallier.counts("totals", summed(cells, self._other_axes), totals))
         return [*tallies, *tallier.n()]
 
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
-        """Return small cells, zeros, and rows or columns with all their people in one cell."""
-        return table_rules(tallies, policy)
+
+def _part(out: tuple[bool, ...]) -> tuple[slice, ...]:
+    """Where a margin stands among numbers with totals as the last along each axis."""
+    return tuple(slice(-1, None) if gone else slice(None, -1) for gone in out)
 
 
 class TableShares:

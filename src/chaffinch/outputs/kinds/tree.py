@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field as Key
 
 from ..._base.errors import InputError
 from ..columns import Codes
 from ..crossing import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
-from ..equations import Output
 from ..printing import Printer
-from ..refit import Number, count_number
-from ..rules.counts import table_rules
-from ..rules.tallies import COUNT, OutputTally
-from ..rules.tallying import Tallier
+from ..rules.tallies import COUNT
 from ..where import Filter, read_filter
-from .base import KINDS, Kind, PrintedNumbers, Sample, Whole
-from .counted import Counted, boxed
+from .base import KINDS, Kind, Number, Output, OutputTally, PrintedNumbers, Sample, Tallier, Whole
+from .computing import boxed
+from .counted import Counted
 from .partial import PartialSpec
 
-if TYPE_CHECKING:
-    from ..rules.findings import Finding
-    from ..rules.policy import Policy
-
 __all__ = ["LeafSpec", "TreeSpec"]
+
+WHOLE = Crossing((), ())
 
 
 class LeafSpec(PartialSpec):
@@ -44,15 +41,7 @@ class LeafSpec(PartialSpec):
 
 
 class TreeSpec(Counted):
-    """A decision tree with the counts of its leaves.
-
-    Parameters
-    ----------
-    label
-        The column that the tree predicts.
-    leaves
-        The leaves: `where`, and `counts` by level of the label (levels that are not named have none), or `n`.
-    """
+    """A decision tree with the counts of its leaves, by level of the label (levels that are not named have none), or their n."""
 
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("label",)
 
@@ -105,22 +94,26 @@ class TreeSpec(Counted):
         assert self.label is not None
         return crossed([self.label], {}, frame.fields, output=self.name)
 
+    def _cells(self, leaf: LeafSpec, number: int, frame: Frame) -> tuple[Crossing, list[str], NDArray[np.object_]]:
+        """The cells of a leaf with numbers, what they are called, and their numbers as printed."""
+        if leaf.counts is None:
+            return WHOLE, [f"leaf {number}"], boxed([leaf.n])
+        cells = self._labels(frame)
+        printed = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
+        return cells, [f"leaf {number}: {word}" for word in cells.names[0]], printed
+
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return a table for each leaf."""
         tables: list[Output] = []
         for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
             if (leaf.counts is None) == (leaf.n is None):
                 raise InputError(f"Output '{self.name}': leaf {number} must have counts, or n.")
-            if leaf.counts is None:
-                cells, given = Crossing((), ()), boxed([leaf.n])
-            else:
-                if self.label is None:
-                    raise InputError(
-                        f"Output '{self.name}' has counts by level: it must name the label's column, with label = ..."
-                    )
-                cells = self._labels(frame)
-                given = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
-            lo, hi = self.bounds(given, frame.rows)
+            if leaf.counts is not None and self.label is None:
+                raise InputError(
+                    f"Output '{self.name}' has counts by level: it must name the label's column, with label = ..."
+                )
+            cells, _, printed = self._cells(leaf, number, frame)
+            lo, hi = self.bounds(printed, frame.rows)
             tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, kept, lo, hi))
         return (*tables, *self.n_equations(frame))
 
@@ -130,19 +123,22 @@ class TreeSpec(Counted):
             if leaf.n is not None:
                 yield PrintedNumbers("leaves", [f"leaf {number}"], [leaf.n], True)
             if leaf.counts is not None and self.label is not None:
-                cells = self._labels(frame)
-                numbers = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
-                names = [f"leaf {number}: {word}" for word in cells.names[0]]
+                _, names, numbers = self._cells(leaf, number, frame)
                 yield PrintedNumbers("leaves", names, numbers.tolist(), True)
 
-    def _records(self, sample: Sample) -> Iterator[Codes]:
-        for leaf in self.leaves:
-            yield sample.inside[read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)]
+    def _records(self, sample: Sample) -> Iterator[tuple[int, LeafSpec, Codes]]:
+        """Give each leaf, with its number and its records."""
+        for number, leaf in enumerate(self.leaves, 1):
+            yield (
+                number,
+                leaf,
+                sample.inside[read_filter(leaf.where, sample.fields, output=self.name).of(sample.inside)],
+            )
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the leaves with their numbers."""
         leaves = []
-        for number, (leaf, inside) in enumerate(zip(self.leaves, self._records(sample), strict=True), 1):
+        for number, leaf, inside in self._records(sample):
             if leaf.publishes("n"):
                 n = printer.counts([len(inside)], [f"leaf {number}"])[0]
                 leaves.append(leaf.changed(announced={}, n=n))
@@ -155,39 +151,24 @@ class TreeSpec(Counted):
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the counts of each leaf beside those of the records."""
-        rows = sample.frame.rows
-        for number, (leaf, inside) in enumerate(zip(self.leaves, self._records(sample), strict=True), 1):
-            if leaf.counts is None:
-                lo, hi = self.bounds(boxed([leaf.n]), rows)
-                yield count_number(f"leaf {number}", lo[0], hi[0], len(inside))
-                continue
-            cells = self._labels(sample.frame)
-            lo, hi = self.bounds(shaped(leaf.counts, cells, what=f"Output '{self.name}'", absent=0), rows)
-            names = [f"leaf {number}: {word}" for word in cells.names[0]]
-            yield from map(count_number, names, lo, hi, crosstab(cells, inside))
+        for number, leaf, inside in self._records(sample):
+            cells, names, printed = self._cells(leaf, number, sample.frame)
+            yield from self.count_numbers(names, printed, crosstab(cells, inside).ravel(), sample.frame.rows)
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
         for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
-            given = None
-            if self.label is None or (not leaf.publishes("counts") and leaf.publishes("n")):
-                cells = Crossing((), ())
-                given = None if leaf.n is None else boxed([leaf.n])
-            else:
-                cells = self._labels(tallier.frame)
-                if leaf.counts is not None:
-                    given = shaped(leaf.counts, cells, what=f"Output '{self.name}', leaf {number}", absent=0)
-            name = f"leaf {number}"
-            tallies.append(tallier.counts(name, cells, given, within=kept))
+            only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
+            cells, name, printed = WHOLE if only_n else self._labels(tallier.frame), f"leaf {number}", None
+            if only_n:
+                printed = None if leaf.n is None else boxed([leaf.n])
+            elif leaf.counts is not None:
+                printed = self._cells(leaf, number, tallier.frame)[2]
+            tallies.append(tallier.counts(name, cells, printed, within=kept))
             if cells.steps and tallies[-1].is_exact:
-                whole = Crossing((), ())
-                tallies.append(tallier.tally(f"{name}: total", whole, within=kept, quantities=[COUNT], implied=True))
+                tallies.append(tallier.tally(f"{name}: total", WHOLE, within=kept, quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]
-
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
-        """Return the rules on tables, leaf by leaf."""
-        return table_rules(tallies, policy)
 
 
 KINDS.register(Kind("tree", TreeSpec, "Frequencies", "a decision tree with the counts of its leaves"))
