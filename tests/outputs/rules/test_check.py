@@ -53,6 +53,35 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         json.dumps(report.confidential())
 
 
+@pytest.mark.parametrize("least", [3, 7, 25])
+@pytest.mark.parametrize(
+    ("entry", "rule"),
+    [
+        ({"kind": "table", "by": ["A"]}, "threshold"),
+        ({"kind": "table", "by": ["A"], "percentages": "all", "n": True}, "threshold"),
+        ({"kind": "chi-square", "by": ["A", "B"]}, "threshold"),
+        ({"kind": "histogram", "of": "AGE", "edges": [0, 2, 99]}, "threshold"),
+        ({"kind": "mean", "of": "PAY", "by": ["A"]}, "threshold"),
+        ({"kind": "median", "of": "PAY", "by": ["A"]}, "threshold"),
+        ({"kind": "correlation", "of": ["AGE", "PAY"], "where": "A == 'a1'", "n": True}, "threshold"),
+        ({"kind": "tree", "leaves": [{"where": "A == 'a1'"}, {"where": "A == 'a2'"}]}, "threshold"),
+        ({"kind": "ols", "formula": "PAY ~ A", "where": "A != 'a3'"}, "small group behind a coefficient"),
+    ],
+)
+def test_the_threshold_is_the_policys(check, people, entry, rule, least):
+    """One group has so many people: no rule looks at ten."""
+    for few in (least - 1, least):
+        codes = people(
+            *((1, {"A": "a1", "B": "b1", "AGE": 1, "PAY": k}) for k in range(few)),
+            *((1, {"A": "a2", "B": f"b{k % 2 + 1}", "AGE": 3, "PAY": k}) for k in range(80)),
+        )
+        report = check(codes, entry, policy=Policy(threshold=least, residual_dof=0, zeros_are_disclosive=False))
+        (found,) = [one for one in report if one.rule == rule]
+        assert found.status == ("fail" if few < least else "pass"), found.words
+        assert str(least - 1 if found.status == "pass" and rule == "threshold" else least) in found.words
+        assert "10 people" not in str([one.words for one in report])
+
+
 def test_recipes_with_numbers_and_without_say_the_same():
     fields = Fields((Field("A", ("p", "q")), Field("B", ("x", "y"))))
     counts = np.array([[20, 4], [30, 15]])

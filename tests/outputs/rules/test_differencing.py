@@ -14,8 +14,8 @@ from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import Policy, check_entries, kernels
 from chaffinch.outputs.rules import differencing as rule
-from chaffinch.outputs.rules.differencing import differences
-from chaffinch.outputs.rules.tallies import OutputTally, margin
+from chaffinch.outputs.rules.differencing import Comparer
+from chaffinch.outputs.rules.tallies import OutputTally
 from chaffinch.outputs.rules.tallying import tallies_of
 
 
@@ -190,7 +190,7 @@ def test_all_unions_of_cells_agree(rows, by, where, other_by, other_where, thres
         tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
-    reported = bool(differences(one, two, threshold))
+    reported = bool(Comparer().of(one, two, threshold).differences)
     first, second = cells_of(one.labels), cells_of(two.labels)
     few = range(1, threshold)
     nested = any(
@@ -296,34 +296,23 @@ def test_the_second_search_finds_what_one_without_a_cap_does(rows, by, where, ot
         tallies({"name": name, "kind": "table", "by": columns, "groups": groups, "where": text}, FIELDS, codes)[0]
         for name, (columns, groups), text in (("1", by, where), ("2", other_by, other_where))
     )
-    whole = [(each.outer.output, each.cells, each.by_definition) for each in differences(one, two, threshold)]
+    whole = [(each.outer.output, each.cells, each.by_definition) for each in Comparer().of(one, two, threshold).differences]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "MOST_UNITED", cap)
-        capped = [(each.outer.output, each.cells, each.by_definition) for each in differences(one, two, threshold)]
+        capped = [(each.outer.output, each.cells, each.by_definition) for each in Comparer().of(one, two, threshold).differences]
         patch.setattr(rule, "MOST_STEPS", -1)
-        cut = rule._comparison(one, two, threshold, rule._Work(10))
+        cut = Comparer(10).of(one, two, threshold)
     assert capped == whole
     # Without a second search every find is there, or something was not looked at.
     assert cut.unseen or len(cut.differences) == len(whole)
 
 
 def test_margins_of_a_table_of_many_columns_are_made_where_they_are_wanted():
-    names = "ABCDEF"
-    fields = Fields(tuple(Field(name, (0, 1, 2)) for name in names))
+    fields = Fields(tuple(Field(name, (0, 1, 2)) for name in "ABCDEF"))
     codes = np.random.default_rng(2).integers(0, 3, (4_000, 6)).astype(np.int32)
-    entry = {"name": "t", "kind": "table", "by": list(names), "where": "A != 2", "groups": {"B": [[0, 1]]}}
-    table = tallies(entry, fields, codes)[0]
-    assert table.more_margins
-    for some in (("A", "C"), ("B", "C", "F"), ("D", "E")):
-        made = margin(table, {names.index(name) for name in some})
-        groups = {"B": [[0, 1]]} if "B" in some else {}
-        again = tallies({**entry, "by": list(some), "groups": groups, "where": "A != 2 and B != 2"}, fields, codes)[0]
-        assert made.counts.tolist() == again.counts.tolist()
-        assert made.labels.tolist() == again.labels.tolist()
-        assert made.possible.tolist() == again.possible.tolist()
+    wide, two = ({"name": by, "kind": "table", "by": list(by)} for by in ("ABCDEF", "AC"))
     # Beside a table by A and C it is the margin by A and C.
-    two = {"name": "u", "kind": "table", "by": ["A", "C"]}
-    beside = rule._margins_beside(tallies({**entry, "where": None, "groups": {}}, fields, codes), tallies(two, fields, codes))  # fmt: skip
+    beside = rule._margins_beside(tallies(wide, fields, codes), tallies(two, fields, codes))
     assert [sorted(position for position, _ in one.steps) for one in beside] == [[0, 2]]
 
 

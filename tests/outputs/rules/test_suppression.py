@@ -216,6 +216,14 @@ def test_what_was_not_looked_at_is_not_assessed(check, one, codes, programmes):
     assert one(check(codes, {**TABLE, "margins": True, "counts": OPEN}), RULE).status == "pass"
 
 
+def test_few_cells_are_counted_from_the_policys_threshold_on(check, one, codes, programmes):
+    programmes(0)
+    entry = {**TABLE, "margins": True, "counts": OPEN}
+    words = {least: one(check(codes, entry, policy=Policy(threshold=least)), RULE).words for least in (4, 16)}
+    assert "looked at for none of fewer than 4 such cells" in words[4]
+    assert "looked at for none of fewer than 16 such cells" in words[16]
+
+
 def test_an_undone_cell_fails_whatever_was_not_looked_at(fields, programmes):
     """Two blocks in one table: of p a cell follows from its row, q and r are a rectangle that nobody looks at."""
     codes = np.repeat(np.indices((3, 3)).reshape(2, -1).T, [20, 15, 3, 4, 4, 20, 4, 4, 20], axis=0).astype(np.int32)

@@ -26,16 +26,8 @@ __all__ = ["check_entries", "check_rules"]
 def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Outputs | None = None) -> RuleReport:
     """Return what the rules of a policy say of outputs, computed on the records behind them.
 
-    Parameters
-    ----------
-    outputs
-        The outputs. Where the numbers were published, they say which cells were withheld; all counts are those of the records.
-    codes
-        The records, as codes of the outputs' columns.
-    policy
-        The policy.
-    released
-        Outputs that are out already: compared with the new ones, not judged themselves.
+    Where the numbers were published they say which cells were withheld; all counts are those of the records. Outputs that are out already
+    (`released`) are compared with the new ones, not judged themselves.
     """
     frame = Frame(outputs.fields, len(codes))
     before = [] if released is None else [_judged(one, frame) for one in released.outputs]

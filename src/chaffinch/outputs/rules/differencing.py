@@ -19,7 +19,7 @@ from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
 from .tallies import COUNT, Ints, OutputTally, defined_within, margin
 
-__all__ = ["Difference", "differences", "differencing"]
+__all__ = ["Comparer", "Difference", "differencing"]
 
 MOST_CHECKED = 2_000
 """Of one pair of tallies, how many finds are looked at for whether they hold by definition; if none of them does and there are more, the
@@ -56,13 +56,6 @@ class TallyComparison:
     starts: int = 0
 
 
-@dataclass(eq=False)
-class _Work:
-    """The steps that are left of a limit."""
-
-    left: int
-
-
 def _shared(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
     """The people that cells of two tallies share, in compressed rows from either side."""
     from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
@@ -92,52 +85,59 @@ def _shared(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
     return sides
 
 
-def _searched(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, work: _Work) -> NDArray[Any]:
-    """For each seed the people of its union beyond the one inside; 0 where they are none or many, -1 where it was not looked at."""
-    from .kernels import MOST_UNITED, nested, union_sizes
+class Comparer:
+    """Compares tallies, each two of them once, since outputs share margins and totals, in a number of steps at most."""
 
-    n_a, n_b = len(outer[3]), len(inner[3])
-    every = np.ones(n_a + n_b, dtype=np.bool_)
-    beyond = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
-    if (larger := beyond < 0).any():
-        steps = max(min(work.left, MOST_STEPS), 0)
-        again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
-        work.left -= int(again[-1])
-        beyond[larger] = again[:-1][larger]
-    return beyond
+    def __init__(self, steps: int | None = None) -> None:
+        self.left = MOST_STEPS_OF_ALL if steps is None else steps
+        self._known: dict[tuple[bytes, bytes, int], TallyComparison] = {}
 
+    def of(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
+        """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
 
-def differences(one: OutputTally, other: OutputTally, threshold: int) -> list[Difference]:
-    """Return where unions of cells of two tallies, one inside the other, differ by 1 to threshold - 1 people.
+        There is at most one difference for each direction: one that holds by definition, if there is any.
+        """
+        key = (one.key, other.key, threshold)
+        if key not in self._known:
+            self._known[key] = self._known[other.key, one.key, threshold] = self._compare(one, other, threshold)
+        return self._known[key]
 
-    At most one is returned for each direction: one that holds by definition, if there is any.
-    """
-    return list(_comparison(one, other, threshold, _Work(MOST_STEPS_OF_ALL)).differences)
+    def _searched(self, outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int) -> NDArray[Any]:
+        """For each seed the people of its union beyond the one inside; 0 where they are none or many, -1 where it was not looked at."""
+        from .kernels import MOST_UNITED, nested, union_sizes
 
+        n_a, n_b = len(outer[3]), len(inner[3])
+        every = np.ones(n_a + n_b, dtype=np.bool_)
+        beyond = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
+        if (larger := beyond < 0).any():
+            steps = max(min(self.left, MOST_STEPS), 0)
+            again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
+            self.left -= int(again[-1])
+            beyond[larger] = again[:-1][larger]
+        return beyond
 
-def _comparison(one: OutputTally, other: OutputTally, threshold: int, work: _Work) -> TallyComparison:
-    from .kernels import united
+    def _compare(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
+        from .kernels import united
 
-    (mine, theirs), differences, unseen = _shared(one, other), list[Difference](), list[str]()
-    for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
-        beyond = _searched(a, b, threshold, work)
-        for start, part in ((0, outer), (outer.size, inner)):
-            open_cells = np.flatnonzero(beyond[start : start + part.size] < 0)
-            unseen += [f"{part.part}: {name}" for name in part.called(open_cells)]
-        seeds = np.flatnonzero(beyond > 0)
-        cells, defined = set[int](), False
-        for seed in seeds[:MOST_CHECKED]:
-            marks = np.asarray(united(*a[:3], *b[:2], b[4], threshold, int(seed)))
-            union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
-            sure = defined_within(inner, inside, outer, union)
-            if sure and not defined:
-                cells, defined = set(), True
-            if sure == defined:
-                cells.update(int(cell) for cell in np.flatnonzero(union))
-        if cells:
-            complete = defined or len(seeds) <= MOST_CHECKED
-            differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
-    return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
+        (mine, theirs), differences, unseen = _shared(one, other), list[Difference](), list[str]()
+        for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
+            beyond = self._searched(a, b, threshold)
+            for part, seeds_of in ((outer, beyond[: outer.size]), (inner, beyond[outer.size :])):
+                unseen += [f"{part.part}: {name}" for name in part.named(seeds_of < 0)]
+            seeds = np.flatnonzero(beyond > 0)
+            cells, defined = set[int](), False
+            for seed in seeds[:MOST_CHECKED]:
+                marks = np.asarray(united(*a[:3], *b[:2], b[4], threshold, int(seed)))
+                union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
+                sure = defined_within(inner, inside, outer, union)
+                if sure and not defined:
+                    cells, defined = set(), True
+                if sure == defined:
+                    cells.update(int(cell) for cell in np.flatnonzero(union))
+            if cells:
+                complete = defined or len(seeds) <= MOST_CHECKED
+                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
+        return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
 
 
 def differencing(
@@ -152,44 +152,19 @@ def differencing(
     """
     if not policy.differencing:
         return []
-    findings, known = list[Finding](), _Known({}, _Work(MOST_STEPS_OF_ALL))
+    findings, comparer = list[Finding](), Comparer()
     for mine in tallies.values():
-        findings += _findings(mine[0], None, _compared(mine, mine, policy, known), policy)
+        findings += _findings(mine, mine, None, policy, comparer)
     pairs = [(a, b, tallies[b]) for a, b in combinations(tallies, 2)]
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     for a, b, theirs in pairs:
-        findings += _findings(tallies[a][0], b, _compared(tallies[a], theirs, policy, known), policy)
+        findings += _findings(tallies[a], theirs, b, policy, comparer)
     noted = {one.output for one in findings} | {one.other for one in findings}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."
             findings.append(mine[0].finding("differencing", [], of=mine[0].size, good=good, bad=""))
     return findings
-
-
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """What was compared already, since outputs share margins and totals, and the work that is left."""
-
-    comparisons: dict[tuple[bytes, bytes, int], TallyComparison]
-    work: _Work
-
-    def of(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
-        """Return the comparison of two tallies."""
-        key = (one.key, other.key, threshold)
-        if key not in self.comparisons:
-            comparison = _comparison(one, other, threshold, self.work)
-            self.comparisons[key] = self.comparisons[other.key, one.key, threshold] = comparison
-        return self.comparisons[key]
-
-
-@dataclass(frozen=True, eq=False)
-class _Compared:
-    """What was found between two outputs, the cells whose unions were not looked at, and of how many."""
-
-    differences: tuple[tuple[Difference, Status], ...]
-    unseen: tuple[str, ...]
-    starts: int
 
 
 def _margins_beside(mine: Sequence[OutputTally], theirs: Sequence[OutputTally]) -> list[OutputTally]:
@@ -204,7 +179,14 @@ def _margins_beside(mine: Sequence[OutputTally], theirs: Sequence[OutputTally]) 
     return list(margins.values())
 
 
-def _compared(mine: Sequence[OutputTally], theirs: Sequence[OutputTally], policy: Policy, known: _Known) -> _Compared:
+def _findings(
+    mine: Sequence[OutputTally],
+    theirs: Sequence[OutputTally],
+    other_name: str | None,
+    policy: Policy,
+    comparer: Comparer,
+) -> list[Finding]:
+    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
     differences: list[tuple[Difference, Status]] = []
     unseen, starts = list[str](), 0
     printed = [one for one in mine if not one.implied]  # what is implied adds nothing to what it is implied by
@@ -219,49 +201,39 @@ def _compared(mine: Sequence[OutputTally], theirs: Sequence[OutputTally], policy
         if not common or open_to >= least:
             continue
         plain = any(what == COUNT or what.startswith("sum:") for what in common)
-        comparison = known.of(one, other, least)
+        comparison = comparer.of(one, other, least)
         unseen += comparison.unseen
         starts += comparison.starts
         for difference in comparison.differences:
             exact = plain and open_to == 0
             status: Status = "review" if difference.complete or not exact else "not assessed"
             differences.append((difference, "fail" if exact and difference.by_definition else status))
-    return _Compared(tuple(differences), tuple(dict.fromkeys(unseen)), starts)
-
-
-def _findings(cells: OutputTally, other: str | None, compared: _Compared, policy: Policy) -> list[Finding]:
-    """The finding between two outputs, or within one: none where nothing differs by few and everything was looked at."""
-    statuses: list[Status] = [status for _, status in compared.differences]
-    statuses += ["not assessed"] if compared.unseen else []
+    unseen, cells = list(dict.fromkeys(unseen)), mine[0]
+    statuses: list[Status] = [status for _, status in differences]
+    statuses += ["not assessed"] if unseen else []
     if not statuses:
         return []
-    status = max(statuses, key=ORDER.index)
-    where = [
-        f"{difference.outer.part}: {name}"
-        for difference, verdict in compared.differences
-        if verdict == status
-        for name in difference.outer.called(difference.cells)
-    ]
-    where = list(dict.fromkeys([*where, *(compared.unseen if status == "not assessed" else ())]))
+    worst = max(statuses, key=ORDER.index)
+    named = [(one.outer, one.outer.called(one.cells)) for one, status in differences if status == worst]
+    where = [f"{outer.part}: {name}" for outer, names in named for name in names]
+    where = list(dict.fromkeys([*where, *(unseen if worst == "not assessed" else ())]))
     least = policy.of(cells.kind).threshold
-    beside = "Its own totals and cells" if other is None else "Cells or populations of the two outputs"
+    beside = "Its own totals and cells" if other_name is None else "Cells or populations of the two outputs"
     few = f"{beside} differ by fewer than {least} people, whom subtracting one from the other shows."
-    words = few if status == "fail" else f"{few} Only for these records, or only nearly: a person should look."
-    if status == "not assessed":
-        parts = []
-        if any(not difference.complete for difference, _ in compared.differences):
-            parts.append(
+    words = [few if worst == "fail" else f"{few} Only for these records, or only nearly: a person should look."]
+    if worst == "not assessed":
+        words = []
+        if any(not one.complete for one, _ in differences):
+            words.append(
                 f"{beside} differ by fewer than {least} people in more places than were looked at for whether that is so by definition."
             )
-        elif compared.differences:
-            parts.append(f"{few} Only for these records, or only nearly, where it was looked at.")
-        if compared.unseen:
-            looked = cells_in_words(max(compared.starts - len(compared.unseen), 0), least)
-            every = cells_in_words(compared.starts, least)
-            parts.append(
+        elif differences:
+            words.append(f"{few} Only for these records, or only nearly, where it was looked at.")
+        if unseen:
+            looked, every = (cells_in_words(n, least) for n in (max(starts - len(unseen), 0), starts))
+            words.append(
                 f"Unions that start from a cell were looked at for {looked} of {every} cells of the tables and "
                 "margins, up to the limit of work; of the rest nothing is known."
             )
-        words = " ".join(parts)
-    of = max(cells.size, len(where))
-    return [cells.finding("differencing", where, of=of, good="", bad=words, status=status, other=other)]
+    of, bad = max(cells.size, len(where)), " ".join(words)
+    return [cells.finding("differencing", where, of=of, good="", bad=bad, status=worst, other=other_name)]

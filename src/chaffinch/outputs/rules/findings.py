@@ -28,28 +28,12 @@ def statbarn_of(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rule said of one output.
+    """What one rule said of one output, or between it and an `other`.
 
-    Parameters
-    ----------
-    output
-        The output's name.
-    other
-        The name of the output it was compared with, for rules between outputs.
-    rule
-        The rule.
-    status
-        `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was looked
-        at did not fail) or `fail`.
-    statbarn
-        The class that ACRO files such outputs under.
-    cells, of
-        How many of the output's cells, groups or coefficients it is about, out of how many that the rule looked at. Numbers of cells,
-        not of people.
-    where
-        The names of those cells; for the inside only.
-    words
-        One plain sentence, without small counts.
+    A status is `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was
+    looked at did not fail) or `fail`. `cells` and `of` are how many of the output's cells, groups or coefficients it is about, out of how many
+    that the rule looked at: numbers of cells, not of people. `where` are the names of those cells, for the inside only; `words` one plain
+    sentence, without small counts.
     """
 
     output: str

@@ -57,34 +57,7 @@ class _Rules(BaseModel):
 
 
 class Policy(_Rules):
-    """The numbers that rules are run with. The defaults are ACRO's, where ACRO has the rule.
-
-    Parameters
-    ----------
-    name
-        What the policy is called in reports.
-    threshold
-        The fewest people that a cell, a group or a difference may have, zero apart.
-    zeros_are_disclosive
-        Whether an empty cell that could have had people fails.
-    nk_n, nk_k
-        A group fails if its `nk_n` largest values make up a share of at least `nk_k` of its sum.
-    p_ratio
-        A group fails if its sum without its two largest values is less than this share of the largest.
-    residual_dof
-        The fewest residual degrees of freedom of a regression, a correlation or a spread.
-    pattern_threshold
-        The fewest people behind a pattern of covariates of a regression that is a table in disguise; the threshold if absent.
-    saturation
-        The share of independent parameters to patterns of covariates from which on a regression counts as a table in disguise.
-    survival_threshold
-        The fewest people who may leave between two times of a survival table, and who may be at risk at its end.
-    protection
-        The least width (largest minus smallest count possible) that all that is published must leave to a withheld cell.
-    differencing
-        Whether outputs are compared with each other.
-    kinds
-        For some kinds of outputs numbers of their own; only `differencing` is for all.
+    """The numbers that rules are run with, by the keys of the file. The defaults are ACRO's, where ACRO has the rule.
 
     Examples
     --------

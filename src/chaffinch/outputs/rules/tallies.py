@@ -30,36 +30,14 @@ COUNT = "count"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OutputTally:
-    """Cells of records.
+    """Cells of records: those of one part of an output ("cells", "totals", "n" ...), in C order of the groups of its columns.
 
-    Parameters
-    ----------
-    output, kind, part
-        Whose it is, and which part of the output: "cells", "totals", "n" ...
-    steps, names
-        For each column the group of each level (-1 for none) and what the groups are called.
-    joint
-        Filters that tie columns together.
-    labels
-        The cell of each record, in C order of the groups; -1 for none.
-    counts
-        The number of records in each cell.
-    possible
-        Whether a cell could have records: not where the filter or the groups leave it no level.
-    lo, hi
-        What a reader is shown of each count, ends included.
-    withheld
-        Whether the cell is withheld.
-    base
-        What printed counts are rounded to; 1 if they are not.
-    width
-        How much printing leaves open in a count: 0 for exact ones, more for rounded ones and for percentages.
-    quantities
-        What is published of each cell, as far as differences can be taken of it.
-    implied
-        Whether it is not printed but follows from other tallies of the output.
-    more_margins
-        Whether it has margins that follow from it and are none of the output's tallies: they are made where they are wanted (`margin`).
+    `steps` and `names` are the group of each level (-1 for none) of each column, and what the groups are called; `joint` filters that tie
+    columns together; `labels` the cell of each record (-1 for none). A cell is `possible` unless the filter or the groups leave it no level.
+    What a reader is shown of a count lies from `lo` to `hi`, ends included, rounded to `base`; `width` is how much printing leaves open: 0
+    for exact counts, more for rounded ones and for percentages. `quantities` are what is published of each cell, as far as differences can
+    be taken of it. `implied`: it is not printed but follows from other tallies of the output. `more_margins`: it has margins that follow
+    from it and are none of the output's tallies; they are made where they are wanted (`margin`).
     """
 
     output: str
