@@ -282,11 +282,11 @@ class OutputSpec(PartialSpec):
 
     def n_equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the filter's n as a table of one cell; none without a filter or without n."""
-        kept = self.filter(frame)
-        if self.n is None or not kept.masks:
+        within = self.filter(frame)
+        if self.n is None or not within.masks:
             return ()
         bound = np.array([self.n])
-        return (table_of_counts(f"{self.name}: n", frame, [], kept, bound, bound),)
+        return (table_of_counts(f"{self.name}: n", frame, [], within, bound, bound),)
 
     def sum_system(
         self, frame: Frame, size: int, terms: Sequence[Terms], intervals: Iterable[Interval], reading: Reading

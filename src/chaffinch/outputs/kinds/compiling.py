@@ -48,7 +48,7 @@ class GroupOfRecords:
     frame: Frame
     position: int
     steps: tuple[Step, ...]
-    kept: Filter
+    within: Filter
 
     @property
     def values(self) -> Floats:
@@ -71,13 +71,15 @@ class GroupOfRecords:
             raise InputError(fault)
         step = (self.position, np.searchsorted(parts, of).astype(np.int64))
         low, high = (np.array([bound[part] for part in parts]) for bound in (lo, hi))
-        return table_of_counts(name, self.frame, [step, *more, *self.steps], self.kept, low, high)
+        return table_of_counts(name, self.frame, [step, *more, *self.steps], self.within, low, high)
 
 
-def groups_of(names: Sequence[str], frame: Frame, position: int, cells: Crossing, kept: Filter) -> list[GroupOfRecords]:
+def groups_of(
+    names: Sequence[str], frame: Frame, position: int, cells: Crossing, within: Filter
+) -> list[GroupOfRecords]:
     """Return the groups of a cross, one by one, called by some names."""
     groups = []
     for name, place in zip(names, np.ndindex(cells.shape), strict=True):
         steps = tuple((p, only(group, k)) for (p, group), k in zip(cells.steps, place, strict=True))
-        groups.append(GroupOfRecords(name, frame, position, steps, kept))
+        groups.append(GroupOfRecords(name, frame, position, steps, within))
     return groups

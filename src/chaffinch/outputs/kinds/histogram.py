@@ -89,8 +89,8 @@ class HistogramSpec(Counted):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return bins, the total that follows, and n."""
         cells = self.bins(tallier.fields)
-        given = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
-        tallies = [tallier.counts("cells", cells, given)]
+        printed = tallier.marked(cells.names) if self.counts is None else boxed(self.counts)
+        tallies = [tallier.counts("cells", cells, printed)]
         if tallies[0].is_exact:
             tallies.append(tallier.tally("total", summed(cells, (True,)), quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -32,16 +31,6 @@ MOST_TIMES = 600
 UNKNOWN = (None, "", "x", "*", "?")
 
 
-@dataclass(frozen=True, eq=False)
-class _Estimate:
-    """A group's numbers at the times of a table, and how many records it has."""
-
-    n: int
-    at_risk: list[int]
-    events: list[int]
-    survival: list[float]
-
-
 class KaplanMeierSpec(Counted):
     """A Kaplan-Meier table, for all records or for groups (one list of numbers for each).
 
@@ -67,14 +56,14 @@ class KaplanMeierSpec(Counted):
 
     def lists(self, key: str, frame: Frame) -> list[list[Any]] | None:
         """Return one list of numbers for each group: `at_risk`, `events` or `survival`; None if not published."""
-        given = getattr(self, key)
-        if given is None:
+        printed = getattr(self, key)
+        if printed is None:
             return None
         n_groups = self.crossing(frame).size
-        rows = given
+        rows = printed
         for _ in range(len(self.by) - 1):
             rows = [inner for row in rows for inner in (row if isinstance(row, list) else [row])]
-        rows = rows if self.by else [given]
+        rows = rows if self.by else [printed]
         if len(rows) != n_groups or any(not isinstance(row, list) or len(row) != len(self.times) for row in rows):
             shape = f"{n_groups} lists of {len(self.times)}" if self.by else str(len(self.times))
             raise InputError(f"Output '{self.name}': {key} must have {shape} numbers, one for each time.")
@@ -112,9 +101,9 @@ class KaplanMeierSpec(Counted):
         code = scalar_code(field, self.level, output=self.name, key="level")
         return position, only(np.arange(len(field.levels)), code)
 
-    def _risk(self, group: GroupOfRecords, times: Floats, given: list[Any]) -> list[Output]:
+    def _risk(self, group: GroupOfRecords, times: Floats, printed: list[Any]) -> list[Output]:
         most, name, values = group.frame.rows, f"{group.name}at risk", group.values
-        lo, hi = self.bounds(given, most)
+        lo, hi = self.bounds(printed, most)
         # Exact numbers as one table of differences: n unknown before the first time, so any count there.
         if (lo == hi).all():
             if (np.diff(lo) > 0).any():
@@ -133,18 +122,18 @@ class KaplanMeierSpec(Counted):
         fault = f"Output '{self.name}' counts records at times beyond the values of column '{self.time}'."
         return group.cut(name, of, lo, hi, more=more, fault=fault)
 
-    def _events(self, group: GroupOfRecords, times: Floats, yes: Step, given: list[Any]) -> Output:
+    def _events(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> Output:
         rows = group.frame.rows
-        lo, hi = (bound.tolist() for bound in self.bounds(given, rows))
+        lo, hi = (bound.tolist() for bound in self.bounds(printed, rows))
         of = np.full(len(group.values), len(times), dtype=np.int64)
         for k, t in enumerate(times):
             of[group.values == t] = k
         other = 0 if self.complete else rows
         return self._cut(group, f"{group.name}events", of, [*lo, 0], [*hi, other], yes)
 
-    def _survival(self, group: GroupOfRecords, times: Floats, yes: Step, given: list[Any]) -> list[Output]:
+    def _survival(self, group: GroupOfRecords, times: Floats, yes: Step, printed: list[Any]) -> list[Output]:
         intervals: dict[int, Interval] = {
-            k: self.printed(number, "survival") for k, number in enumerate(given) if number not in UNKNOWN
+            k: self.printed(number, "survival") for k, number in enumerate(printed) if number not in UNKNOWN
         }
         if not intervals:
             return []
@@ -165,7 +154,7 @@ class KaplanMeierSpec(Counted):
         reading = Survival([int(np.searchsorted(values, times[k], side="right")) for k in intervals])
         lo, hi = np.clip(np.array(list(intervals.values())), 0.0, 1.0).T
         name = f"{group.name}survival"
-        return [SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.kept.keep(), reported=reading)]
+        return [SumSystem(name, 2 * size, (terms,), lo, hi, keep=group.within.keep(), reported=reading)]
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which of its numbers are published: some must be."""
@@ -196,54 +185,55 @@ class KaplanMeierSpec(Counted):
                 flat = [number for row in rows for number in row]
                 yield PrintedNumbers(key, self._names(key, self.crossing(frame)), flat, key != "survival")
 
-    def _estimates(self, sample: Sample) -> Iterator[_Estimate]:
-        """Give the numbers of each group: at risk, events, and the product of 1 - events / at risk."""
+    def _estimates(self, sample: Sample) -> tuple[list[int], dict[str, list[Any]]]:
+        """The number of records of each group; and at risk, events, and the product of 1 - events / at risk, group by group."""
         fields, codes = sample.fields, sample.inside
         values, time = fields[self.time].values, codes[:, fields.position(self.time)]
         position, yes = self._happened(fields)
         event = yes[codes[:, position]] == 0
         times = np.array(self.times, dtype=float)
         at, after = np.searchsorted(values, times, side="left"), np.searchsorted(values, times, side="right")
+        sizes, numbers = list[int](), {key: list[Any]() for key in self.NUMBERS}
         for rows in record_groups(self.crossing(sample.frame), codes):
             died = np.bincount(time[rows][event[rows]], minlength=len(values))
             seen = np.bincount(time[rows], minlength=len(values))
             risk = np.append(len(rows) - np.cumsum(seen) + seen, 0)
             left = np.append(1.0, np.cumprod(1.0 - died / np.maximum(risk[:-1], 1)))
-            events = np.where(after > at, np.append(died, 0)[at], 0)
-            yield _Estimate(len(rows), risk[at].tolist(), events.tolist(), left[after].tolist())
+            sizes.append(len(rows))
+            numbers["at_risk"] += risk[at].tolist()
+            numbers["events"] += np.where(after > at, np.append(died, 0)[at], 0).tolist()
+            numbers["survival"] += left[after].tolist()
+        return sizes, numbers
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return those lists that are published."""
-        cells, estimates = self.crossing(sample.frame), list(self._estimates(sample))
-        shape = (*cells.shape, len(self.times))
-        numbers: dict[str, Any] = {}
-        for key in ("at_risk", "events"):
-            if self.publishes(key):
-                counts = [count for one in estimates for count in getattr(one, key)]
-                numbers[key] = nested(printer.counts(counts, self._names(key, cells)), shape)
+        cells, (sizes, estimates), width = self.crossing(sample.frame), self._estimates(sample), len(self.times)
+        numbers: dict[str, Any] = {
+            key: printer.counts(estimates[key], self._names(key, cells))
+            for key in ("at_risk", "events")
+            if self.publishes(key)
+        }
         if self.publishes("survival"):
-            groups = [(one.n, one.survival if one.n else [math.nan] * len(self.times)) for one in estimates]
+            curves = nested(estimates["survival"], (len(sizes), width))
+            groups = [(n, curve if n else [math.nan] * width) for n, curve in zip(sizes, curves, strict=True)]
             rows = printed_groups(groups, self._names("survival", cells), cells, printer, part, key="survival")
             printed = [chance for row in rows for chance in row]
             if not numbers:
                 check_some(printed, self.name, part)
-            numbers["survival"] = nested(printed, shape)
-        return numbers
+            numbers["survival"] = printed
+        return {key: nested(flat, (*cells.shape, width)) for key, flat in numbers.items()}
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give the numbers of each time beside those of the records."""
-        cells, frame = self.crossing(sample.frame), sample.frame
-        at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
-        before = [f"{name} " if name else "" for name in cell_names(cells)]
-        for group, (head, one) in enumerate(zip(before, self._estimates(sample), strict=True)):
-            for k, t in enumerate(self.times):
-                for word, lists, counts in (("at risk", at_risk, one.at_risk), ("events", events, one.events)):
-                    if lists is not None:
-                        name = f"{head}{word} at {t:g}"
-                        yield from self.count_numbers([name], [lists[group][k]], [counts[k]], frame.rows)
-                if survival is not None and survival[group][k] not in UNKNOWN:
-                    interval, unit = self.printed(survival[group][k], "survival"), 0.5 / math.sqrt(max(one.n, 1))
-                    yield Number(f"{head}survival at {t:g}", *interval, one.survival[k], unit)
+        (sizes, estimates), width = self._estimates(sample), len(self.times)
+        parts = list(self.printed_numbers(sample.frame))
+        for k in range(len(sizes) * width):
+            for key, names, printed, counted in parts:
+                if counted:
+                    yield from self.count_numbers([names[k]], [printed[k]], [estimates[key][k]], sample.frame.rows)
+                elif printed[k] not in UNKNOWN:
+                    unit = 0.5 / math.sqrt(max(sizes[k // width], 1))
+                    yield Number(names[k], *self.printed(printed[k], "survival"), estimates[key][k], unit)
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether survival rises."""

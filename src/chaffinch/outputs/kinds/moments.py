@@ -18,7 +18,6 @@ from ..precision import UNSAID, Interval
 from ..printing import Printer
 from ..rules.counts import threshold, zeros
 from ..rules.magnitudes import group_rules, spread_rule
-from ..rules.tallying import is_unsaid
 from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .compiling import by_code, least_step, middle
 from .computing import check_some, nested, printed_groups
@@ -95,7 +94,7 @@ class MomentSpec(Summary):
     values: list[Any] | dict[str, Any] | None = None
     ddof: Annotated[int, Key(ge=0, le=1)] = 1
 
-    def given(self, cells: Crossing) -> NDArray[np.object_]:
+    def printed_cells(self, cells: Crossing) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column of `by`."""
         if (self.value is None) == (self.values is None) or (self.by and self.values is None):
             raise InputError(f"Output '{self.name}' must have a value, or values for the groups of its `by`.")
@@ -103,8 +102,8 @@ class MomentSpec(Summary):
 
     def intervals(self, cells: Crossing) -> dict[int, Interval]:
         """Return the interval of each group's number, by the group's position; withheld ones are absent."""
-        given = self.given(cells).ravel()
-        intervals = {k: self.printed(number, "a value") for k, number in enumerate(given) if number not in UNSAID}
+        printed = self.printed_cells(cells).ravel()
+        intervals = {k: self.printed(number, "a value") for k, number in enumerate(printed) if number not in UNSAID}
         if not intervals:
             raise InputError(f"Output '{self.name}' has no value that is not withheld.")
         return intervals
@@ -126,7 +125,7 @@ class MomentSpec(Summary):
         if self.numbers is not None:
             cells = self.crossing(frame)
             self.intervals(cells)
-            yield PrintedNumbers("values", cell_names(cells), self.given(cells).ravel().tolist(), False)
+            yield PrintedNumbers("values", cell_names(cells), self.printed_cells(cells).ravel().tolist(), False)
 
     def moment(self, x: Floats) -> float:
         """Return the mean, sum, standard deviation or variance of numbers; nan where there is none."""
@@ -240,12 +239,10 @@ class MomentSpec(Summary):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, and n."""
         cells = self.crossing(tallier.frame)
-        given, hidden = tallier.marked(cells.names), None
+        printed = tallier.marked(cells.names)
         if self.values is not None and cells.steps:
-            given = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
-        if given is not None:
-            hidden = np.array([is_unsaid(cell) for cell in given.ravel()], dtype=bool)
-        shown = tallier.numbers_shown(hidden)
+            printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
+        shown = tallier.numbers_shown(printed)
         return [tallier.tally("cells", cells, shown=shown, quantities=[f"sum:{self.of}"]), *tallier.n()]
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:

@@ -36,7 +36,7 @@ from ..rules.tallies import COUNT
 from ..rules.tallying import is_unsaid
 from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .compiling import GroupOfRecords, by_code, groups_of
-from .computing import check_some, is_gone, nested, printed_groups
+from .computing import boxed, check_some, is_gone, nested, printed_groups
 from .summary import Summary
 
 __all__ = ["QuantileSpec"]
@@ -72,13 +72,15 @@ class QuantileSpec(Summary):
 
     def lists(self, cells: Crossing) -> list[list[Any]]:
         """Return the quantiles of each group as printed; None where it has none."""
-        given, what, points = self.numbers, f"Output '{self.name}'", self.points
-        if given is None:
+        printed, what, points = self.numbers, f"Output '{self.name}'", self.points
+        if printed is None:
             raise InputError(f"{what} must have a value or values.")
-        parts = [given]
+        parts = [printed]
         if self.by:
-            by_name = isinstance(given, dict)
-            boxes = {key: _Box(part) for key, part in given.items()} if by_name else _box_at(given, len(cells.shape))
+            by_name = isinstance(printed, dict)
+            boxes = (
+                {key: _Box(part) for key, part in printed.items()} if by_name else _box_at(printed, len(cells.shape))
+            )
             parts = [box.inner for box in shaped(boxes, cells, what=what, absent=_Box(None)).ravel()]
         lists = [[None] * len(points) if part is None else part if isinstance(part, list) else [part] for part in parts]
         if any(len(one) != len(points) for one in lists):
@@ -98,26 +100,26 @@ class QuantileSpec(Summary):
             return [self.n if self.n is not None else (frame.rows if not self.filter(frame).masks else None)]
         if self.n is None:
             return [None] * cells.size
-        given = shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?").ravel().tolist()
-        if any(not _is_count(n) and n not in UNSAID for n in given):
+        printed = shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?").ravel().tolist()
+        if any(not _is_count(n) and n not in UNSAID for n in printed):
             raise InputError(f"Output '{self.name}': n must be whole numbers, one for each group.")
-        return [n if _is_count(n) else None for n in given]
+        return [n if _is_count(n) else None for n in printed]
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
-        position, cells, kept = frame.fields.position(self.of), self.crossing(frame), self.filter(frame)
+        position, cells, within = frame.fields.position(self.of), self.crossing(frame), self.filter(frame)
         if self.of in self.by:
             raise InputError(f"Output '{self.name}' cannot take quantiles of '{self.of}' by itself.")
         every, totals = self.intervals(cells), self.totals(frame, cells)
         equations: list[Output] = []
-        if any(n is not None for n in totals) and (self.by or kept.masks):
+        if any(n is not None for n in totals) and (self.by or within.masks):
             lo = np.array([0 if n is None else n for n in totals])
             hi = np.array([frame.rows if n is None else n for n in totals])
-            equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, kept, lo, hi))
+            equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, within, lo, hi))
         if any(n == 0 for n in totals):
             raise InputError(f"Output '{self.name}' has quantiles of no records: some n is 0.")
         names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
-        for group, row, n in zip(groups_of(names, frame, position, cells, kept), every, totals, strict=True):
+        for group, row, n in zip(groups_of(names, frame, position, cells, within), every, totals, strict=True):
             for q, interval in zip(self.points, row, strict=True):
                 if interval is not None:
                     one = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
@@ -192,12 +194,12 @@ class QuantileSpec(Summary):
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the groups, and n."""
-        cells, values, hidden = self.crossing(tallier.frame), self.values, None
+        cells, values, printed = self.crossing(tallier.frame), self.values, None
         groups = bool(cells.steps) and self.publishes("n") and not isinstance(self.n, int)
         if len(cells.steps) == 1 and isinstance(values, list) and len(values) == cells.size:
             lists = [value if isinstance(value, list) else [value] for value in values]
-            hidden = np.array([all(is_unsaid(number) for number in some) for some in lists], dtype=bool)
-        shown = tallier.numbers_shown(hidden)
+            printed = boxed([None if all(is_unsaid(number) for number in some) else ... for some in lists])
+        shown = tallier.numbers_shown(printed)
         table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if groups else [])
         return [table, *([] if groups else tallier.n())]
 
@@ -214,10 +216,10 @@ class _Box:
         self.inner = inner
 
 
-def _box_at(given: Any, depth: int) -> Any:
-    if depth == 0 or not isinstance(given, list):
-        return _Box(given)
-    return [_box_at(part, depth - 1) for part in given]
+def _box_at(printed: Any, depth: int) -> Any:
+    if depth == 0 or not isinstance(printed, list):
+        return _Box(printed)
+    return [_box_at(part, depth - 1) for part in printed]
 
 
 def _is_count(n: Any) -> bool:
@@ -314,7 +316,7 @@ class _Quantile:
             ("up to", self.values <= self.ends.hi, 1.0 - self.q, most),
         ):
             terms = sums_by_cell(frame, cells, [by_code(self.group.position, mask.astype(float) - self.q)], count=False)
-            lo, hi, keep = np.array([low - slack]), np.array([high + slack]), self.group.kept.keep()
+            lo, hi, keep = np.array([low - slack]), np.array([high + slack]), self.group.within.keep()
             equations.append(SumSystem(f"{self.name}, {part}", 1, (terms,), lo, hi, keep=keep))
         return equations
 

@@ -19,7 +19,7 @@ from ..crossing import TOTAL, Crossing, Frame, cell_names, crosstab, shaped, sum
 from ..precision import people, share_interval, within_share
 from ..printing import WITHHELD, Printer
 from ..rules.tallies import COUNT
-from ..rules.tallying import is_unsaid, summed
+from ..rules.tallying import summed
 from ..where import Filter
 from .base import KINDS, Kind, Number, Output, OutputTally, PrintedNumbers, Sample, Tallier
 from .computing import boxed, check_some, nested
@@ -51,7 +51,7 @@ class TableSpec(Counted):
     totals: list[Any] | None = None
     margins: bool = False
 
-    def given(self, frame: Frame) -> NDArray[np.object_]:
+    def printed_cells(self, frame: Frame) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column, margins included."""
         sources = [source for source in (self.counts, self.cells, self.values) if source is not None]
         if len(sources) != 1 or (self.values is not None) != (self.percentages is not None):
@@ -66,35 +66,35 @@ class TableSpec(Counted):
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the table, and a table for each of its margins."""
-        cells, kept = self.crossing(frame), self.filter(frame)
+        cells, within = self.crossing(frame), self.filter(frame)
         if self.percentages is not None:
-            return (*self._shares(frame, cells, kept), *self.n_equations(frame))
+            return (*self._shares(frame, cells, within), *self.n_equations(frame))
         if self.totals is not None:
             raise InputError(
                 f"Output '{self.name}' has totals, which belong to percentages. For counts use margins = true."
             )
-        given = self.given(frame)
+        printed = self.printed_cells(frame)
         if not self.margins:
-            lo, hi = self.bounds(given, frame.rows)
-            return (table_of_counts(self.name, frame, cells.steps, kept, lo, hi), *self.n_equations(frame))
+            lo, hi = self.bounds(printed, frame.rows)
+            return (table_of_counts(self.name, frame, cells.steps, within, lo, hi), *self.n_equations(frame))
         tables: list[Output] = []
         for out in product((False, True), repeat=len(self.by)):
-            lo, hi = self.bounds(given[_part(out)], frame.rows)
+            lo, hi = self.bounds(printed[_part(out)], frame.rows)
             name = f"{self.name}: {' by '.join(self._left(out)) or 'all'}" if any(out) else self.name
-            tables.append(table_of_counts(name, frame, summed(cells, out).steps, kept, lo, hi))
+            tables.append(table_of_counts(name, frame, summed(cells, out).steps, within, lo, hi))
         return (*tables, *self.n_equations(frame))
 
     def _left(self, out: tuple[bool, ...]) -> list[str]:
         """The columns of a margin: those that are not summed out."""
         return [name for name, gone in zip(self.by, out, strict=True) if not gone]
 
-    def _shares(self, frame: Frame, cells: Crossing, kept: Filter) -> tuple[Output, ...]:
+    def _shares(self, frame: Frame, cells: Crossing, within: Filter) -> tuple[Output, ...]:
         if self.margins:
             raise InputError(
                 f"Output '{self.name}': percentages cannot have margins. Leave out the 100s; give totals instead."
             )
         what = f"Output '{self.name}': a percentage"
-        shares = [share_interval(cell, decimals=self.decimals, what=what) for cell in self.given(frame).ravel()]
+        shares = [share_interval(cell, decimals=self.decimals, what=what) for cell in self.printed_cells(frame).ravel()]
         axis = self.whole_axis
         whole = np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
         extra: tuple[Output, ...] = ()
@@ -108,7 +108,7 @@ class TableSpec(Counted):
             lo, hi = self.bounds(self.totals, frame.rows)
             # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
             steps = summed(cells, self._other_axes).steps
-            extra = (table_of_counts(f"{self.name}: totals", frame, steps, kept, lo, hi),)
+            extra = (table_of_counts(f"{self.name}: totals", frame, steps, within, lo, hi),)
             totals = lo.tolist() if (lo == hi).all() else None
         if totals is None:
             reading = TableShares(whole.ravel(), [k for k, share in enumerate(shares) if share is not None])
@@ -122,7 +122,7 @@ class TableSpec(Counted):
             for share, k in zip(shares, whole.ravel(), strict=True)
         ]
         lo, hi = np.array(ends, dtype=np.int64).T
-        return (table_of_counts(self.name, frame, cells.steps, kept, lo, hi), *extra)
+        return (table_of_counts(self.name, frame, cells.steps, within, lo, hi), *extra)
 
     @property
     def whole_axis(self) -> int | None:
@@ -142,7 +142,7 @@ class TableSpec(Counted):
         """Give counts or percentages, and totals."""
         if any(part is not None for part in (self.counts, self.cells, self.values)):
             key, names = "counts" if self.percentages is None else "values", self.crossing(frame)
-            cells = self.given(frame).ravel().tolist()
+            cells = self.printed_cells(frame).ravel().tolist()
             yield PrintedNumbers(key, cell_names(names, margins=self.margins), cells, self.percentages is None)
         if self.totals is not None:
             yield PrintedNumbers("totals", [f"total {k}" for k in range(len(self.totals))], self.totals, True)
@@ -178,14 +178,14 @@ class TableSpec(Counted):
     def recomputed(self, sample: Sample) -> Iterator[Number]:
         """Give counts, or percentages and totals, beside those of the records."""
         cells, rows = self.crossing(sample.frame), sample.frame.rows
-        counts, given = crosstab(cells, sample.inside), self.given(sample.frame).ravel()
+        counts, printed = crosstab(cells, sample.inside), self.printed_cells(sample.frame).ravel()
         if self.percentages is None:
             counts = with_margins(counts) if self.margins else counts
-            yield from self.count_numbers(cell_names(cells, margins=self.margins), given, counts.ravel(), rows)
+            yield from self.count_numbers(cell_names(cells, margins=self.margins), printed, counts.ravel(), rows)
             return
         percentages, whole, totals = self.shares(counts)
         for name, cell, percentage, out_of in zip(
-            cell_names(cells), given, percentages.ravel(), whole.ravel(), strict=True
+            cell_names(cells), printed, percentages.ravel(), whole.ravel(), strict=True
         ):
             interval = share_interval(cell, decimals=self.decimals)
             if interval is not None:
@@ -221,17 +221,17 @@ class TableSpec(Counted):
             return self._share_tallies(tallier, cells)
         source = self.counts if self.counts is not None else self.cells
         names = tuple((*some, TOTAL) for some in cells.names) if self.margins else cells.names
-        given = tallier.marked(names)
+        printed = tallier.marked(names)
         if source is not None:
             absent = 0 if isinstance(source, Mapping) else None
             total = TOTAL if self.margins else None
-            given = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
+            printed = shaped(source, cells, what=f"Output '{self.name}'", absent=absent, total=total)
         tallies: list[OutputTally] = []
         for out in product((False, True), repeat=len(cells.steps)):
             left = self._left(out)
             what = "cells" if not any(out) else f"total by {' and '.join(left)}" if left else "total"
             if not any(out) or self.margins:
-                part = given[_part(out)] if given is not None and self.margins else given
+                part = printed[_part(out)] if printed is not None and self.margins else printed
                 tallies.append(tallier.counts(what, summed(cells, out), part))
             elif tallies[0].is_exact and (2 ** len(out) <= MOST_MARGINS or len(left) <= 1):
                 tallies.append(tallier.tally(what, summed(cells, out), quantities=[COUNT], implied=True))
@@ -240,11 +240,10 @@ class TableSpec(Counted):
         return [*tallies, *tallier.n()]
 
     def _share_tallies(self, tallier: Tallier, cells: Crossing) -> list[OutputTally]:
-        axis, given = self.whole_axis, tallier.marked(cells.names)
+        axis, printed = self.whole_axis, tallier.marked(cells.names)
         if self.values is not None:
-            given = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
-        hidden = None if given is None else np.array([is_unsaid(cell) for cell in given.ravel()], dtype=bool)
-        shown = tallier.numbers_shown(hidden)
+            printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent=0)
+        shown = tallier.numbers_shown(printed)
         counted = self.publishes("totals") or (axis is None and (self.publishes("n") or not tallier.filter.masks))
         table = tallier.tally("cells", cells, shown=shown, quantities=[COUNT] if counted else [])
         if counted and self.decimals is not None:

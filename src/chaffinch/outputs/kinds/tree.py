@@ -105,7 +105,7 @@ class TreeSpec(Counted):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return a table for each leaf."""
         tables: list[Output] = []
-        for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
+        for number, (leaf, within) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
             if (leaf.counts is None) == (leaf.n is None):
                 raise InputError(f"Output '{self.name}': leaf {number} must have counts, or n.")
             if leaf.counts is not None and self.label is None:
@@ -114,7 +114,7 @@ class TreeSpec(Counted):
                 )
             cells, _, printed = self._cells(leaf, number, frame)
             lo, hi = self.bounds(printed, frame.rows)
-            tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, kept, lo, hi))
+            tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, within, lo, hi))
         return (*tables, *self.n_equations(frame))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
@@ -158,16 +158,16 @@ class TreeSpec(Counted):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return each leaf, the total of its counts that follows, and n."""
         tallies = []
-        for number, (leaf, kept) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
+        for number, (leaf, within) in enumerate(zip(self.leaves, self._filters(tallier.frame), strict=True), 1):
             only_n = self.label is None or (not leaf.publishes("counts") and leaf.publishes("n"))
             cells, name, printed = WHOLE if only_n else self._labels(tallier.frame), f"leaf {number}", None
             if only_n:
                 printed = None if leaf.n is None else boxed([leaf.n])
             elif leaf.counts is not None:
                 printed = self._cells(leaf, number, tallier.frame)[2]
-            tallies.append(tallier.counts(name, cells, printed, within=kept))
+            tallies.append(tallier.counts(name, cells, printed, within=within))
             if cells.steps and tallies[-1].is_exact:
-                tallies.append(tallier.tally(f"{name}: total", WHOLE, within=kept, quantities=[COUNT], implied=True))
+                tallies.append(tallier.tally(f"{name}: total", WHOLE, within=within, quantities=[COUNT], implied=True))
         return [*tallies, *tallier.n()]
 
 

@@ -133,7 +133,7 @@ def _programmed(
     """
     assessed = np.ones(len(lo), dtype=bool)
     unknown = np.flatnonzero(hi - lo > 0.5)
-    asked = [int(cell) for cell in unknown if of_cells[cell]]
+    open_cells = [int(cell) for cell in unknown if of_cells[cell]]
     number = np.full(len(lo), -1)
     number[unknown] = np.arange(len(unknown))
     rows, ends = [], []
@@ -143,7 +143,7 @@ def _programmed(
             fixed = lo[of][number[of] < 0].sum()
             rows.append(free)
             ends.append((least - fixed, most - fixed))
-    if not asked or not rows or (settled and sum(len(free) > 1 for free in rows) < 2):
+    if not open_cells or not rows or (settled and sum(len(free) > 1 for free in rows) < 2):
         return assessed  # one equation alone leaves what propagation left
     from scipy.optimize import linprog
     from scipy.sparse import csr_array
@@ -154,13 +154,13 @@ def _programmed(
     )
     low, high = np.array(ends).T
     exact = low == high
-    given: dict[str, object] = {"bounds": np.stack([lo[unknown], hi[unknown]], axis=1), "method": "highs"}
+    programme: dict[str, object] = {"bounds": np.stack([lo[unknown], hi[unknown]], axis=1), "method": "highs"}
     if exact.any():
-        given |= {"A_eq": matrix[exact], "b_eq": low[exact]}
+        programme |= {"A_eq": matrix[exact], "b_eq": low[exact]}
     if (~exact).any():
         from scipy.sparse import vstack
 
-        given |= {
+        programme |= {
             "A_ub": vstack([matrix[~exact], -matrix[~exact]]),
             "b_ub": np.concatenate([high[~exact], -low[~exact]]),
         }
@@ -170,7 +170,7 @@ def _programmed(
 
     def solved(cost: NDArray[np.float64]) -> float | None:
         nonlocal safe, left
-        result, left = linprog(cost, **given), left - 1
+        result, left = linprog(cost, **programme), left - 1
         if result.status != 0:
             return None
         # Every solution is a table that fits, as the true one is: what differs between them is not given away.
@@ -183,7 +183,7 @@ def _programmed(
         before = int((wanted & safe).sum())
         solved(np.where(wanted & ~safe, rng.choice([-1.0, 1.0], len(unknown)), 0.0))
         vain = 0 if int((wanted & safe).sum()) > before else vain + 1
-    for cell in asked:
+    for cell in open_cells:
         cost = np.zeros(len(unknown))
         cost[number[cell]] = 1.0
         known_ends = 0

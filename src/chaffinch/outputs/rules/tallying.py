@@ -63,11 +63,11 @@ class Tallier:
         **options: Any,
     ) -> OutputTally:
         """Return cells within a filter (the output's, if absent) as a tally; their counts are exact without `shown`."""
-        kept, used = self.filter if within is None else within, set(cells.positions)
-        steps = [(p, np.where(kept.levels(p), group, -1).astype(np.int64)) for p, group in cells.steps]
-        single = [(c[0], mask) for c, mask in kept.masks if len(c) == 1 and c[0] not in used]
+        within, used = self.filter if within is None else within, set(cells.positions)
+        steps = [(p, np.where(within.levels(p), group, -1).astype(np.int64)) for p, group in cells.steps]
+        single = [(c[0], mask) for c, mask in within.masks if len(c) == 1 and c[0] not in used]
         steps += [(p, np.where(mask, 0, -1).astype(np.int64)) for p, mask in single]
-        joint = tuple((columns, mask) for columns, mask in kept.masks if len(columns) > 1)
+        joint = tuple((columns, mask) for columns, mask in within.masks if len(columns) > 1)
         whole = Crossing(tuple(steps), (*cells.names, *(("",) for _ in single)))
         labels, counts = self.counted(whole, joint)
         lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
@@ -125,8 +125,9 @@ class Tallier:
         cells = ["x" if "|".join(words) in self.output.withheld else ... for words in product(*names)]
         return np.array([*cells, None], dtype=object)[:-1].reshape([len(some) for some in names])
 
-    def numbers_shown(self, hidden: Mask | None) -> Shown:
+    def numbers_shown(self, printed: NDArray[np.object_] | None) -> Shown:
         """Return what is shown of the counts behind numbers that are not counts: nothing of those withheld."""
+        hidden = None if printed is None else np.array([is_unsaid(cell) for cell in printed.ravel()], dtype=bool)
 
         def shown(counts: Ints) -> tuple[Ints, Ints, Mask]:
             lo, hi, withheld = _shown(self.output, None, 0, 1, "nearest", counts)
@@ -153,7 +154,7 @@ def tallies_of(output: OutputSpec, fields: Fields, codes: Codes) -> list[OutputT
 
 
 def _shown(
-    output: OutputSpec, given: NDArray[np.object_] | None, most: int, base: int, rounding: str, counts: Ints
+    output: OutputSpec, cells: NDArray[np.object_] | None, most: int, base: int, rounding: str, counts: Ints
 ) -> tuple[Ints, Ints, Mask]:
     threshold, zeros = output.threshold, bool(output.suppressed_zeros)
     printed = (counts + base // 2) // base * base if rounding == "nearest" else counts // base * base
@@ -170,9 +171,9 @@ def _shown(
         least, most_in = count_interval(band, most=most, suppressed_zeros=zeros)
         banded = (counts >= least) & (counts <= most_in)
         lo, hi, withheld = np.where(banded, least, lo), np.where(banded, most_in, hi), withheld | banded
-    if given is not None:
+    if cells is not None:
         # A cell as printed says whether it is withheld; its number is that of these records.
-        for place, cell in enumerate(given.ravel()):
+        for place, cell in enumerate(cells.ravel()):
             if cell is ...:
                 continue
             hidden = cell is None or (isinstance(cell, str) and not cell.strip().replace(",", "").isdigit())
