@@ -35,20 +35,20 @@ def sides(shared: Any, a_out: list[int], b_out: list[int]) -> tuple[tuple[Any, .
 def test_people_beyond_the_union_inside(shared: Any, a_out: list[int], b_out: list[int], threshold: int, few: int) -> None:
     outer, inner = sides(shared, a_out, b_out)
     seeds = len(a_out) + len(b_out)
-    *beyond, steps = nested(*outer, *inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62)
+    *beyond, steps = nested(outer, inner, threshold, union_sizes(128), np.ones(seeds, dtype=bool), 2**62)
     assert max(beyond) == few
     assert steps >= 0
-    assert not any(nested(*outer, *inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1])
+    assert not any(nested(outer, inner, threshold, union_sizes(128), np.zeros(seeds, dtype=bool), 2**62)[:-1])
 
 
 def test_the_cells_of_the_unions() -> None:
     outer, inner = sides([[20, 0], [15, 0], [0, 30]], [1, 2, 0], [0, 0])
-    marks = united(*outer[:3], *inner[:2], inner[4], 10, 0)
+    marks = united(outer, inner, 10, 0)
     assert marks.tolist() == [True, True, False, True, False]
 
 
 def test_a_union_beyond_the_largest_size_is_not_looked_at() -> None:
     outer, inner = sides([[20], [15]], [1, 2], [0])
     every = np.ones(3, dtype=bool)
-    assert max(nested(*outer, *inner, 10, union_sizes(2), every, 2**62)[:-1]) == 3
-    assert -1 in nested(*outer, *inner, 10, union_sizes(1), every, 2**62)[:-1]
+    assert max(nested(outer, inner, 10, union_sizes(2), every, 2**62)[:-1]) == 3
+    assert -1 in nested(outer, inner, 10, union_sizes(1), every, 2**62)[:-1]

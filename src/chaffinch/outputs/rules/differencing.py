@@ -108,10 +108,10 @@ class Comparer:
 
         n_a, n_b = len(outer[3]), len(inner[3])
         every = np.ones(n_a + n_b, dtype=np.bool_)
-        beyond = np.asarray(nested(*outer, *inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
+        beyond = np.asarray(nested(outer, inner, threshold, union_sizes(MOST_UNITED), every, _NO_LIMIT))[:-1]
         if (larger := beyond < 0).any():
             steps = max(min(self.left, MOST_STEPS), 0)
-            again = np.asarray(nested(*outer, *inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
+            again = np.asarray(nested(outer, inner, threshold, union_sizes(max(n_a, 1)), larger, steps))
             self.left -= int(again[-1])
             beyond[larger] = again[:-1][larger]
         return beyond
@@ -127,7 +127,7 @@ class Comparer:
             seeds = np.flatnonzero(beyond > 0)
             cells, defined = set[int](), False
             for seed in seeds[:MOST_CHECKED]:
-                marks = np.asarray(united(*a[:3], *b[:2], b[4], threshold, int(seed)))
+                marks = np.asarray(united(a, b, threshold, int(seed)))
                 union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
                 sure = defined_within(inner, inside, outer, union)
                 if sure and not defined:

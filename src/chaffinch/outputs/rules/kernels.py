@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
-__all__ = ["MOST_UNITED", "nested", "union_sizes", "united"]
+__all__ = ["MOST_UNITED", "Links", "nested", "union_sizes", "united"]
+
+Links = tuple[NDArray[np.int64], ...]
+"""The people that cells share with those of another tally, in compressed rows: starts, to, people, size, out.
+
+`to[starts[i]:starts[i + 1]]` are the cells that share people with cell i, `people` how many; `size` is how many people it has, and `out` how
+many of them are in no known cell of the other."""
 
 MOST_UNITED = 128
 """The most cells of a union that is searched for at first, which is quick; larger ones come after, as far as there is work left."""
@@ -30,35 +37,21 @@ def union_sizes(most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def nested(
-    a_starts: Any,
-    a_to: Any,
-    a_people: Any,
-    a_size: Any,
-    a_out: Any,
-    b_starts: Any,
-    b_to: Any,
-    b_people: Any,
-    b_size: Any,
-    b_out: Any,
-    threshold: int,
-    sizes: Any,
-    wanted: Any,
-    most_steps: int,
-) -> Any:
+def nested(outer: Links, inner: Links, threshold: int, sizes: Any, wanted: Any, most_steps: int) -> Any:
     """Return, for each seed, how many people a union of a's cells has beyond a union of b's cells within it; 0 where not few.
 
     -1 stands for a seed that was not looked at to the end: its union has more cells than the last of `sizes`, or the work was done. The
     last entry is the number of steps. Only seeds that are `wanted` are tried, in at most about `most_steps` steps.
 
-    Cells of a are numbered from 0, those of b go on after them. `a_to[a_starts[i]:a_starts[i + 1]]` are the cells of b that share
-    people with cell i of a, `a_people` how many; `a_out` how many of its people are in no known cell of b; likewise for b.
+    Cells of a, the outer tally, are numbered from 0, those of b, the inner one, go on after them.
 
     A union U of a's cells and V of b's with V inside U differ by the people of U in no cell of V. Starting from a seed: a cell of b brings
     in all cells of a that it touches (or V would not be inside U); a cell of a brings in all cells of b with which it shares `threshold`
     people or more (or the difference would be as large). Then every cell of b that is inside U joins V. Cells tied by `threshold`
     shared people lead to the same sets, and so do cells of b that touch the same cells: one of them is the seed.
     """
+    a_starts, a_to, a_people, a_size, a_out = outer
+    b_starts, b_to, b_people, b_size, b_out = inner
     n_a, n_b = len(a_size), len(b_size)
     differences = np.zeros(n_a + n_b, dtype=np.int64)
     tied = np.full(n_a + n_b, -1, dtype=np.int64)
@@ -201,10 +194,10 @@ def nested(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def united(
-    a_starts: Any, a_to: Any, a_people: Any, b_starts: Any, b_to: Any, b_out: Any, threshold: int, seed: int
-) -> Any:
+def united(outer: Links, inner: Links, threshold: int, seed: int) -> Any:
     """Return which cells make up the two unions that start from a seed, a's and then b's: what `nested` counted."""
+    a_starts, a_to, a_people, _, _ = outer
+    b_starts, b_to, _, _, b_out = inner
     n_a, n_b = len(a_starts) - 1, len(b_starts) - 1
     mark = np.zeros(n_a + n_b, dtype=np.bool_)
     queue, head, tail = [seed], 0, 1
