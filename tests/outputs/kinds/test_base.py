@@ -64,7 +64,7 @@ class AboveSpec(OutputSpec):
         field = fields[self.of]
         return fields.position(self.of), np.where(field.values > self.bound, 0, -1).astype(np.int64)
 
-    def filled(self, frame: Frame) -> AboveOutputs:
+    def filled(self, frame: Frame) -> AboveSpec:
         return self.changed(count=0)
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:

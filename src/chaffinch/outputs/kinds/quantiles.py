@@ -281,9 +281,9 @@ class _Quantile:
             ]
         if j == last:
             raise InputError(
-                f"Output '{self.name}' lies between values of its column, where n = {people(n, frame.threshold)} leaves none. Check n, or the grid."
+                f"Output '{self.name}' lies between values of its column, where n = {people(n, self.group.frame.threshold)} leaves none. Check n, or the grid."
             )
-        a, b = self._between(h - j, n, frame.threshold)
+        a, b = self._between(h - j, n, self.group.frame.threshold)
         groups = np.select([values < a, values == a, values < b, values == b], [0, 1, 2, 3], 4)
         return [
             self._cut("around", groups, [0, 1, 0, 1, 0], [j, j + 1, 0, n - j - 1, n - j - 2]),
