@@ -299,6 +299,10 @@ class OutputSpec(PartialSpec):
         """Return the interval of a printed number."""
         return printed(number, decimals=self.decimals, what=f"Output '{self.name}': {what}")
 
+    def fault(self, words: str) -> InputError:
+        """Return the error for what is wrong with the output: its name, and the words that follow it."""
+        return InputError(f"Output '{self.name}'{words}")
+
     def _check_printing(self) -> None:
         what = f"Output '{self.name}'"
         least = self.threshold

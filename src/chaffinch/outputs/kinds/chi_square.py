@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..bounds import room
 from ..columns import Floats
 from ..crossing import Frame, crosstab, sums_by_cell
@@ -78,7 +77,7 @@ class ChiSquareSpec(SingleNumbers):
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return the statistic as a function of the counts of the cells."""
         if self.statistic is None:
-            raise InputError(f"Output '{self.name}' must have its statistic.")
+            raise self.fault(" must have its statistic.")
         cells, (lo, hi) = self.crossing(frame), self.intervals()["statistic"]
         terms, interval = sums_by_cell(frame, cells, ()), Interval(max(lo, 0.0), max(hi, 0.0))
         return (

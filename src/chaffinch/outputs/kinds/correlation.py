@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..bounds import SLACK, left_values
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
@@ -87,28 +86,26 @@ class CorrelationSpec(OutputSpec):
         """Return the interval of each pair's correlation."""
         k = len(self.of)
         if (self.value is None) == (self.values is None) or (self.value is not None and k != 2):
-            raise InputError(
-                f"Output '{self.name}' must have a value for two columns, or values: a matrix of correlations."
-            )
+            raise self.fault(" must have a value for two columns, or values: a matrix of correlations.")
         if self.values is None:
             return {(0, 1): self._one(self.value)}
         if len(self.values) != k or any(len(row) != k for row in self.values):
-            raise InputError(f"Output '{self.name}': the matrix must have {k} rows of {k} correlations.")
+            raise self.fault(f": the matrix must have {k} rows of {k} correlations.")
         intervals = {}
         for a, b in combinations(range(k), 2):
             both = [self._one(self.values[i][j]) for i, j in ((a, b), (b, a)) if self.values[i][j] not in UNSAID]
             if len(both) == 2 and both[0] != both[1]:
-                raise InputError(f"Output '{self.name}': the matrix of correlations must be symmetric.")
+                raise self.fault(": the matrix of correlations must be symmetric.")
             if both:
                 intervals[a, b] = both[0]
         if not intervals:
-            raise InputError(f"Output '{self.name}' has no correlation.")
+            raise self.fault(" has no correlation.")
         return intervals
 
     def _one(self, number: Any) -> Interval:
         interval = self.printed(number, "a correlation")
         if interval.lo > 1 or interval.hi < -1:
-            raise InputError(f"Output '{self.name}': correlations must lie between -1 and 1.")
+            raise self.fault(": correlations must lie between -1 and 1.")
         return interval
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:

@@ -9,7 +9,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..crossing import Crossing, Frame, column_numbers, table_of_counts
 from ..fields import Fields
 from ..printing import Printer
@@ -39,17 +38,15 @@ class HistogramSpec(Counted):
         """Return the bins as a table."""
         edges, counts = np.array(self.edges, dtype=float), self.counts or []
         if not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
-            raise InputError(f"Output '{self.name}': the edges of a histogram must rise.")
+            raise self.fault(": the edges of a histogram must rise.")
         if len(counts) != len(edges) - 1:
-            raise InputError(
-                f"Output '{self.name}' has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}."
-            )
+            raise self.fault(f" has {len(edges)} edges, so it needs {len(edges) - 1} counts. Got {len(counts)}.")
         ((position, group),) = self.bins(frame.fields).steps
         lo, hi = self.bounds(counts, frame.rows)
         last = int(group.max())
         if last < len(edges) - 2:  # bins beyond the column's values
             if (lo[last + 1 :] > 0).any():
-                raise InputError(f"Output '{self.name}' counts records beyond the values of column '{self.of}'.")
+                raise self.fault(f" counts records beyond the values of column '{self.of}'.")
             lo, hi = lo[: last + 1], hi[: last + 1]
         table = table_of_counts(self.name, frame, [(position, group)], self.filter(frame), lo, hi)
         return (table, *self.n_equations(frame))

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..columns import Floats
 from ..crossing import Crossing, Frame, Step, cell_names, crossed, record_groups, scalar_code, sums_by_cell
 from ..equations import SumSystem
@@ -66,7 +65,7 @@ class KaplanMeierSpec(Counted):
         rows = rows if self.by else [printed]
         if len(rows) != n_groups or any(not isinstance(row, list) or len(row) != len(self.times) for row in rows):
             shape = f"{n_groups} lists of {len(self.times)}" if self.by else str(len(self.times))
-            raise InputError(f"Output '{self.name}': {key} must have {shape} numbers, one for each time.")
+            raise self.fault(f": {key} must have {shape} numbers, one for each time.")
         return rows
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
@@ -76,7 +75,7 @@ class KaplanMeierSpec(Counted):
         times = self._times()
         at_risk, events, survival = (self.lists(key, frame) for key in self.NUMBERS)
         if at_risk is None and events is None and survival is None:
-            raise InputError(f"Output '{self.name}' must have at_risk, events or survival.")
+            raise self.fault(" must have at_risk, events or survival.")
         yes, equations = self._happened(fields), list[Output]()
         names = [f"{self.name}: group {k + 1}, " if self.by else f"{self.name}: " for k in range(cells.size)]
         groups = groups_of(names, frame, fields.position(self.time), cells, self.filter(frame))
@@ -92,7 +91,7 @@ class KaplanMeierSpec(Counted):
     def _times(self) -> Floats:
         times = np.array(self.times, dtype=float)
         if (np.diff(times) <= 0).any():
-            raise InputError(f"Output '{self.name}': its times must rise.")
+            raise self.fault(": its times must rise.")
         return times
 
     def _happened(self, fields: Fields) -> Step:
@@ -107,7 +106,7 @@ class KaplanMeierSpec(Counted):
         # Exact numbers as one table of differences: n unknown before the first time, so any count there.
         if (lo == hi).all():
             if (np.diff(lo) > 0).any():
-                raise InputError(f"Output '{self.name}': the numbers at risk must not rise with time.")
+                raise self.fault(": the numbers at risk must not rise with time.")
             between = [*(lo[:-1] - lo[1:]), lo[-1]]
             of = np.searchsorted(times, values, side="right")
             return [self._cut(group, name, of, [0, *between], [most, *between])]
@@ -138,16 +137,14 @@ class KaplanMeierSpec(Counted):
         if not intervals:
             return []
         if any(interval.lo > 1 or interval.hi < 0 for interval in intervals.values()):
-            raise InputError(f"Output '{self.name}': survival must lie between 0 and 1.")
+            raise self.fault(": survival must lie between 0 and 1.")
         # Times after the last published one say nothing apart from being later: one group.
         values, steps = group.values, group.steps
         last = int(np.searchsorted(values, times[max(intervals)], side="right"))
         of = np.minimum(np.arange(len(values)), last)
         size = int(of.max()) + 1
         if size > MOST_TIMES:
-            raise InputError(
-                f"Output '{self.name}': survival over more than {MOST_TIMES} times is not supported. Use a coarser grid."
-            )
+            raise self.fault(f": survival over more than {MOST_TIMES} times is not supported. Use a coarser grid.")
         names = (tuple(map(str, range(size))), *(("0",) for _ in steps))
         cells = Crossing(((group.position, of.astype(np.int64)), *steps), names)
         terms = sums_by_cell(group.frame, cells, [by_code(yes[0], (yes[1] == 0).astype(float))])
@@ -160,8 +157,8 @@ class KaplanMeierSpec(Counted):
         """Return which of its numbers are published: some must be."""
         keys = super().announcements(frame)
         if not any(keys.get(key) for key in self.NUMBERS):
-            raise InputError(
-                f"Output '{self.name}' must say what it has, with numbers or with at_risk = true, events = true or survival = true."
+            raise self.fault(
+                " must say what it has, with numbers or with at_risk = true, events = true or survival = true."
             )
         return keys
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
 from ..columns import Floats
 from ..crossing import Crossing, Frame, cell_names, column_numbers, shaped, sums_by_cell
@@ -97,7 +96,7 @@ class MomentSpec(Summary):
     def printed_cells(self, cells: Crossing) -> NDArray[np.object_]:
         """Return the numbers as printed, with an axis for each column of `by`."""
         if (self.value is None) == (self.values is None) or (self.by and self.values is None):
-            raise InputError(f"Output '{self.name}' must have a value, or values for the groups of its `by`.")
+            raise self.fault(" must have a value, or values for the groups of its `by`.")
         return shaped(self.numbers, cells, what=f"Output '{self.name}'", absent="")
 
     def intervals(self, cells: Crossing) -> dict[int, Interval]:
@@ -105,7 +104,7 @@ class MomentSpec(Summary):
         printed = self.printed_cells(cells).ravel()
         intervals = {k: self.printed(number, "a value") for k, number in enumerate(printed) if number not in UNSAID}
         if not intervals:
-            raise InputError(f"Output '{self.name}' has no value that is not withheld.")
+            raise self.fault(" has no value that is not withheld.")
         return intervals
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:

@@ -62,12 +62,10 @@ class QuantileSpec(Summary):
         """Which quantiles."""
         if self.kind == "median":
             if self.at not in (None, [0.5]):
-                raise InputError(
-                    f"Output '{self.name}' is a median, so it has no `at`. Use kind = \"quantiles\" for others."
-                )
+                raise self.fault(' is a median, so it has no `at`. Use kind = "quantiles" for others.')
             return [0.5]
         if not self.at:
-            raise InputError(f"Output '{self.name}' must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
+            raise self.fault(" must say which quantiles it has, with at = [0.25, 0.5, 0.75].")
         return list(self.at)
 
     def lists(self, cells: Crossing) -> list[list[Any]]:
@@ -96,20 +94,20 @@ class QuantileSpec(Summary):
         """Return the number of records of each group, where known."""
         if not self.by:
             if self.n is not None and not _is_count(self.n):
-                raise InputError(f"Output '{self.name}': n must be a whole number.")
+                raise self.fault(": n must be a whole number.")
             return [self.n if self.n is not None else (frame.rows if not self.filter(frame).masks else None)]
         if self.n is None:
             return [None] * cells.size
         printed = shaped(self.n, cells, what=f"The n of output '{self.name}'", absent="?").ravel().tolist()
         if any(not _is_count(n) and n not in UNSAID for n in printed):
-            raise InputError(f"Output '{self.name}': n must be whole numbers, one for each group.")
+            raise self.fault(": n must be whole numbers, one for each group.")
         return [n if _is_count(n) else None for n in printed]
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return tables of counts below and up to each quantile; sums where the number of records is not known."""
         position, cells, within = frame.fields.position(self.of), self.crossing(frame), self.filter(frame)
         if self.of in self.by:
-            raise InputError(f"Output '{self.name}' cannot take quantiles of '{self.of}' by itself.")
+            raise self.fault(f" cannot take quantiles of '{self.of}' by itself.")
         every, totals = self.intervals(cells), self.totals(frame, cells)
         equations: list[Output] = []
         if any(n is not None for n in totals) and (self.by or within.masks):
@@ -117,7 +115,7 @@ class QuantileSpec(Summary):
             hi = np.array([frame.rows if n is None else n for n in totals])
             equations.append(table_of_counts(f"{self.name}: n", frame, cells.steps, within, lo, hi))
         if any(n == 0 for n in totals):
-            raise InputError(f"Output '{self.name}' has quantiles of no records: some n is 0.")
+            raise self.fault(" has quantiles of no records: some n is 0.")
         names = [f" of group {k + 1}" if self.by else "" for k in range(cells.size)]
         for group, row, n in zip(groups_of(names, frame, position, cells, within), every, totals, strict=True):
             for q, interval in zip(self.points, row, strict=True):
@@ -125,7 +123,7 @@ class QuantileSpec(Summary):
                     one = _Quantile(f"{self.name}: {q:g}{group.name}", group, q, interval)
                     equations += one.without_n() if n is None else one.with_n(n)
         if not equations:
-            raise InputError(f"Output '{self.name}' has no value that is not withheld.")
+            raise self.fault(" has no value that is not withheld.")
         return tuple(equations)
 
     def check_recipe(self, frame: Frame) -> None:

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..columns import Floats
 from ..crossing import TOTAL, Crossing, Frame, cell_names, crosstab, shaped, sums_by_cell, table_of_counts, with_margins
 from ..precision import people, share_interval, within_share
@@ -55,8 +54,8 @@ class TableSpec(Counted):
         """Return the numbers as printed, with an axis for each column, margins included."""
         sources = [source for source in (self.counts, self.cells, self.values) if source is not None]
         if len(sources) != 1 or (self.values is not None) != (self.percentages is not None):
-            raise InputError(
-                f'Output \'{self.name}\' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
+            raise self.fault(
+                ' must have counts, or cells, or values with percentages = "all", "rows" or "columns": one of them.'
             )
         cells = self.crossing(frame)
         absent = 0 if self.cells is not None or (self.percentages and not self.margins) else None
@@ -70,9 +69,7 @@ class TableSpec(Counted):
         if self.percentages is not None:
             return (*self._shares(frame, cells, within), *self.n_equations(frame))
         if self.totals is not None:
-            raise InputError(
-                f"Output '{self.name}' has totals, which belong to percentages. For counts use margins = true."
-            )
+            raise self.fault(" has totals, which belong to percentages. For counts use margins = true.")
         printed = self.printed_cells(frame)
         if not self.margins:
             lo, hi = self.bounds(printed, frame.rows)
@@ -90,9 +87,7 @@ class TableSpec(Counted):
 
     def _shares(self, frame: Frame, cells: Crossing, within: Filter) -> tuple[Output, ...]:
         if self.margins:
-            raise InputError(
-                f"Output '{self.name}': percentages cannot have margins. Leave out the 100s; give totals instead."
-            )
+            raise self.fault(": percentages cannot have margins. Leave out the 100s; give totals instead.")
         what = f"Output '{self.name}': a percentage"
         shares = [share_interval(cell, decimals=self.decimals, what=what) for cell in self.printed_cells(frame).ravel()]
         axis = self.whole_axis
@@ -104,7 +99,7 @@ class TableSpec(Counted):
             totals = None if n is None or any((group < 0).any() for _, group in cells.steps) else [n]
         elif self.totals is not None:
             if len(self.totals) != cells.shape[axis]:
-                raise InputError(f"Output '{self.name}' must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
+                raise self.fault(f" must have {cells.shape[axis]} totals. Got {len(self.totals)}.")
             lo, hi = self.bounds(self.totals, frame.rows)
             # Exact within the table's columns: the others add nothing, unless some of their levels are in no group.
             steps = summed(cells, self._other_axes).steps

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field as Key
 
-from ..._base.errors import InputError
 from ..columns import Codes
 from ..crossing import Crossing, Frame, crossed, crosstab, shaped, table_of_counts
 from ..printing import Printer
@@ -74,9 +73,7 @@ class TreeSpec(Counted):
     def _announcing(self, leaf: LeafSpec, number: int) -> LeafSpec:
         keys = [key for key in ("counts", "n") if leaf.publishes(key)] or ["n" if self.label is None else "counts"]
         if len(keys) > 1 or (keys == ["counts"] and self.label is None):
-            raise InputError(
-                f"Output '{self.name}': leaf {number} must have counts, for which label = ... names the column, or n."
-            )
+            raise self.fault(f": leaf {number} must have counts, for which label = ... names the column, or n.")
         return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
 
     def filled(self, frame: Frame) -> Self:
@@ -107,11 +104,9 @@ class TreeSpec(Counted):
         tables: list[Output] = []
         for number, (leaf, within) in enumerate(zip(self.leaves, self._filters(frame), strict=True), 1):
             if (leaf.counts is None) == (leaf.n is None):
-                raise InputError(f"Output '{self.name}': leaf {number} must have counts, or n.")
+                raise self.fault(f": leaf {number} must have counts, or n.")
             if leaf.counts is not None and self.label is None:
-                raise InputError(
-                    f"Output '{self.name}' has counts by level: it must name the label's column, with label = ..."
-                )
+                raise self.fault(" has counts by level: it must name the label's column, with label = ...")
             cells, _, printed = self._cells(leaf, number, frame)
             lo, hi = self.bounds(printed, frame.rows)
             tables.append(table_of_counts(f"{self.name}: leaf {number}", frame, cells.steps, within, lo, hi))
