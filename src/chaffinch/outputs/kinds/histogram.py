@@ -62,7 +62,6 @@ class HistogramSpec(Counted):
         return Crossing(((position, group.astype(np.int64)),), (names,))
 
     def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
         return self.changed(counts=[0] * (len(self.edges) - 1))
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:

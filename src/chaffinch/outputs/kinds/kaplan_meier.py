@@ -163,7 +163,6 @@ class KaplanMeierSpec(Counted):
         return keys
 
     def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
         shape = (*self.crossing(frame).shape, len(self.times))
         numbers = {"at_risk": 0, "events": 0, "survival": 1.0}
         some = {key: np.full(shape, number).tolist() for key, number in numbers.items() if self.publishes(key)}

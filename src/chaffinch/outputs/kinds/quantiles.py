@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -235,31 +233,15 @@ def _inside(values: Floats, interval: Interval) -> NDArray[np.bool_]:
     return (values >= lo) & (values <= hi)
 
 
-@dataclass(frozen=True, eq=False)
 class _Quantile:
-    """One quantile of one group."""
+    """One quantile of one group: its interval, and whether it may be a value of the column."""
 
-    name: str
-    group: GroupOfRecords
-    q: float
-    interval: Interval
-
-    def __post_init__(self) -> None:
-        if self.ends.hi < self.values[0] or self.ends.lo > self.values[-1]:
-            raise InputError(f"Output '{self.name}': the quantile lies outside the values of its column.")
-
-    @property
-    def values(self) -> Floats:
-        return self.group.values
-
-    @cached_property
-    def ends(self) -> Interval:
-        return _widened(self.interval)
-
-    @property
-    def on_grid(self) -> bool:
-        """Whether it may be a value of the column."""
-        return bool(_inside(self.values, self.interval).any())
+    def __init__(self, name: str, group: GroupOfRecords, q: float, interval: Interval) -> None:
+        self.name, self.group, self.q, self.values = name, group, q, group.values
+        self.lo, self.hi = _widened(interval)
+        self.on_grid = bool(_inside(self.values, interval).any())
+        if self.hi < self.values[0] or self.lo > self.values[-1]:
+            raise InputError(f"Output '{name}': the quantile lies outside the values of its column.")
 
     def _cut(self, part: str, of: NDArray[Any], lo: list[int], hi: list[int]) -> Output:
         fault = f"Output '{self.name}': no record could make the quantile what it is."
@@ -272,7 +254,7 @@ class _Quantile:
         h = float(near) if abs(h - near) < 1e-9 * max(n, 1) else h
         j, last = math.floor(h), math.ceil(h)
         if self.on_grid:
-            below, above = values < self.ends.lo, values > self.ends.hi
+            below, above = values < self.lo, values > self.hi
             return [
                 self._cut("below", np.where(below, 0, 1), [0, n - j], [j, n]),
                 self._cut("up to", np.where(above, 1, 0), [last + 1, 0], [n, n - last - 1]),
@@ -290,9 +272,9 @@ class _Quantile:
 
     def _between(self, share: float, n: int, threshold: int) -> tuple[float, float]:
         """The two values of the column, nearest to each other, that interpolate to the printed quantile."""
-        lower, upper = self.values[self.values < self.ends.lo], self.values[self.values > self.ends.hi]
+        lower, upper = self.values[self.values < self.lo], self.values[self.values > self.hi]
         at = (1.0 - share) * lower[:, None] + share * upper[None, :]
-        fits = (at >= self.ends.lo) & (at <= self.ends.hi)
+        fits = (at >= self.lo) & (at <= self.hi)
         if not fits.any():
             raise InputError(
                 f"Output '{self.name}': no two values of its column interpolate to the quantile with n = {people(n, threshold)}. Give its decimals, or check n."
@@ -310,8 +292,8 @@ class _Quantile:
         frame, steps, most = self.group.frame, self.group.steps, float(self.group.frame.rows)
         cells, slack, equations = Crossing(steps, tuple(("0",) for _ in steps)), 1e-9 * most, list[Output]()
         for part, mask, low, high in (
-            ("below", self.values < self.ends.lo, -most, -self.q),
-            ("up to", self.values <= self.ends.hi, 1.0 - self.q, most),
+            ("below", self.values < self.lo, -most, -self.q),
+            ("up to", self.values <= self.hi, 1.0 - self.q, most),
         ):
             terms = sums_by_cell(frame, cells, [by_code(self.group.position, mask.astype(float) - self.q)], count=False)
             lo, hi, keep = np.array([low - slack]), np.array([high + slack]), self.group.within.keep()

@@ -37,7 +37,6 @@ class SingleNumbers(OutputSpec):
         """Return all numbers that these records give, by key."""
 
     def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
         some: dict[str, Any] = dict.fromkeys(self.REQUIRED, 1.0)
         return self.changed(**some)
 

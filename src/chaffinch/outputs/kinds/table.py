@@ -130,7 +130,6 @@ class TableSpec(Counted):
         return tuple(axis != self.whole_axis for axis in range(len(self.by)))
 
     def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
         return self.changed(values={}) if self.percentages is not None else self.changed(cells={})
 
     def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:

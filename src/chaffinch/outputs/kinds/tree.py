@@ -77,7 +77,6 @@ class TreeSpec(Counted):
         return leaf.changed(drop=("counts", "n"), announced={keys[0]: True})
 
     def filled(self, frame: Frame) -> Self:
-        """Return a recipe with some numbers or other."""
         return self.changed(
             leaves=[leaf.changed(n=0) if leaf.publishes("n") else leaf.changed(counts={}) for leaf in self.leaves]
         )
