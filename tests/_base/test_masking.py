@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chaffinch._base.masking import THRESHOLD, masked_count
+from chaffinch._base.masking import HIDDEN, THRESHOLD, masked_count, unknown_level, without_levels
 
 
 @given(count=st.integers(0, 10_000), threshold=st.integers(1, 50), times=st.integers(1, 5))
@@ -26,3 +26,16 @@ def test_the_threshold_is_ten():
     assert masked_count(19, 20) == "<20"
     assert masked_count(25, times=3) == "<30"
     assert masked_count(pytest.approx(34).expected, times=3) == 30
+
+
+@pytest.mark.parametrize("threshold", [3, 20])
+def test_an_unknown_level_says_the_threshold_that_was_passed_down(threshold):
+    said = str(unknown_level("level", "nort", ["north"], of=" of column 'area'", threshold=threshold))
+    assert said == (
+        f"Unknown level 'nort' of column 'area'. Did you mean 'north'? Levels that {threshold} or more records have: north."
+    )
+    assert f"only where {threshold} or more records" in str(unknown_level("cell", "a|b", [], threshold=threshold))
+
+
+def test_a_rare_level_is_hidden_in_a_name():
+    assert without_levels("area[T.Sark]:age", {"Sark"}) == f"area[T.{HIDDEN}]:age"

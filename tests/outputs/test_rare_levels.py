@@ -228,3 +228,13 @@ def test_codes_and_uncounted_columns(fields: Fields) -> None:
     """What the library is given as codes it can count itself."""
     codes = np.zeros((30, len(fields)), dtype=np.int32)
     assert Fields(tuple(Field(one.name, one.levels) for one in fields)).counted(codes)["area"].common == {"Sark"}
+
+
+def test_sentences_say_the_threshold_by_which_levels_were_counted() -> None:
+    """North has 30 records and is named; the east has 15, and is not where twenty are needed."""
+    codes = np.array([[0]] * 30 + [[1]] * 15 + [[2]], dtype=np.int32)
+    counted = Fields((Field("area", ("north", "east", "Sark")),)).counted(codes, 20)
+    for again in (counted, counted.counted(codes)):
+        assert again["area"].common == {"north"}
+        with pytest.raises(InputError, match=r"Levels that 20 or more records have: north."):
+            again["area"].code("nort")

@@ -179,3 +179,10 @@ def test_what_a_column_is_does_not_depend_on_how_many_batches_it_comes_in():
     for _ in range(10):
         guess.add(pa.array(["0", "1", "2", "3", "4", "5", "6", "7+"]))
     assert guess.spelling().type == pa.string()
+
+
+@pytest.mark.parametrize("threshold", [10, 20])
+def test_a_reason_names_a_number_that_as_many_records_as_the_threshold_share(threshold):
+    table = pa.table({"pay": [-9] * 15 + list(range(100, 400)), "sex": ["f", "m", "f"] * 105})
+    reason = chaffinch.read(table, threshold=threshold).schema["pay"].reason
+    assert ("-9 alone is negative" in reason) == (threshold == 10)

@@ -12,12 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
-from chaffinch.table import Table
 
-
-def again(table: Table, seed: int = 1) -> Table:
-    """Return the table made anew from its own codes."""
-    return Table.from_codes(table.schema, [table.codes[j] for j in range(len(table.codes))], seed=seed, like=table)
+from .conftest import again
 
 
 def spelled_times(n=400):
@@ -106,3 +102,16 @@ def test_another_file_may_spell_times_with_seconds(tmp_path):
     one, two = align(original, tmp_path / "other.csv")
     assert np.array_equal(one.code("clock"), two.code("clock"))
     assert np.array_equal(one.code("seen"), two.code("seen"))
+
+
+@pytest.mark.parametrize("threshold", [10, 20])
+def test_an_error_names_words_that_as_many_records_as_the_threshold_share(threshold, tmp_path):
+    """Of the words among numbers, 30 records have one, 15 another, 3 the last."""
+    words = ["unknown"] * 30 + ["refused"] * 15 + ["Sark"] * 3
+    path = tmp_path / "in.csv"
+    path.write_text("x,y\n" + "".join(f"{cell},a\n" for cell in [*words, *range(200)]))
+    with pytest.raises(chaffinch.errors.SchemaError, match="mixes numbers and text") as caught:
+        chaffinch.read(path, threshold=threshold)
+    named = "refused, unknown" if threshold == 10 else "unknown"
+    assert f"Common words in it: {named}." in str(caught.value)
+    assert "Sark" not in str(caught.value)

@@ -39,16 +39,8 @@ def unknown_level(
 ) -> UnknownNameError:
     """Return the error for a name that is no level, or is made of none: the nearest and the list are of common names alone.
 
-    Parameters
-    ----------
-    thing
-        What is named: level, cell, coefficient, class.
-    name
-        What came.
-    common
-        Those names that may show: `threshold` records or more are known to have each level in them.
-    of
-        Words that say of what, such as " of column 'area'".
+    `thing` is what is named: level, cell, coefficient, class. `common` are the names that may show: so many records as the threshold
+    or more are known to have each level in them.
 
     Examples
     --------

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, SchemaError, listed, unknown_name
+from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codec import Scalar
 from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
@@ -44,9 +45,13 @@ def fit_schema(
     *,
     rare: Literal["pool", "keep"] = "pool",
     rare_below: int = 3,
+    threshold: int = THRESHOLD,
     progress: Progress = silent,
 ) -> FittedSchema:
-    """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them."""
+    """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them.
+
+    Errors and reasons name no value that fewer records than the threshold share.
+    """
     names = source.schema.names
     if len(names) < 2:
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
@@ -56,7 +61,7 @@ def fit_schema(
         if schema.fitted:
             return _as_fitted(source, schema)
         rare_below = schema.rare_below
-    spellings, notes = _spellings(source, schema, progress)
+    spellings, notes = _spellings(source, schema, threshold, progress)
     profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
     n_rows = 0
     for batch in source.batches():
@@ -67,7 +72,14 @@ def fit_schema(
     _enough_rows(source, n_rows)
     columns: list[Column] = []
     for name in names:
-        column = _column(name, source, schema, spellings[name], profiles[name], rare, rare_below)
+        if schema is not None:
+            column = _declared_column(schema[name], source, spellings[name])
+        else:
+            labels = source.labels.get(name, Labels())
+            column = infer_column(
+                name, profiles[name], spellings[name], labels, rare_below=rare_below, threshold=threshold
+            )
+            column = _inferred_column(column, source, spellings[name], labels, rare)
         fitted, column_notes = fit_column(column, profiles[name], rare_below=rare_below)
         columns.append(fitted)
         notes += column_notes
@@ -148,7 +160,7 @@ def _same_columns(source: Source, schema: Schema) -> None:
 
 
 def _spellings(
-    source: Source, schema: Schema | None, progress: Progress
+    source: Source, schema: Schema | None, threshold: int, progress: Progress
 ) -> tuple[dict[str, Spelling], list[Note]]:
     """Return how each column is to be read, and what should be said of it."""
     if not source.text:
@@ -161,11 +173,7 @@ def _spellings(
         return out, []
     if schema is not None:
         return _declared_spellings(source, schema, progress), []
-    guesses = {name: TextGuess(name) for name in source.schema.names}
-    for batch in source.batches():
-        for name, guess in guesses.items():
-            guess.add(batch.column(name))
-        progress("understanding text", -1)
+    guesses = _guesses(source, {name: TextGuess(name, threshold=threshold) for name in source.schema.names}, progress)
     for guess in guesses.values():
         guess.check_signs()
     signs = {name: guess.signs for name, guess in guesses.items()}
@@ -190,41 +198,33 @@ def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> d
     """Return how each column of a text file is to be read as a schema declares it; dates and times are written as they came."""
     spellings = {column.name: spelling_of(column) for column in schema}
     moments = [name for name, s in spellings.items() if pa.types.is_temporal(s.type) and not s.format]
-    guesses = {name: TextGuess(name, declared=spellings[name].missing) for name in moments}
-    for batch in source.batches(moments) if moments else ():
+    guesses = _guesses(source, {name: TextGuess(name, spellings[name].missing) for name in moments}, progress)
+    return spellings | {
+        name: replace(spellings[name], format=g.plain_format(spellings[name].type)) for name, g in guesses.items()
+    }
+
+
+def _guesses(source: Source, guesses: dict[str, TextGuess], progress: Progress) -> dict[str, TextGuess]:
+    """Return guesses of columns with every cell of theirs added."""
+    for batch in source.batches(list(guesses)) if guesses else ():
         for name, guess in guesses.items():
             guess.add(batch.column(name))
         progress("understanding text", -1)
-    return spellings | {name: replace(spellings[name], format=g.plain_format(spellings[name].type)) for name, g in guesses.items()}
+    return guesses
 
 
-def _column(
-    name: str,
-    source: Source,
-    schema: Schema | None,
-    spelling: Spelling,
-    profile: Profile,
-    rare: Literal["pool", "keep"],
-    rare_below: int,
+def _declared_column(column: Column, source: Source, spelling: Spelling) -> Column:
+    kind = type_name(spelling.type) if column.modelled else column.type
+    if source.text and column.modelled and not column.format and spelling.format:
+        step = max(column.step, step_of(spelling.type, spelling.format))
+        column = replace(column, format=spelling.format, step=step)
+    return replace(column, type=kind, spelled=_spelled(source, column.name))
+
+
+def _inferred_column(
+    column: Column, source: Source, spelling: Spelling, labels: Labels, rare: Literal["pool", "keep"]
 ) -> Column:
-    if schema is not None:
-        given = schema[name]
-        kind = type_name(spelling.type) if given.modelled else given.type
-        if source.text and given.modelled and not given.format and spelling.format:
-            step = max(given.step, step_of(spelling.type, spelling.format))
-            given = replace(given, format=spelling.format, step=step)
-        return replace(given, type=kind, spelled=_spelled(source, name))
-    labels = source.labels.get(name, Labels())
-    column = infer_column(
-        name,
-        profile,
-        rare_below=rare_below,
-        spelled=spelling.format,
-        why=spelling.why,
-        title=labels.title,
-        labels=labels.values,
-    )
     if column.modelled and has_decimals(column):
         column = replace(column, decimal=spelling.decimal)
     ordered = column.ordered or (column.kind == "categorical" and labels.measure == "ordinal")
-    return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, name))
+    return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, column.name))

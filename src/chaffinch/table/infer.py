@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from .._base.masking import THRESHOLD
-from .codec import Scalar
 from .profile import FULL_PRECISION, Profile
 from .schema import Column
+from .sources import Labels
+from .text import Spelling
 from .types import is_nested, is_numeric, type_name, value_type
 
 __all__ = ["CODED_LEVELS", "decimals_of", "infer_column", "looks_like_id"]
@@ -46,34 +47,24 @@ def looks_like_id(name: str) -> bool:
 
 
 def infer_column(
-    name: str,
-    profile: Profile,
-    *,
-    rare_below: int,
-    spelled: str = "",
-    why: str = "",
-    title: str = "",
-    labels: Mapping[Scalar, str] | None = None,
+    name: str, profile: Profile, spelling: Spelling, labels: Labels, *, rare_below: int, threshold: int = THRESHOLD
 ) -> Column:
-    """Return what a column is, with the reason in words."""
-    column = _Inference(name, profile, rare_below, spelled, why, title, labels or {})
-    return column.decide()
+    """Return what a column is, with the reason in words; no value that fewer records than the threshold share is in it."""
+    return _Inference(name, profile, spelling, labels, rare_below, threshold).decide()
 
 
+@dataclass(frozen=True)
 class _Inference:
-    def __init__(
-        self,
-        name: str,
-        profile: Profile,
-        rare_below: int,
-        spelled: str,
-        why: str,
-        title: str,
-        labels: Mapping[Scalar, str],
-    ) -> None:
-        self.name, self.profile, self.rare_below = name, profile, rare_below
-        self.spelled, self.why, self.title, self.labels = spelled, why, title, labels
-        self.kind = profile.kind
+    name: str
+    profile: Profile
+    spelling: Spelling
+    labels: Labels
+    rare_below: int
+    threshold: int
+
+    @property
+    def kind(self) -> pa.DataType:
+        return self.profile.kind
 
     def decide(self) -> Column:
         profile, inner = self.profile, value_type(self.kind)
@@ -89,19 +80,19 @@ class _Inference:
 
     def _column(self, kind: str, reason: str, **more: object) -> Column:
         profile = self.profile
-        reason = f"{self.why}: {reason}" if self.why else reason
+        reason = f"{self.spelling.why}: {reason}" if self.spelling.why else reason
         missing = tuple(code for code in profile.missing if profile.n_missing.get(code))
         role = "identifier" if kind == "identifier" else "other"
-        spelled = "nan" if profile.n_nan and not profile.n_null else self.spelled
+        spelled = "nan" if profile.n_nan and not profile.n_null else self.spelling.format
         return Column(
             self.name,
             kind,  # type: ignore[arg-type]
             role,  # type: ignore[arg-type]
             type_name(self.kind) if not is_nested(self.kind) else "string",
-            title=self.title,
+            title=self.labels.title,
             nullable=profile.n_null + profile.n_nan > 0,
             missing=missing,
-            labels=tuple(self.labels.items()),
+            labels=tuple(self.labels.values.items()),
             ordered=bool(pa.types.is_dictionary(self.kind) and self.kind.ordered),
             format=spelled,
             reason=reason,
@@ -125,7 +116,7 @@ class _Inference:
             decimals = decimals_of(profile)
             shown = "full precision" if decimals is None else f"{decimals} decimals"
             return self._column("float", f"{amount} numbers, {shown}", decimals=decimals)
-        if self.labels and distinct <= max(CODED_LEVELS, 2 * len(self.labels)):
+        if self.labels.values and distinct <= max(CODED_LEVELS, 2 * len(self.labels.values)):
             return self._column("categorical", f"{amount} codes, with value labels")
         if distinct <= CODED_LEVELS and (distinct * 5 <= n or distinct == 1):
             return self._column("categorical", f"{amount} whole numbers: taken as codes of categories")
@@ -137,7 +128,7 @@ class _Inference:
     def _odd_one_out(self) -> str:
         """Return a hint where a single negative number stands among many that are not: often a missing code."""
         values, counts = self.profile.numbers.result()
-        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= THRESHOLD:
+        if len(values) > 2 and values[0] < 0 <= values[1] and counts[0] >= self.threshold:
             return f"; {values[0]:g} alone is negative: if it means missing, write missing = [{values[0]:g}]"
         return ""
 

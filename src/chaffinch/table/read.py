@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from .._base.errors import InputError
+from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codes import Codes
 from .encode import encode_column
@@ -29,6 +30,7 @@ def read(
     delimiter: str | None = None,
     decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
+    threshold: int = THRESHOLD,
     progress: Progress = silent,
 ) -> Table:
     """Return a table from a file or from a pandas, polars, pyarrow or other Arrow-speaking object.
@@ -49,6 +51,8 @@ def read(
         numbers that leave a doubt are an error. Thousands separators are not read.
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
+    threshold
+        Records that must share a value before an error or a reason names it.
 
     Warns
     -----
@@ -66,7 +70,7 @@ def read(
     if is_model(source):
         raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
-    fitted = fit_schema(opened, as_schema(schema), rare=rare, progress=progress)
+    fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
     return _encoded(opened, fitted.schema, fitted.notes)
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .codes import Codes
@@ -69,6 +70,7 @@ def scan(
     delimiter: str | None = None,
     decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
+    threshold: int = THRESHOLD,
     progress: Progress = silent,
 ) -> Scan:
     """Return a scan of a file too large to read: arguments as for `read`.
@@ -77,6 +79,6 @@ def scan(
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
     opened = open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal)
-    fitted = fit_schema(opened, as_schema(schema), rare=rare, progress=progress)
+    fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
     return Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)

@@ -76,6 +76,7 @@ class TextGuess:
 
     name: str
     declared: tuple[Scalar, ...] = ()
+    threshold: int = THRESHOLD
     n_present: int = 0
     n_number: int = 0
     n_infinite: int = 0
@@ -214,7 +215,7 @@ class TextGuess:
         return Spelling(pa.string(), "", missing)
 
     def _mixed(self) -> SchemaError:
-        common = sorted(word for word, n in self.odd.items() if n >= THRESHOLD)
+        common = sorted(word for word, n in self.odd.items() if n >= self.threshold)
         shown = f" Common words in it: {listed(common, most=5)}." if common else ""
         example = ", ".join(json.dumps(word, ensure_ascii=False) for word in common[:3]) or '"unknown"'
         return SchemaError(

@@ -46,13 +46,13 @@ class DataSource:
         """Where the records are, if they came as a file."""
         return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
 
-    def table(self, progress: Progress = silent) -> Table:
+    def table(self, progress: Progress = silent, *, threshold: int = THRESHOLD) -> Table:
         """Return the records with all their levels."""
         if isinstance(self.data, Table):
             return self.data
         return read(
             self.data, self.schema, encoding=self.encoding, delimiter=self.delimiter, decimal=self.decimal, rare="keep",
-            progress=progress,
+            threshold=threshold, progress=progress,
         )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ def check_request(
     4. Write what was asked for.
     """
     delivery = delivery or CheckDelivery()
-    data = _records(request, source, progress)
+    data = _records(request, source, settings.threshold, progress)
     if isinstance(data, TableCoder):
         request = request.of_data(
             data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
@@ -188,10 +188,10 @@ def check_request(
     return delivery.deliver(result, request, data)
 
 
-def _records(request: CheckRequest, source: DataSource, progress: Progress) -> TableCoder | Codes:
+def _records(request: CheckRequest, source: DataSource, threshold: int, progress: Progress) -> TableCoder | Codes:
     """The records, as a table whose columns are coded once; or as codes, which only recipes can be computed from."""
     if not isinstance(source.data, np.ndarray):
-        return TableCoder(source.table(progress))
+        return TableCoder(source.table(progress, threshold=threshold))
     if request.recipes is None or request.released is not None:
         raise InputError("Codes as data need recipes as outputs, which say what their columns are. Pass a table.")
     return source.data

@@ -262,7 +262,7 @@ def release(
     """
     names = {"sensitive": _names(sensitive, "sensitive"), "keys": _names(keys, "keys"), "keep": _names(keep, "keep")}
     synthesis = SynthesisSettings(
-        synthesiser=_synthesiser(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema),
+        synthesiser=_synthesiser(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
         keep=names["keep"], person=person, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
     )  # fmt: skip
     attack = None

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
+from .._base.masking import THRESHOLD
 from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..privacy.noise import noise_of
@@ -50,6 +51,7 @@ class ReadSettings:
     delimiter: str | None = None
     decimal: str | None = None
     rare: Literal["pool", "keep"] = "pool"
+    threshold: int = THRESHOLD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +159,7 @@ class Synthesis:
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
                 source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
-                rare=reading.rare, progress=self.run.progress,
+                rare=reading.rare, threshold=reading.threshold, progress=self.run.progress,
             )  # fmt: skip
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
