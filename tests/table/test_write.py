@@ -12,7 +12,6 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
-from chaffinch._base.safe_files import replacing
 
 from .conftest import arrow_table
 
@@ -29,21 +28,6 @@ def test_outputs_that_cannot_be_written(tmp_path):
     (tmp_path / "d.csv").mkdir()
     with pytest.raises(chaffinch.errors.FileError, match="it is a folder"):
         table.write(tmp_path / "d.csv")
-
-
-def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("old")
-
-    def half():
-        with replacing(path) as part:
-            part.write_text("half of the new")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        half()
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]
 
 
 KILLED = """
