@@ -22,9 +22,10 @@ from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.noise import noise_of
 from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.relation import Unit
-from chaffinch.privacy.samplers import exponential_probabilities, permute_and_flip_probabilities
 from chaffinch.privacy.sensitivity import sensitivity
 from chaffinch.table import Column, Schema
+
+from .conftest import exponential_probabilities, permute_and_flip_probabilities
 
 ODDS = 1e-6
 """Statistical tests here fail once in a million runs if the code is right; those with a seed always pass or always fail."""

@@ -11,9 +11,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from chaffinch.privacy import samplers
 from chaffinch.privacy.noise import noise_of
 from chaffinch.privacy.relation import Unit
+
+from .conftest import PROBABILITIES, gaussian_pmf, laplace_pmf
 
 UNITS = [Unit(n, m) for n in ("add-remove", "replace-one") for m in (1, 2)]
 CELLS = 2
@@ -58,7 +59,7 @@ def test_laplace_loss_is_epsilon(unit, epsilon):
     worst = 0.0
     for a, b in neighbours(unit):
         loss = [
-            np.log(samplers.laplace_pmf(outputs - x, scale) / samplers.laplace_pmf(outputs - y, scale))
+            np.log(laplace_pmf(outputs - x, scale) / laplace_pmf(outputs - y, scale))
             for x, y in zip(a, b, strict=True)
         ]
         assert loss[0][0] == pytest.approx(loss[0][1], abs=1e-12)
@@ -70,7 +71,7 @@ def test_laplace_loss_is_epsilon(unit, epsilon):
 
 def gaussian_log_law(z, sigma):
     """Return log P(z), also where P(z) itself is too small for a double."""
-    return np.log(samplers.gaussian_pmf(0, sigma)) - z.astype(float) ** 2 / (2 * sigma**2)
+    return np.log(gaussian_pmf(0, sigma)) - z.astype(float) ** 2 / (2 * sigma**2)
 
 
 def renyi(log_p, log_q, order):
@@ -111,7 +112,7 @@ def test_gaussian_delta_is_below_the_conversion(unit, rho, epsilon):
     z = np.arange(-reach, reach + 1)
     worst = 0.0
     for a, b in neighbours(unit):
-        p, q = (np.multiply.outer(*(samplers.gaussian_pmf(z - x, sigma) for x in table)) for table in (a, b))
+        p, q = (np.multiply.outer(*(gaussian_pmf(z - x, sigma) for x in table)) for table in (a, b))
         worst = max(worst, float(np.maximum(p - np.exp(epsilon) * q, 0).sum()))
     assert worst <= converted_delta(rho, epsilon) + 1e-12
     assert worst >= 0.05 * converted_delta(rho, epsilon)  # loose, but about the same thing
@@ -128,7 +129,7 @@ def selection_laws(name, sensitivity, scale):
         [-int(50 * scale) - 9, 0, 0]
     )  # an unlikely candidate rises as others fall: the exponential's worst case
     pairs.append((low + sensitivity * np.array([1, -1, -1]), low))
-    law = getattr(samplers, f"{name}_probabilities")
+    law = PROBABILITIES[name]
     laws = [np.log([law(pair[side], scale) for pair in pairs]) for side in (0, 1)]
     assert np.isfinite(laws).all()
     return laws
@@ -170,7 +171,7 @@ def test_permute_and_flip_has_half_and_not_an_eighth(epsilon):
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_the_low_bit_tells_no_more_than_epsilon(epsilon):
     z = np.arange(-2_000, 2_001)
-    law = samplers.laplace_pmf(z, 1 / epsilon)
+    law = laplace_pmf(z, 1 / epsilon)
     even, odd = law[z % 2 == 0].sum(), law[z % 2 == 1].sum()
     # By hand: with q = exp(-epsilon), even : odd is 1 + q^2 : 2q, that is cosh(epsilon).
     assert even / odd == pytest.approx(np.cosh(epsilon), rel=1e-9)

@@ -17,11 +17,13 @@ import scipy.stats
 
 import chaffinch
 from chaffinch._base.errors import PrivacyError
-from chaffinch.privacy import noise, samplers
+from chaffinch.privacy import noise
 from chaffinch.privacy.noise import OpenDPNoise, SeededNoise, noise_of
 
+from .conftest import PROBABILITIES, gaussian_pmf, laplace_pmf
+
 RARE = 2e-9
-LAWS = {"laplace": samplers.laplace_pmf, "gaussian": samplers.gaussian_pmf}
+LAWS = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
 
 
 @pytest.fixture(params=["opendp", "seeded"])
@@ -72,11 +74,11 @@ def test_selections_fit_the_law_and_not_the_other(name, scores, source):
     # mix-up of the two, and only one of them is bounded range; so the draws are looked at.
     n = 3_000
     seen = np.bincount([getattr(source, name)(np.array(scores), 100.0) for _ in range(n)], minlength=len(scores))
-    right = getattr(samplers, f"{name}_probabilities")(scores, 100.0) * n
+    right = PROBABILITIES[name](scores, 100.0) * n
     assert fit_p_value(seen, right) >= RARE
     if len(set(scores)) > 1:
         other = {"exponential": "permute_and_flip", "permute_and_flip": "exponential"}[name]
-        wrong = getattr(samplers, f"{other}_probabilities")(scores, 100.0) * n
+        wrong = PROBABILITIES[other](scores, 100.0) * n
         assert fit_p_value(seen, wrong) < 0.01  # 3.4 errors from the wrong law, which lies 9 or more away
 
 

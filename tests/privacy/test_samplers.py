@@ -16,9 +16,17 @@ import scipy.stats
 import chaffinch
 from chaffinch.privacy import samplers
 
+from .conftest import (
+    PROBABILITIES,
+    exponential_probabilities,
+    gaussian_pmf,
+    laplace_pmf,
+    permute_and_flip_probabilities,
+)
+
 LAWS = {
-    "laplace": (samplers.draw_laplace, samplers.laplace_pmf, samplers.laplace_std),
-    "gaussian": (samplers.draw_gaussian, samplers.gaussian_pmf, samplers.gaussian_std),
+    "laplace": (samplers.draw_laplace, laplace_pmf, samplers.laplace_std),
+    "gaussian": (samplers.draw_gaussian, gaussian_pmf, samplers.gaussian_std),
 }
 
 
@@ -55,8 +63,8 @@ def brute_permute_and_flip(chances):
 def test_laplace_law_is_its_definition(scale):
     z = np.arange(-3000, 3001)
     weights = np.exp(-np.abs(z) / scale)
-    np.testing.assert_allclose(samplers.laplace_pmf(z, scale), weights / weights.sum(), rtol=1e-12, atol=0)
-    np.testing.assert_allclose(samplers.laplace_pmf(z, scale), scipy.stats.dlaplace.pmf(z, 1 / scale), rtol=1e-12)
+    np.testing.assert_allclose(laplace_pmf(z, scale), weights / weights.sum(), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(laplace_pmf(z, scale), scipy.stats.dlaplace.pmf(z, 1 / scale), rtol=1e-12)
     assert samplers.laplace_std(scale) == pytest.approx(np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12)
 
 
@@ -64,18 +72,18 @@ def test_laplace_law_is_its_definition(scale):
 def test_gaussian_law_is_its_definition(sigma):
     z = np.arange(-1000, 1001)
     weights = np.exp(-(z**2) / (2 * sigma**2))
-    np.testing.assert_allclose(samplers.gaussian_pmf(z, sigma), weights / weights.sum(), rtol=1e-12, atol=0)
+    np.testing.assert_allclose(gaussian_pmf(z, sigma), weights / weights.sum(), rtol=1e-12, atol=0)
     assert samplers.gaussian_std(sigma) == pytest.approx(np.sqrt((weights * z**2).sum() / weights.sum()), rel=1e-12)
 
 
 def test_extreme_scales_have_laws():
-    for pmf, std in ((samplers.laplace_pmf, samplers.laplace_std), (samplers.gaussian_pmf, samplers.gaussian_std)):
+    for pmf, std in ((laplace_pmf, samplers.laplace_std), (gaussian_pmf, samplers.gaussian_std)):
         assert pmf([-1, 0, 1], 1e-150).tolist() == pmf([-1, 0, 1], 1e-3).tolist() == [0.0, 1.0, 0.0]
         assert std(1e-150) == 0.0
         assert std(1e-3) < 1e-200
     assert samplers.laplace_std(1e17) == pytest.approx(np.sqrt(2) * 1e17)
     assert samplers.gaussian_std(1e200) == 1e200
-    assert samplers.gaussian_pmf(0, 1e9) == pytest.approx(scipy.stats.norm.pdf(0, scale=1e9))
+    assert gaussian_pmf(0, 1e9) == pytest.approx(scipy.stats.norm.pdf(0, scale=1e9))
 
 
 @pytest.mark.parametrize("scale", [0.2, 0.5, 1.0, 1.3, 7.7, 60.25])
@@ -94,7 +102,7 @@ def test_draws_fit_the_law(law, scale):
 @pytest.mark.parametrize("sigma", [127.9, 128.1, 300.0])
 def test_table_and_rejection_draw_the_same_gaussian(sigma):
     draws = samplers.draw_gaussian(np.random.default_rng(12), sigma, 400_000)
-    assert fit_p_value(draws, lambda z: samplers.gaussian_pmf(z, sigma)) >= 1e-6
+    assert fit_p_value(draws, lambda z: gaussian_pmf(z, sigma)) >= 1e-6
 
 
 @pytest.mark.parametrize("scale", [1e5, 1e9, 1e17])
@@ -130,21 +138,21 @@ def test_selection_laws_by_enumeration(scores):
     scale = 1 / np.log(2)
     every = sum(halvings)
     exact = [float(h / every) for h in halvings]
-    np.testing.assert_allclose(samplers.exponential_probabilities(scores, scale), exact, rtol=1e-12)
+    np.testing.assert_allclose(exponential_probabilities(scores, scale), exact, rtol=1e-12)
     brute = [float(p) for p in brute_permute_and_flip(halvings)]
-    np.testing.assert_allclose(samplers.permute_and_flip_probabilities(scores, scale), brute, rtol=1e-12)
+    np.testing.assert_allclose(permute_and_flip_probabilities(scores, scale), brute, rtol=1e-12)
 
 
 def test_permute_and_flip_with_many_candidates():
     # n equal ones: 1/n each. One best among n of chance p: the integral of (1 - tp)^n, by hand.
     # Nodes and weights of 600 points are good to about 1e-11.
-    np.testing.assert_allclose(samplers.permute_and_flip_probabilities([3] * 1500, 1.0), 1 / 1500, rtol=1e-9)
+    np.testing.assert_allclose(permute_and_flip_probabilities([3] * 1500, 1.0), 1 / 1500, rtol=1e-9)
     n, p = 1200, np.exp(-2.0)
-    law = samplers.permute_and_flip_probabilities([2] + [0] * n, 1.0)
+    law = permute_and_flip_probabilities([2] + [0] * n, 1.0)
     assert law.sum() == pytest.approx(1, abs=1e-9)
     assert law[0] == pytest.approx((1 - (1 - p) ** (n + 1)) / (p * (n + 1)), rel=1e-9)
     with pytest.raises(chaffinch.errors.InputError, match="at most 2000 candidates"):
-        samplers.permute_and_flip_probabilities([0] * 2001, 1.0)
+        permute_and_flip_probabilities([0] * 2001, 1.0)
 
 
 @pytest.mark.parametrize("scores", [[7], [4, 4, 4], [0, 88, 120, 33], [-500, 0, 1, 90, 90]], ids=str)
@@ -152,7 +160,7 @@ def test_permute_and_flip_with_many_candidates():
 def test_selections_fit_the_law(name, scores):
     rng = np.random.default_rng(14)
     draw = getattr(samplers, f"draw_{name}")
-    law = getattr(samplers, f"{name}_probabilities")(scores, 50.0)
+    law = PROBABILITIES[name](scores, 50.0)
     n = 20_000
     seen = np.bincount([draw(rng, scores, 50.0) for _ in range(n)], minlength=len(scores))
     often = law * n >= 10
@@ -176,7 +184,7 @@ def test_selections_at_extreme_scores(draw):
 
 def test_laws_at_extreme_scores():
     ends = [-(2**63), 2**63 - 1]
-    for law in (samplers.exponential_probabilities, samplers.permute_and_flip_probabilities):
+    for law in (exponential_probabilities, permute_and_flip_probabilities):
         assert law(ends, 1.0).tolist() == [0.0, 1.0]
         assert law([2**62, 2**62 + 1], 1.0)[0] == pytest.approx(law([0, 1], 1.0)[0], rel=1e-15)
 
@@ -189,7 +197,7 @@ def test_scales_must_be_positive_and_finite(bad):
         lambda: samplers.draw_gaussian(rng, bad, 3),
         lambda: samplers.draw_exponential(rng, [1, 2], bad),
         lambda: samplers.draw_permute_and_flip(rng, [1, 2], bad),
-        lambda: samplers.laplace_pmf(0, bad),
+        lambda: laplace_pmf(0, bad),
         lambda: samplers.gaussian_std(bad),
     ):
         with pytest.raises(chaffinch.errors.InputError, match="must be a positive, finite number"):
@@ -199,4 +207,4 @@ def test_scales_must_be_positive_and_finite(bad):
 @pytest.mark.parametrize("bad", [[], [1.5, 2.0], [[1, 2]], 3])
 def test_scores_must_be_a_list_of_whole_numbers(bad):
     with pytest.raises(chaffinch.errors.InputError, match="at least one whole number"):
-        samplers.exponential_probabilities(bad, 1.0)
+        exponential_probabilities(bad, 1.0)

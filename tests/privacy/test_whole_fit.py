@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chaffinch.privacy import samplers
 from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.relation import Unit
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.privbayes import PrivBayes
 from chaffinch.synth.privbayes import settings as privbayes
+
+from .conftest import laplace_pmf
 
 ZERO, ONE = (0, 0, 0), (1, 1, 1)
 
@@ -168,7 +169,7 @@ def test_an_attack_on_the_tables_never_shows_more_than_epsilon(audits):
     # A sound build is flagged once in a million. By hand: the ratio is at its largest if the first count is at least 1 and the second
     # at most 0. With q = exp(-1/2) each has the chance 1 / (1 + q) on the one table and q / (1 + q) on the other.
     runs, q = 500, exp(-1 / 2)
-    assert samplers.laplace_pmf(np.arange(200), 2.0).sum() == pytest.approx(1 / (1 + q), abs=1e-9)
+    assert laplace_pmf(np.arange(200), 2.0).sum() == pytest.approx(1 / (1 + q), abs=1e-9)
     hits = seen(audits, runs=runs)
     for count, chance in zip(hits, ((1 / (1 + q)) ** 2, (q / (1 + q)) ** 2), strict=True):
         assert stats.binomtest(count, runs, chance).pvalue > 1e-6

@@ -19,8 +19,6 @@ __all__ = [
     "check_delta",
     "check_epsilon",
     "epsilon_to_rho",
-    "gaussian_delta",
-    "gaussian_epsilon",
     "pure_to_rho",
     "rho_to_delta",
     "rho_to_epsilon",
@@ -187,40 +185,6 @@ def epsilon_to_rho(epsilon: float, delta: float) -> float:
     while rho_to_epsilon(high, delta) <= epsilon:
         low, high = high, 2 * high
     return _last(lambda rho: rho_to_epsilon(rho, delta) <= epsilon, low, high)
-
-
-def gaussian_delta(rho: float, epsilon: float) -> float:
-    """Return the exact delta at epsilon of continuous Gaussian noise that is rho-zCDP (Balle and Wang 2018, Theorem 8).
-
-    For a composition of Gaussians alone, and of real-valued noise: a note beside a result, and a check on `rho_to_delta`, which
-    holds for every zCDP mechanism and is never smaller. With mu = sqrt(2 rho): Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu).
-
-    Examples
-    --------
-    >>> gaussian_delta(0.5, 1.0) < rho_to_delta(0.5, 1.0)
-    True
-    """
-    from scipy.special import log_ndtr
-
-    mu, epsilon = sqrt(2 * check_epsilon(rho, "rho")), check_epsilon(epsilon)
-    first, second = float(log_ndtr(mu / 2 - epsilon / mu)), epsilon + float(log_ndtr(-mu / 2 - epsilon / mu))
-    # In logarithms: both terms may be far below the smallest double, and e^eps above the largest.
-    return max(0.0, -exp(first) * expm1(min(0.0, second - first)))
-
-
-def gaussian_epsilon(rho: float, delta: float) -> float:
-    """Return the exact epsilon at delta of continuous Gaussian noise that is rho-zCDP: at most `rho_to_epsilon`. A note, no promise.
-
-    Examples
-    --------
-    >>> round(gaussian_epsilon(0.5, 1e-6), 3)
-    4.887
-    """
-    tiny = 1e-12
-    high = max(rho_to_epsilon(rho, delta), tiny)
-    if rho == 0 or gaussian_delta(rho, tiny) <= delta:
-        return 0.0
-    return min(high, _last(lambda epsilon: gaussian_delta(rho, epsilon) > delta, tiny, high) * UP)
 
 
 def _root(rising: Callable[[float], float], low: float, high: float) -> float:

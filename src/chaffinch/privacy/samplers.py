@@ -1,4 +1,4 @@
-"""The laws of the noise: exact probabilities, and fast seeded draws for tests, audits and demonstrations.
+"""The laws of the noise: their standard deviations, and fast seeded draws for tests, audits and demonstrations.
 
 Noise is whole-numbered: it is added to counts as integers, so no low bit of a float can tell the count beneath
 (Mironov 2012). The draws here follow their laws up to the rounding of double arithmetic, from a numpy generator: anyone
@@ -26,19 +26,14 @@ __all__ = [
     "draw_gaussian",
     "draw_laplace",
     "draw_permute_and_flip",
-    "exponential_probabilities",
-    "gaussian_pmf",
     "gaussian_std",
-    "laplace_pmf",
     "laplace_std",
-    "permute_and_flip_probabilities",
 ]
 
 Shape = int | tuple[int, ...]
 
 SMALLEST, LARGEST = 1e-150, 1e300  # beyond: the loss 1/(2 sigma^2), or a draw, would overflow a double
 TABLE_SIGMA = 128.0  # up to here the Gaussian is drawn from a table of about 10 sigma entries
-MOST_CANDIDATES = 2_000  # of permute-and-flip's exact probabilities: the work grows as the square
 INT64 = np.iinfo(np.int64)
 
 
@@ -56,18 +51,6 @@ def checked_scale(scale: float, name: str = "scale") -> float:
     return float(scale)
 
 
-def laplace_pmf(z: ArrayLike, scale: float) -> NDArray[np.float64]:
-    """Return the probability of each whole number under the discrete Laplace law: tanh(1/(2 scale)) exp(-|z|/scale).
-
-    Examples
-    --------
-    >>> laplace_pmf([0, 1], 1 / np.log(2)).round(6).tolist()  # a third, then half of it at each side
-    [0.333333, 0.166667]
-    """
-    scale = checked_scale(scale)
-    return math.tanh(0.5 / scale) * np.exp(-np.abs(np.asarray(z, dtype=np.float64)) / scale)
-
-
 def laplace_std(scale: float) -> float:
     """Return the standard deviation of the discrete Laplace law: about sqrt(2) scale if large, 0 if tiny.
 
@@ -80,20 +63,6 @@ def laplace_std(scale: float) -> float:
     """
     scale = checked_scale(scale)
     return math.sqrt(2) * math.exp(-0.5 / scale) / -math.expm1(-1 / scale)
-
-
-def gaussian_pmf(z: ArrayLike, sigma: float) -> NDArray[np.float64]:
-    """Return the probability of each whole number under the discrete Gaussian law.
-
-    Examples
-    --------
-    >>> p = gaussian_pmf(np.arange(-9, 10), 1.0)
-    >>> round(float(p.sum()), 12), round(float(p[9]), 6)
-    (1.0, 0.398942)
-    """
-    sigma = checked_scale(sigma, "sigma")
-    with np.errstate(over="ignore"):  # far from 0 at a tiny sigma: exp(-inf) = 0 is right
-        return np.exp(-0.5 * np.square(np.asarray(z, dtype=np.float64) / sigma)) / _theta(sigma)
 
 
 def gaussian_std(sigma: float) -> float:
@@ -114,42 +83,6 @@ def gaussian_std(sigma: float) -> float:
     wave = math.exp(-2 * (math.pi * min(sigma, 10.0)) ** 2)  # 0 long before sigma = 10
     share = 8 * (math.pi * min(sigma, 10.0)) ** 2 * wave / (1 + 2 * wave)
     return sigma * math.sqrt(1 - share)
-
-
-def exponential_probabilities(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
-    """Return the chance of each candidate under the exponential mechanism: exp(score/scale), made to sum to 1.
-
-    Examples
-    --------
-    >>> exponential_probabilities([0, 1], 1 / np.log(3)).round(6).tolist()
-    [0.25, 0.75]
-    """
-    weights = np.exp(-_gaps(scores, checked_scale(scale)))
-    return weights / weights.sum()
-
-
-def permute_and_flip_probabilities(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
-    """Return the chance of each candidate under permute-and-flip, for at most 2,000 candidates.
-
-    Give each candidate j a uniform time and a coin of chance p_j = exp((score_j - best)/scale). Candidate i is taken at time t
-    if its coin falls right and each other one is either later or failed, of chance 1 - t p_j. So
-    P(i) = p_i * integral over 0 < t < 1 of the product of (1 - t p_j), j other than i: a polynomial, which Gauss-Legendre
-    quadrature integrates exactly.
-
-    Examples
-    --------
-    >>> permute_and_flip_probabilities([0, 1], 1 / np.log(3)).round(6).tolist()  # p = (1/3, 1): 1/3 x 1/2
-    [0.166667, 0.833333]
-    """
-    chances = np.exp(-_gaps(scores, checked_scale(scale)))
-    if chances.size > MOST_CANDIDATES:
-        raise InputError(
-            f"Exact probabilities of permute-and-flip are for at most {MOST_CANDIDATES} candidates. Got {chances.size}."
-        )
-    times, weights = _quadrature(chances.size // 2 + 1)
-    others = 1 - np.outer(times, chances)  # above 0: no node lies at the ends
-    every = np.prod(others, axis=1) * weights
-    return chances * (every[:, None] / others).sum(axis=0)
 
 
 def draw_laplace(rng: np.random.Generator, scale: float, shape: Shape) -> NDArray[np.int64]:
@@ -277,12 +210,3 @@ def _tail(sigma: float) -> NDArray[np.float64]:
         tail: NDArray[np.float64] = -np.log(2 * np.cumsum(weights[::-1])[::-1] / _theta(sigma))
     tail.flags.writeable = False
     return tail
-
-
-@lru_cache(maxsize=64)
-def _quadrature(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Gauss-Legendre nodes and weights on (0, 1): exact for polynomials of degree up to 2 nodes - 1."""
-    from scipy.special import roots_legendre
-
-    points, weights = roots_legendre(nodes)
-    return (points + 1) / 2, weights / 2
