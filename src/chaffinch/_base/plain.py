@@ -90,14 +90,7 @@ def shown_parts(value: Any) -> Any:
 def from_plain(kind: type[T], data: Any, *, what: str) -> T:
     """Return plain data as a dataclass, every part checked against its type; InputError with the place where one does not fit.
 
-    Parameters
-    ----------
-    kind
-        A dataclass, whose fields may be dataclasses, tuples, mappings and numbers again.
-    data
-        What JSON held.
-    what
-        What the data are, for messages: "the report".
+    Fields may be dataclasses, tuples, mappings and numbers again. `what` is what the data are, for messages.
 
     Examples
     --------

@@ -26,11 +26,6 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iter
 
     The bar is of the stage, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
     reports nothing.
-
-    Parameters
-    ----------
-    console
-        Where the bar is drawn; standard error unless given.
     """
     if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal):
         yield silent

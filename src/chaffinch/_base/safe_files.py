@@ -65,18 +65,9 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Pa
 
 
 def read_small(path: str | os.PathLike[str], *, what: str, most: int, next_step: str) -> str:
-    """Return the text of a small file that somebody wrote; FileError where it is absent, too large to be one, or not UTF-8.
+    """Return the text of a small file that somebody wrote; FileError where it is absent, over `most` bytes, or not UTF-8.
 
-    Parameters
-    ----------
-    path
-        The file.
-    what
-        What it holds, for messages: "schema".
-    most
-        The most bytes it may have.
-    next_step
-        What to do where there is no such file.
+    For messages: `what` it holds ("schema"), and the `next_step` where there is no such file.
     """
     file = Path(path)
     try:

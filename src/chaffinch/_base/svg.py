@@ -176,9 +176,7 @@ def bars(
         parts.append(text(left - 6, y + 15, label, anchor="end"))
         if value is None:
             words = width_of(hidden, 11) + 6
-            parts.append(
-                f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>'
-            )
+            parts.append(f'<rect x="{left + 2:.1f}" y="{y + 3:.1f}" width="{words:.1f}" height="{pitch - 7:.1f}" fill="#fff"/>')
             parts.append(text(left + 6, y + 15, hidden, size=11, fill=GREY))
             continue
         parts.append(
@@ -197,20 +195,8 @@ def dots(
 ) -> Markup:  # fmt: skip
     """Return rows of dots on one axis: each series has a colour and a shape, a bar shows an interval.
 
-    Parameters
-    ----------
-    label
-        What the axis shows.
-    low, high
-        Ends of the axis, where the data do not choose them.
-    line
-        Where an upright line stands, as zero.
-    ends
-        Words below the two ends of the axis.
-    lanes
-        The line within a row on which each series stands; each has one of its own unless given.
-    marks
-        Places in `SERIES` of what each series looks like; the first ones unless given.
+    `line` is where an upright line stands, as zero; `ends` are words below the two ends of the axis. `lanes` are the lines within a
+    row on which the series stand (each has its own unless given), `marks` the places in `SERIES` of what they look like.
     """
     lane = list(range(len(series)) if lanes is None else lanes)
     pitch = 16.0 + 11.0 * (max(lane, default=0) + 1)

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._base.html import html_table
 from .._base.masking import THRESHOLD, masked_count
+from .._base.plain import to_plain
 from ..table.codec import Categories
 from ..table.encode import level_labels
 from ..table.read import open_table
@@ -35,16 +36,7 @@ class ColumnDescription:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {
-            "name": self.name,
-            "kind": self.kind,
-            "role": self.role,
-            "type": self.type,
-            "levels": self.levels,
-            "missing": self.missing,
-            "common": [{"level": level, "records": records} for level, records in self.common],
-            "reason": self.reason,
-        }
+        return {**to_plain(self), "common": [{"level": level, "records": n} for level, n in self.common]}
 
 
 @dataclass(frozen=True)

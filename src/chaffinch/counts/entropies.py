@@ -7,7 +7,7 @@ engines the marginals are counted, a bounded number of cells at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import prod
@@ -95,9 +95,9 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
     """
     d = len(counter.schema.names)
     values, filled = np.full(1 << d, np.nan), np.zeros(1 << d, dtype=np.int64)
-    sets, padded, widths, masks = _every_set(d, min(width, d))
+    sets, rows, widths, masks = _every_set(d, min(width, d))
     if _counted_in_place(counter):
-        values[masks], filled[masks] = _in_memory(counter, sets, padded, widths)  # type: ignore[arg-type]
+        values[masks], filled[masks] = _in_memory(counter, sets, rows, widths)  # type: ignore[arg-type]
     else:
         values[masks], filled[masks] = _from_marginals(counter, sets)
     values[0], filled[0] = 0.0, 1
@@ -107,7 +107,7 @@ def every_entropy(counter: Counter, width: int) -> tuple[NDArray[np.float64], ND
 def joint_entropies(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the entropy and the number of filled cells of each set (sorted, none empty)."""
     if _counted_in_place(counter):
-        return _in_memory(counter, sets, *_padded(sets))  # type: ignore[arg-type]
+        return _in_memory(counter, sets, *padded(sets))  # type: ignore[arg-type]
     return _from_marginals(counter, sets)
 
 
@@ -120,12 +120,12 @@ def _every_set(d: int, width: int) -> tuple[list[Columns], NDArray[np.int64], ND
     """All sets of at most `width` columns: as tuples in the order of words, padded, their widths, their masks."""
     sets = sorted(columns for w in range(1, width + 1) for columns in combinations(range(d), w))
     masks = np.array([sum(1 << c for c in columns) for columns in sets], dtype=np.int64)
-    return sets, *_padded(sets), masks
+    return sets, *padded(sets), masks
 
 
-def _padded(sets: list[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def padded(sets: Sequence[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Sets as rows of one array, filled up with -1, and their widths."""
-    out = np.full((len(sets), max(len(columns) for columns in sets)), -1, dtype=np.int64)
+    out = np.full((len(sets), max([1, *map(len, sets)])), -1, dtype=np.int64)
     for q, columns in enumerate(sets):
         out[q, : len(columns)] = columns
     return out, (out >= 0).sum(axis=1)
@@ -134,14 +134,14 @@ def _padded(sets: list[Columns]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 def _from_marginals(counter: Counter, sets: list[Columns]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     names, sizes = counter.schema.names, counter.schema.sizes
     values, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
-    for batch in _batches([prod(sizes[c] for c in columns) for columns in sets]):
+    for batch in batches([prod(sizes[c] for c in columns) for columns in sets]):
         marginals = counter.marginals([[names[c] for c in sets[q]] for q in batch])
         for q, marginal in zip(batch, marginals, strict=True):
             values[q], filled[q] = entropy(marginal), int(np.count_nonzero(marginal.counts))
     return values, filled
 
 
-def _batches(cells: list[int]) -> Iterator[list[int]]:
+def batches(cells: list[int]) -> Iterator[list[int]]:
     """Return positions in runs whose tables together stay small enough to hold."""
     run: list[int] = []
     total = 0
@@ -156,34 +156,38 @@ def _batches(cells: list[int]) -> Iterator[list[int]]:
         yield run
 
 
+def scratch(counter: MemoryCounter, width: int) -> int:
+    """Return how many cells of scratch a set of `width` columns may need, if its beginning is numbered densely."""
+    sizes = counter.schema.sizes
+    return int(min(SCRATCH_CELLS, counter.n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
+
+
+def in_threads(counter: MemoryCounter, work: Callable[[slice], None], n_sets: int, *, visits: int) -> None:
+    """Do the work for all sets, in runs of them on several threads where that pays."""
+    threads = 1 if counter.n_rows * visits < 2_000_000 else thread_count(counter.threads)
+    edges = np.linspace(0, n_sets, min(4 * threads if threads > 1 else 1, n_sets) + 1).astype(int)
+    thread_map(work, [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a], threads=threads)
+
+
 def _in_memory(
-    counter: MemoryCounter, sets: list[Columns], padded: NDArray[np.int64], widths: NDArray[np.int64]
+    counter: MemoryCounter, sets: list[Columns], rows: NDArray[np.int64], widths: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     from . import kernels
 
-    codes, n_rows = counter.table.codes, counter.n_rows
-    width = padded.shape[1]
-    sizes = np.array(codes.sizes, dtype=np.int64)
+    codes, n_rows, width = counter.table.codes, counter.n_rows, rows.shape[1]
     counts = np.arange(n_rows + 2, dtype=np.float64)
     c_log_c = counts * np.log(np.maximum(counts, 1.0))
     spread, filled = np.zeros(len(sets)), np.zeros(len(sets), dtype=np.int64)
-    most = int(min(SCRATCH_CELLS, n_rows * int(sizes.max(initial=1)), prod(sorted(codes.sizes)[-width:])))
+    where = (codes.groups, codes.rows, np.array(codes.sizes, dtype=np.int64), *codes.matrices)
+    most = scratch(counter, width)
 
     def work(part: slice) -> None:
-        ids = np.zeros((width, n_rows), dtype=np.uint32)
-        cells = np.zeros(most, dtype=np.uint32)
-        where = (codes.groups, codes.rows, sizes, *codes.matrices)
-        kernels.entropies(padded[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
+        ids, cells = np.zeros((width, n_rows), dtype=np.uint32), np.zeros(most, dtype=np.uint32)
+        kernels.entropies(rows[part], widths[part], *where, ids, cells, c_log_c, spread[part], filled[part])
 
-    threads = 1 if n_rows * len(sets) < 2_000_000 else thread_count(counter.threads)
-    thread_map(work, _parts(len(sets), 4 * threads if threads > 1 else 1), threads=threads)
+    in_threads(counter, work, len(sets), visits=len(sets))
     values = np.log(n_rows) - spread / n_rows
     if (filled < 0).any():  # combinations of too many levels for the scratch: count them sparsely
         left = np.flatnonzero(filled < 0)
         values[left], filled[left] = _from_marginals(counter, [sets[q] for q in left])
     return np.maximum(values, 0.0), filled
-
-
-def _parts(n: int, parts: int) -> list[slice]:
-    edges = np.linspace(0, n, min(parts, n) + 1).astype(int)
-    return [slice(int(a), int(b)) for a, b in pairwise(edges) if b > a]

@@ -8,7 +8,7 @@ a few roundings, and all engines agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import prod
 from typing import NamedTuple
@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
-from .._base.threads import thread_count, thread_map
 from . import entropies
 from .counter import Counter
 from .entropies import Columns
@@ -119,10 +118,7 @@ def _plan(families: tuple[Family, ...], d: int, joint: bool) -> _FamilyPlan:
         order = np.argsort(which, kind="stable")
         starts = np.searchsorted(which[order], np.arange(len(sets) + 1)).astype(np.int64)
         parts = np.zeros((0, 3), dtype=np.int64)
-    padded = np.full((len(sets), max([1, *map(len, sets)])), -1, dtype=np.int64)
-    for q, columns in enumerate(sets):
-        padded[q, : len(columns)] = columns
-    return _FamilyPlan(tuple(sets), padded, (padded >= 0).sum(axis=1), starts, children[order], order, parts)
+    return _FamilyPlan(tuple(sets), *entropies.padded(sets), starts, children[order], order, parts)
 
 
 def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.float64]:
@@ -134,7 +130,7 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
         from . import kernels
 
         codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), _scratch(counter, width)
+        sizes, most = np.array(codes.sizes, dtype=np.int64), entropies.scratch(counter, width)
         table = _h(np.arange(n + 2), n)
 
         def work(part: slice) -> None:
@@ -142,7 +138,7 @@ def _information(counter: Counter, plan: _FamilyPlan, n: int) -> NDArray[np.floa
             where = (codes.groups, codes.rows, sizes, *codes.matrices, ids, cells, table)
             kernels.entropies(plan.padded[part], plan.widths[part], *where, sums[part], filled[part])
 
-        _in_threads(counter, work, len(plan.sets), visits=len(plan.sets))
+        entropies.in_threads(counter, work, len(plan.sets), visits=len(plan.sets))
     for q, marginal in _marginals(counter, plan.sets, np.flatnonzero(filled < 0)):
         sums[q] = _h(marginal.counts[marginal.counts > 0], n).sum()
     child, parents, both = plan.parts.T
@@ -168,7 +164,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
     kind, shape = np.int32 if n < 1 << 30 else np.int64, (2, (n + 1) // 2 + 1 if score == "F" else 0)
     if isinstance(counter, MemoryCounter):
         codes, width = counter.table.codes, plan.padded.shape[1]
-        sizes, most = np.array(codes.sizes, dtype=np.int64), _scratch(counter, width + 1)
+        sizes, most = np.array(codes.sizes, dtype=np.int64), entropies.scratch(counter, width + 1)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
         margins = np.zeros(int(offsets[-1]), dtype=np.int64)
         for c in set(plan.children.tolist()) if score == "R" else ():
@@ -182,7 +178,7 @@ def _sums(counter: Counter, plan: _FamilyPlan, score: str) -> NDArray[np.float64
             scored = (plan.padded[part], plan.widths[part], starts, plan.children)
             kernels.family_sums(*scored, margins, offsets, *where, ids, cells, room, best, sums)
 
-        _in_threads(counter, work, len(plan.sets), visits=len(sums))
+        entropies.in_threads(counter, work, len(plan.sets), visits=len(sums))
     which = np.searchsorted(plan.starts, np.arange(len(sums)), side="right") - 1
     left = np.flatnonzero(sums < 0)
     cliques = [(*plan.sets[q], int(c)) for q, c in zip(which[left], plan.children[left], strict=True)]
@@ -221,18 +217,6 @@ def _marginals(
     """Yield the places and the marginals of the cliques wanted, counted a bounded number of cells at a time."""
     names, sizes = counter.schema.names, counter.schema.sizes
     chosen = [(int(q), cliques[q]) for q in wanted]
-    for batch in entropies._batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
+    for batch in entropies.batches([prod(sizes[c] for c in columns) for _, columns in chosen]):
         asked = [[names[c] for c in chosen[i][1]] for i in batch]
         yield from zip((chosen[i][0] for i in batch), counter.marginals(asked), strict=True)
-
-
-def _scratch(counter: MemoryCounter, width: int) -> int:
-    """Return how many cells of scratch a set of `width` columns may need, if its beginning is numbered densely."""
-    sizes = counter.schema.sizes
-    return int(min(entropies.SCRATCH_CELLS, counter.n_rows * max(sizes, default=1), prod(sorted(sizes)[-width:])))
-
-
-def _in_threads(counter: MemoryCounter, work: Callable[[slice], None], n_sets: int, *, visits: int) -> None:
-    """Do the work for all sets, in runs of them on several threads where that pays."""
-    threads = 1 if counter.n_rows * visits < 2_000_000 else thread_count(counter.threads)
-    thread_map(work, entropies._parts(n_sets, 4 * threads if threads > 1 else 1), threads=threads)

@@ -126,6 +126,31 @@ def _spread(ids, codes, size, n_cells, cells, c_log_c):  # type: ignore[no-untyp
 
 
 @numba.njit(nogil=True, cache=True)
+def _walk(columns, known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells):  # type: ignore[no-untyped-def]
+    """Number the rows' combinations of the first columns, one after the other, from where the last walk's path parts.
+
+    Return how many columns are numbered: fewer than all where one would need more scratch than `cells` has.
+    """
+    depth = 0
+    while depth < columns.size and depth < known and path[depth] == columns[depth]:
+        depth += 1
+    while depth < columns.size:
+        c = columns[depth]
+        size = np.uint32(sizes[c])
+        if distinct[depth] * sizes[c] > cells.size:
+            break
+        if groups[c] == 0:
+            distinct[depth + 1] = _number(ids[depth], c8[rows[c]], size, cells, ids[depth + 1])
+        elif groups[c] == 1:
+            distinct[depth + 1] = _number(ids[depth], c16[rows[c]], size, cells, ids[depth + 1])
+        else:
+            distinct[depth + 1] = _number(ids[depth], c32[rows[c]], size, cells, ids[depth + 1])
+        path[depth] = c
+        depth += 1
+    return depth
+
+
+@numba.njit(nogil=True, cache=True)
 def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log_c, spread, filled):  # type: ignore[no-untyped-def]
     """Fill in the sum of c log c and the number of filled cells of many column sets, sorted as words are.
 
@@ -139,28 +164,10 @@ def entropies(sets, widths, groups, rows, sizes, c8, c16, c32, ids, cells, c_log
     known = 0
     for q in range(sets.shape[0]):
         inner = widths[q] - 1
-        depth = 0
-        while depth < inner and depth < known and path[depth] == sets[q, depth]:
-            depth += 1
-        fits = True
-        while depth < inner:
-            c = sets[q, depth]
-            size = np.uint32(sizes[c])
-            if distinct[depth] * sizes[c] > cells.size:
-                fits = False
-                break
-            if groups[c] == 0:
-                distinct[depth + 1] = _number(ids[depth], c8[rows[c]], size, cells, ids[depth + 1])
-            elif groups[c] == 1:
-                distinct[depth + 1] = _number(ids[depth], c16[rows[c]], size, cells, ids[depth + 1])
-            else:
-                distinct[depth + 1] = _number(ids[depth], c32[rows[c]], size, cells, ids[depth + 1])
-            path[depth] = c
-            depth += 1
-        known = depth
+        known = _walk(sets[q, :inner], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells)
         c = sets[q, inner]
         n_cells = distinct[inner] * sizes[c]
-        if not fits or n_cells > cells.size:
+        if known < inner or n_cells > cells.size:
             filled[q] = -1
             continue
         size = np.uint32(sizes[c])
@@ -268,33 +275,18 @@ def family_sums(  # type: ignore[no-untyped-def]
     distinct = np.ones(ids.shape[0], dtype=np.int64)
     known = 0
     for q in range(sets.shape[0]):
-        width, depth = widths[q], 0
-        while depth < width and depth < known and path[depth] == sets[q, depth]:
-            depth += 1
-        while depth < width:
-            c = sets[q, depth]
-            size = np.uint32(sizes[c])
-            if distinct[depth] * sizes[c] > cells.size:
-                break
-            if groups[c] == 0:
-                distinct[depth + 1] = _number(ids[depth], c8[rows[c]], size, cells, ids[depth + 1])
-            elif groups[c] == 1:
-                distinct[depth + 1] = _number(ids[depth], c16[rows[c]], size, cells, ids[depth + 1])
-            else:
-                distinct[depth + 1] = _number(ids[depth], c32[rows[c]], size, cells, ids[depth + 1])
-            path[depth] = c
-            depth += 1
-        known = depth
+        width = widths[q]
+        known = _walk(sets[q, :width], known, path, distinct, groups, rows, sizes, c8, c16, c32, ids, cells)
         keys, combinations = ids[width], distinct[width]
         heights = room[0]
-        if depth == width and best.size == 0:
+        if known == width and best.size == 0:
             heights[:combinations] = 0
             for i in range(keys.size):
                 heights[keys[i]] += 1
         for f in range(starts[q], starts[q + 1]):
             c = children[f]
             size = np.uint32(sizes[c])
-            if depth < width or combinations * sizes[c] > cells.size:
+            if known < width or combinations * sizes[c] > cells.size:
                 out[f] = -1
             elif best.size and groups[c] == 0:
                 out[f] = _split(keys, c8[rows[c]], cells, combinations, room[0], room[1], best)

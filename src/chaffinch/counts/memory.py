@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..table.schema import Schema
 from ..table.table import Table
 from .marginal import Marginal
-from .tally import DENSE_CELLS, Tally
+from .tally import DENSE_CELLS, CliqueTally
 
 __all__ = ["MemoryCounter"]
 
@@ -48,7 +48,7 @@ class MemoryCounter:
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
         weights = None if self.weight is None else self.table.weights(self.weight)
-        tally = Tally(
+        tally = CliqueTally(
             self.schema, cliques, weighted=weights is not None, dense_cells=self.dense_cells, threads=self.threads
         )
         tally.add(self.table.codes, weights)

@@ -9,7 +9,7 @@ from .._base.progress import Progress, silent
 from ..table.scan import Scan
 from ..table.schema import Schema
 from .marginal import Marginal
-from .tally import DENSE_CELLS, Tally
+from .tally import DENSE_CELLS, CliqueTally
 
 __all__ = ["StreamCounter"]
 
@@ -40,7 +40,7 @@ class StreamCounter:
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
-        tally = Tally(
+        tally = CliqueTally(
             self.schema, cliques, weighted=self.weight is not None, dense_cells=self.dense_cells, threads=self.threads
         )
         wanted = {name for clique in tally.names for name in clique}

@@ -16,7 +16,7 @@ from ..table.schema import Schema
 from .marginal import Marginal
 from .sparse import SparseCounts
 
-__all__ = ["DENSE_CELLS", "Tally", "count_cells", "resolve"]
+__all__ = ["DENSE_CELLS", "CliqueTally", "count_cells", "resolve"]
 
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
@@ -82,7 +82,7 @@ def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *,
     return job.out.reshape(sizes)
 
 
-class Tally:
+class CliqueTally:
     """Counts of several cliques, to which batches of codes are added."""
 
     def __init__(

@@ -100,20 +100,16 @@ class OpenDPNoise:
         _opendp()
 
     def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return the values with discrete Laplace noise; see `Noise.laplace`."""
         return _in_chunks(_laplace(checked_scale(scale)), _whole("values", values))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-        """Return the values with discrete Gaussian noise; see `Noise.gaussian`."""
         return _in_chunks(_gaussian(checked_scale(sigma, "sigma")), _whole("values", values))
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return the position that the exponential mechanism picks; see `Noise.exponential`."""
         candidates = _candidates(scores).tolist()
         return int(_noisy_max(checked_scale(scale), "exponential mechanism")(candidates))
 
     def permute_and_flip(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return the position that permute-and-flip picks; see `Noise.permute_and_flip`."""
         candidates = _candidates(scores).tolist()
         return int(_noisy_max(checked_scale(scale), "permute-and-flip")(candidates))
 
@@ -132,21 +128,17 @@ class SeededNoise:
     test_only: ClassVar[bool] = True
 
     def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        """Return the values with discrete Laplace noise; see `Noise.laplace`."""
         whole = _whole("values", values)
         return _saturating_sum(whole, draw_laplace(self.rng, scale, whole.shape))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-        """Return the values with discrete Gaussian noise; see `Noise.gaussian`."""
         whole = _whole("values", values)
         return _saturating_sum(whole, draw_gaussian(self.rng, sigma, whole.shape))
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return the position that the exponential mechanism picks; see `Noise.exponential`."""
         return draw_exponential(self.rng, _candidates(scores), scale)
 
     def permute_and_flip(self, scores: NDArray[np.int64], scale: float) -> int:
-        """Return the position that permute-and-flip picks; see `Noise.permute_and_flip`."""
         return draw_permute_and_flip(self.rng, _candidates(scores), scale)
 
 

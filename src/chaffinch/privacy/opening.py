@@ -27,7 +27,7 @@ from .discover import Discovery, discover, planned_discoveries, wanted_columns
 from .domain import check_declared, declared_column, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
-from .prepare import StoredCells, check_columns, declared_of, open_cells, open_header, with_person
+from .prepare import StoredCells, check_columns, declared_of, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 from .samplers import gaussian_std, laplace_std
@@ -59,18 +59,8 @@ RowsHow = Literal["declared", "measured"]
 class Opening:
     """What a private fit under a schema may spend, and what of it opening the data takes; settled before they are touched.
 
-    Parameters
-    ----------
-    schema
-        With codecs for what is declared; sealed, if nothing is to be discovered.
-    budget
-        All that may be spent, with the part of delta set apart that discovering words takes.
-    unit
-        Whose data are protected.
-    discoveries
-        What is to be discovered, and each charge of it.
-    rows
-        The charge for the number of rows; None where it is declared.
+    The schema has codecs for what is declared, and is sealed if nothing is to be discovered. In the budget the part of delta is set
+    apart that discovering words takes. `rows` is the charge for the number of rows; None where it is declared.
     """
 
     schema: Schema
@@ -168,17 +158,27 @@ def prepare(
         The decimal sign of a text file, "." or ",". Unless given it is what the schema says: a point, where that says nothing. No
         record is asked.
     """
-    declared = declared_of(source, schema)
-    named = str(source) if isinstance(source, str | os.PathLike) else "DATA"
-    options: dict[str, Any] = {"person": person, "rows_per_person": rows_per_person, "encoding": encoding}
-    check_declared(declared, source=named)
-    declared = with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
+    declared = _promised(source, schema, person, rows_per_person, decimal)
     notes = personal_note(personal_columns(declared))  # by names and declarations: no record is asked
     warn_of(notes)
-    if not wanted_columns(declared):
-        table = prepare_declared(source, declared, delimiter=delimiter, **options)
-        return replace(table, notes=tuple(notes))
-    return Undiscovered(open_cells(source, declared, delimiter=delimiter, **options), declared)
+    options: dict[str, Any] = {
+        "person": person,
+        "rows_per_person": rows_per_person,
+        "encoding": encoding,
+        "delimiter": delimiter,
+    }
+    if wanted_columns(declared):
+        return Undiscovered(open_cells(source, declared, **options), declared)
+    return replace(prepare_declared(source, declared, **options), notes=tuple(notes))
+
+
+def _promised(
+    source: Any, schema: Schema | str | os.PathLike[str] | None, person: str | None, rows_per_person: int, decimal: str | None
+) -> Schema:  # fmt: skip
+    """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data."""
+    declared = declared_of(source, schema)
+    check_declared(declared, source=shown_source(source))
+    return with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +210,7 @@ def open_unread(
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
     before `read`.
     """
-    declared = declared_of(path, schema)
-    check_declared(declared, source=str(path))
-    declared = with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
+    declared = _promised(path, schema, person, rows_per_person, decimal)
     source = open_header(path, encoding=encoding, delimiter=delimiter)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)

@@ -30,7 +30,17 @@ from .domain import check_declared, declared_schema, place, undeclared
 from .persons import keep_rows
 from .values import declared_values, in_type
 
-__all__ = ["StoredCells", "check_columns", "declared_of", "open_cells", "open_header", "prepare", "typed_cells", "with_person"]
+__all__ = [
+    "StoredCells",
+    "check_columns",
+    "declared_of",
+    "open_cells",
+    "open_header",
+    "prepare",
+    "shown_source",
+    "typed_cells",
+    "with_person",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,17 +77,9 @@ def prepare(
 ) -> Table:
     """Return a table with a sealed schema: codes that each depend on their own row and on public declarations.
 
-    Parameters
-    ----------
-    source
-        A path (CSV, TSV, Parquet, Arrow), an object, a `Table`, a `Source` or `StoredCells`. Any number of rows, also none; one column is
-        enough.
-    schema
-        Public and with a declared domain for every column; None for that of a `Table`. Its types are those of the result, whatever
-        the source stores: how a column is stored may depend on a single record.
-    person, rows_per_person
-        The column that tells persons apart, if they may have several rows, and how many rows of each are kept. It is an
-        identifier: it has no codes. A row that has too many or too few cells is left out, for its person is not known.
+    The schema is public and has a declared domain for every column. Its types are those of the result, whatever the source stores:
+    how a column is stored may depend on a single record. With `person`, the column that tells persons apart, up to `rows_per_person`
+    rows of each are kept; a row that has too many or too few cells is left out, for its person is not known.
 
     Stability: without `person` each record of the source gives one row of codes, a function of that record, so neighbours
     stay neighbours under both relations. With `person` see `keep_rows`. The records of a text file are what its quotes make
@@ -85,7 +87,7 @@ def prepare(
     """
     declared = declared_of(source, schema)
     declared = with_person(declared, person)
-    check_declared(declared, source=_shown(source))
+    check_declared(declared, source=shown_source(source))
     sealed = declared_schema(declared)
     cells = open_cells(
         source, declared, person=person, rows_per_person=rows_per_person, encoding=encoding, delimiter=delimiter
@@ -117,7 +119,7 @@ def declared_of(source: Any, schema: Schema | str | os.PathLike[str] | None) -> 
         return plain if plain.sealed else replace(plain, columns=tuple(map(_with_plain_type, plain)))
     declared = as_schema(schema)
     if declared is None:
-        raise undeclared(_shown(source))
+        raise undeclared(shown_source(source))
     return declared
 
 
@@ -186,7 +188,8 @@ def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None =
     return open_source(source, encoding=encoding, delimiter=delimiter, tolerant=True)
 
 
-def _shown(source: Any) -> str:
+def shown_source(source: Any) -> str:
+    """Return what messages call a source: its path, or DATA."""
     return str(source) if isinstance(source, str | os.PathLike) else "DATA"
 
 

@@ -41,16 +41,9 @@ def declared_values(
 ) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return cells as values of the column's declared type, null where they are none, and which missing code stood there.
 
+    Cells may be of any type but a dictionary; `beside` are the missing codes that stood beside nulls, where they are stored apart.
+    `blank`: cells without a letter are empty ones, as in a text file, and wherever words stand for something else.
     Words have offsets of 64 bits and no dictionary: `in_type` gives them those that are declared.
-
-    Parameters
-    ----------
-    values
-        The cells as they are stored, in any type but a dictionary.
-    beside
-        The missing codes that stood beside nulls, where they are stored apart.
-    blank
-        Whether cells without a letter are empty ones: so it is in a text file, and wherever words stand for something else.
     """
     column = with_usual_type(column)
     kind, words = value_type(parse_type(column.type)), is_words(values.type) or is_bytes(values.type)

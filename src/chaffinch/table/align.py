@@ -283,17 +283,12 @@ def _read_words(cells: pa.ChunkedArray, column: Column) -> Values:
     extra = tuple(word for word in NULL_WORDS if word not in (*spelling.missing, *levels))
     missing = (*spelling.missing, *extra)
 
-    def read_as(other: Spelling) -> Values:
-        return parse_words(
-            cells, name=column.name, kind=other.type, spelled=other.format, missing=missing, decimal=other.decimal
-        )
-
     try:
-        values, tokens = read_as(spelling)
+        values, tokens = parse_words(cells, replace(spelling, missing=missing), name=column.name)
     except SchemaError as error:
         for other in _other_spellings(cells, spelling, missing):
             with contextlib.suppress(SchemaError):
-                values, tokens = read_as(other)
+                values, tokens = parse_words(cells, replace(other, missing=missing), name=column.name)
                 break
         else:
             raise error from None

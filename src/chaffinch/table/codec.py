@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import SchemaError
+from .._base.plain import to_plain
 
 __all__ = ["OTHER", "Categories", "Codec", "Intervals", "Scalar", "codec_from_dict"]
 
@@ -24,17 +25,7 @@ NULL = "(missing)"
 
 @dataclass(frozen=True)
 class Categories:
-    """Codes of a categorical column: one for each level.
-
-    Parameters
-    ----------
-    levels
-        The values in code order.
-    other
-        Whether a code for pooled levels follows them.
-    null, missing
-        Whether null is a level, and the further missing codes.
-    """
+    """Codes of a categorical column: one for each level, in code order; `other` says whether one for pooled levels follows them."""
 
     form: ClassVar[str] = "categories"
     levels: tuple[Scalar, ...]
@@ -58,13 +49,7 @@ class Categories:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `codec_from_dict` reads."""
-        return {
-            "form": self.form,
-            "levels": list(self.levels),
-            "other": self.other,
-            "null": self.null,
-            "missing": list(self.missing),
-        }
+        return {"form": self.form, **to_plain(self)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,20 +155,7 @@ class Intervals:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that `codec_from_dict` reads."""
-        return {
-            "form": self.form,
-            "atoms": self.atoms.tolist(),
-            "starts": self.starts.tolist(),
-            "knots": [knot.tolist() for knot in self.knots],
-            "atom_codes": self.atom_codes.tolist(),
-            "bin_codes": self.bin_codes.tolist(),
-            "whole": self.whole,
-            "step": self.step,
-            "decimals": self.decimals,
-            "null": self.null,
-            "missing": list(self.missing),
-            "bounds": None if self.bounds is None else list(self.bounds),
-        }
+        return {"form": self.form, **to_plain(self)}
 
     def _search(self, values: NDArray[Any]) -> NDArray[np.int64]:
         which = np.searchsorted(self.starts[1:], values, side="right")
@@ -219,9 +191,7 @@ class Intervals:
         ranks, values = np.concatenate([np.empty((2, 0)), *self.knots], axis=1)
         offsets = np.cumsum([0, *(knot.shape[1] for knot in self.knots)])
         first, last = np.array([self._on_grid(*self._ends(b)) for b in range(len(self.starts))]).reshape(-1, 2).T
-        codes = [
-            code for code in self.missing if not isinstance(code, str | bool) and (code == int(code) or not self.whole)
-        ]
+        codes = [c for c in self.missing if not isinstance(c, str | bool) and (c == int(c) or not self.whole)]
         avoid = np.unique(np.concatenate([self.atoms, np.array(codes, dtype=self.atoms.dtype)]))
         return is_atom, index, self.atoms, ranks, values, offsets, first.copy(), last.copy(), avoid
 

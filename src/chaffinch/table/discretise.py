@@ -26,12 +26,7 @@ Counts = NDArray[np.float64]
 def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: bool, single: bool = False) -> Intervals:
     """Return the codec of a numeric column from its sorted distinct values and their counts.
 
-    Parameters
-    ----------
-    whole
-        Whether values are whole numbers (integers, dates, times).
-    single
-        Whether the column has 32-bit floats: edges are then numbers that such a float can hold.
+    `whole`: integers, dates, times. `single`: of 32-bit floats, so that edges are numbers that such a float can hold.
     """
     if not whole:
         values = values.astype(np.float64)

@@ -80,9 +80,8 @@ def _with_fractions(column: Column, profile: Profile, notes: list[Note]) -> Colu
     """
     if column.kind != "integer" or is_whole(value_type(parse_type(column.type))) or not profile.n_fraction:
         return column
-    notes.append(
-        Note(column.name, "fractions", f"whole numbers by its schema, but stored as {column.type} with fractions: float.")
-    )
+    sentence = f"whole numbers by its schema, but stored as {column.type} with fractions: float."
+    notes.append(Note(column.name, "fractions", sentence))
     return replace(column, kind="float", decimals=decimals_of(profile), reason="")
 
 
@@ -99,9 +98,8 @@ def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[No
     _check_range(column, values)
     declared = column.bounds is not None or column.edges is not None or column.atoms
     if not declared and profile.n_present < rare_below and column.rare == "pool":
-        notes.append(
-            Note(column.name, "rare", f"fewer than {rare_below} records have a value; these are made missing.")
-        )
+        sentence = f"fewer than {rare_below} records have a value; these are made missing."
+        notes.append(Note(column.name, "rare", sentence))
         return Categories((), False, True, column.missing)
     return fit_intervals(column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16()))
 
@@ -139,18 +137,9 @@ def _categories(column: Column, profile: Profile, rare_below: int, notes: list[N
     if column.rare == "pool" and rare_below > 1 and column.kind != "boolean":
         common = tuple(level for level in levels if level_counts[level] == 0 or level_counts[level] >= rare_below)
         if len(common) < len(levels):
-            emitted = (
-                ""
-                if is_words(parse_type(column.type))
-                else " Output has a missing value in its place."
-            )
-            notes.append(
-                Note(
-                    column.name,
-                    "pooled",
-                    f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}",
-                )
-            )
+            emitted = "" if is_words(parse_type(column.type)) else " Output has a missing value in its place."
+            sentence = f"levels with fewer than {rare_below} records are pooled into {OTHER}.{emitted}"
+            notes.append(Note(column.name, "pooled", sentence))
             pooled = True
         levels = common
     if len(levels) > MOST_LEVELS:

@@ -103,14 +103,7 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
             values = values.combine_chunks()
         out[name] = (values, None)
         if text:
-            out[name] = parse_words(
-                values,
-                name=name,
-                kind=spelling.type,
-                spelled=spelling.format,
-                missing=spelling.missing,
-                decimal=spelling.decimal,
-            )
+            out[name] = parse_words(values, spelling, name=name)
         elif isinstance(values.type, Tagged):
             out[name] = _untagged(values.storage, spelling.missing)
     return out

@@ -238,13 +238,9 @@ class Schema:
     ) -> Schema:
         """Return the schema with roles given to named columns; a label or weight named here replaces the old one."""
         roles: dict[str, Role] = {}
-        wanted: list[tuple[Role, Sequence[str]]] = [
-            ("key", keys),
-            ("sensitive", sensitive),
-            ("label", [label] if label else []),
-            ("weight", [weight] if weight else []),
-        ]
-        for role, names in wanted:
+        single_ones: dict[Role, str | None] = {"label": label, "weight": weight}
+        wanted: dict[Role, Sequence[str]] = {"key": keys, "sensitive": sensitive}
+        for role, names in (wanted | {role: [name] for role, name in single_ones.items() if name}).items():
             for name in names:
                 self[name]
                 if roles.get(name, role) != role:

@@ -38,7 +38,7 @@ Code = (
 )
 
 
-class _ColumnModel(BaseModel):
+class _ColumnEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: Kind
@@ -66,7 +66,7 @@ class _ColumnModel(BaseModel):
     discover: bool = False
 
 
-class _SchemaModel(BaseModel):
+class _SchemaEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     format: Literal["chaffinch-schema"]
@@ -74,7 +74,7 @@ class _SchemaModel(BaseModel):
     rare_below: int = 3
     public: bool = False
     rows: int | None = None
-    columns: dict[str, _ColumnModel]
+    columns: dict[str, _ColumnEntry]
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -107,52 +107,32 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
             f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
         )
     try:
-        model = _SchemaModel.model_validate(data)
+        model = _SchemaEntry.model_validate(data)
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
     return Schema(columns, model.rare_below, model.public, model.rows)
 
 
-def _column(name: str, entry: _ColumnModel) -> Column:
+def _column(name: str, entry: _ColumnEntry) -> Column:
     kind = entry.type or usual_type(entry.kind, entry.levels)
     parse_type(kind)
-    binning = entry.binning or ("edges" if entry.edges is not None else "quantile")
 
     def numbers(values: list[Moment] | None) -> tuple[float, ...] | None:
         return None if values is None else tuple(_number(value, kind, name) for value in values)
 
-    edges, atoms, bounds = numbers(entry.edges), numbers(entry.atoms), numbers(entry.bounds)
     typed = {str(code): code for code in [*(entry.levels or []), *entry.missing]}
-    return Column(
-        name,
-        entry.kind,
-        "identifier" if entry.kind == "identifier" and entry.role == "other" else entry.role,
-        kind,
-        title=entry.title,
-        nullable=entry.nullable,
-        missing=tuple(entry.missing),
-        levels=tuple(entry.levels)
-        if entry.levels is not None
-        else ((False, True) if entry.kind == "boolean" else None),
-        labels=tuple((typed.get(code, _code(code)), label) for code, label in entry.labels.items()),
-        ordered=entry.ordered,
-        other=entry.other,
-        rare=entry.rare,
-        binning=binning,
-        bins=entry.bins,
-        edges=edges,
-        atoms=atoms,
-        bounds=None if bounds is None else (bounds[0], bounds[1]),
-        out_of_range=entry.out_of_range,
-        decimals=entry.decimals,
-        decimal=entry.decimal,
-        step=entry.step,
-        format=entry.format,
-        output=entry.output,
-        discover=entry.discover,
-        reason="as the schema says",
-    )
+    levels = (False, True) if entry.kind == "boolean" and entry.levels is None else entry.levels
+    changed = {
+        "role": "identifier" if entry.kind == "identifier" and entry.role == "other" else entry.role,
+        "type": kind,
+        "missing": tuple(entry.missing),
+        "levels": None if levels is None else tuple(levels),
+        "labels": tuple((typed.get(code, _code(code)), label) for code, label in entry.labels.items()),
+        "binning": entry.binning or ("edges" if entry.edges is not None else "quantile"),
+        **{key: numbers(getattr(entry, key)) for key in ("edges", "atoms", "bounds")},
+    }
+    return Column(name, **{**dict(entry), **changed}, reason="as the schema says")
 
 
 def usual_type(kind: str, levels: Sequence[Scalar] | None = None) -> str:
@@ -164,19 +144,10 @@ def usual_type(kind: str, levels: Sequence[Scalar] | None = None) -> str:
     ('date32', 'int64')
     """
     if kind == "categorical":
-        sample = levels[0] if levels else ""
-        return (
-            "bool"
-            if isinstance(sample, bool)
-            else "int64"
-            if isinstance(sample, int)
-            else "double"
-            if isinstance(sample, float)
-            else "string"
-        )
-    return {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}.get(
-        kind, "string"
-    )
+        names = {bool: "bool", int: "int64", float: "double"}
+        return names.get(type(levels[0]), "string") if levels else "string"
+    types = {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}
+    return types.get(kind, "string")
 
 
 def _code(word: str) -> Scalar:
@@ -195,14 +166,8 @@ def _number(value: Moment, kind: str, name: str) -> float:
         return _time_of_day(value, kind, name)
     if not isinstance(value, datetime.date):
         return float(value)
-    units = {
-        "date32": 1 / 86_400,
-        "date64": 1000.0,
-        "timestamp[s": 1.0,
-        "timestamp[ms": 1e3,
-        "timestamp[us": 1e6,
-        "timestamp[ns": 1e9,
-    }
+    ticks = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
+    units = {"date32": 1 / 86_400, "date64": 1000.0, **{f"timestamp[{unit}": each for unit, each in ticks.items()}}
     unit = units.get(kind.split("]")[0].split(",")[0])
     if unit is None:
         raise SchemaError(f"Column '{name}': a date stands where a number belongs: its type is {kind}.")
@@ -228,7 +193,7 @@ def _explain(error: ValidationError, name: str) -> SchemaError:
     where = f"'{name}', column '{column}'" if column else f"'{name}'"
     key = place[2] if column and len(place) > 2 else place[-1] if place else ""
     if fault["type"] == "extra_forbidden":
-        known = _ColumnModel.model_fields if column else _SchemaModel.model_fields
+        known = _ColumnEntry.model_fields if column else _SchemaEntry.model_fields
         return SchemaError(f"{where}: {unknown_name('key', key, known)}")
     if fault["type"] == "missing":
         return SchemaError(f"{where}: '{place[-1]}' is missing. Every column needs a kind: {', '.join(KINDS)}.")
@@ -282,11 +247,8 @@ def _column_lines(column: Column) -> list[str]:
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
-        if (
-            (shown or value != getattr(plain, key))
-            and value is not None
-            and not (key == "levels" and column.kind == "boolean")
-        ):
+        hidden = value is None or (key == "levels" and column.kind == "boolean")
+        if (shown or value != getattr(plain, key)) and not hidden:
             lines.append(f"{key} = {_toml(value)}")
     if not column.modelled and "output" not in "".join(lines):
         lines.append('output = "drop"  # or "regenerate": row numbers')
@@ -296,9 +258,7 @@ def _column_lines(column: Column) -> list[str]:
     return lines
 
 
-def blank_text(
-    types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None
-) -> str:
+def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None) -> str:
     """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
 
     `decimal` is the decimal sign of a text file where it was given.
@@ -341,7 +301,9 @@ def blank_text(
         if kind is not None and stored is not None and type_name(stored) != usual_type(kind):
             lines.append(f'# type = "{type_name(stored)}"  # to be kept; without it: {usual_type(kind)}')
         if names_a_person(name) >= 0:
-            lines.append('# kind = "identifier"  # instead, if it says who somebody is, as its name looks: never synthesised')
+            lines.append(
+                '# kind = "identifier"  # instead, if it says who somebody is, as its name looks: never synthesised'
+            )
         if kind is None:
             lines.append('# levels = ["a", "b"]  # categorical: every value that may occur')
             lines.append("# other = true  # categorical: other values go to (other)")
@@ -353,7 +315,9 @@ def blank_text(
             lines.append("# bins = 20  # how many bins of equal width; or edges = [...] for bins of your own")
         if stored is None:
             lines.append(
-                '# decimal = ","  # numbers: if they have a decimal comma' if decimal is None else f'decimal = "{decimal}"'
+                '# decimal = ","  # numbers: if they have a decimal comma'
+                if decimal is None
+                else f'decimal = "{decimal}"'
             )
         if kind != "boolean":
             lines.append("# discover = true  # instead of levels or bounds: a private fit spends budget to find them")

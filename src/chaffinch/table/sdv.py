@@ -6,10 +6,12 @@ Format: docs.sdv.dev, "Metadata JSON". Facts only are taken over; nothing of SDV
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from .._base.errors import SchemaError, listed, unknown_name
 from .schema import Column, Kind, Schema
+from .schema_file import usual_type
 
 __all__ = ["schema_from_sdv"]
 
@@ -20,7 +22,6 @@ _KINDS: dict[str, Kind] = {
     "id": "identifier",
 }
 _WHOLE = re.compile(r"Int(8|16|32|64)|UInt(8|16|32|64)")
-_TYPES = {"integer": "int64", "float": "double", "boolean": "bool", "date": "date32", "datetime": "timestamp[s]"}
 
 
 def schema_from_sdv(data: Any, *, name: str = "metadata") -> Schema:
@@ -70,7 +71,7 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
         )
     if sdtype == "numerical":
         kind: Kind = "integer" if _WHOLE.fullmatch(str(entry.get("computer_representation", ""))) else "float"
-        return Column(name, kind, type=_TYPES[kind], nullable=True, reason=reason)
+        return Column(name, kind, type=usual_type(kind), nullable=True, reason=reason)
     if sdtype == "unknown":
         return Column(name, "text", reason=reason)
     kind = _KINDS[sdtype]
@@ -83,13 +84,5 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
         kind = "date"
     levels = (False, True) if kind == "boolean" else None
     order = entry.get("order_by") == "numerical_value"
-    return Column(
-        name,
-        kind,
-        type=_TYPES.get(kind, "string"),
-        nullable=True,
-        levels=levels,
-        ordered=order,
-        format=form,
-        reason=reason,
-    )
+    plain = Column(name, kind, type=usual_type(kind), nullable=True, reason=reason)
+    return replace(plain, levels=levels, ordered=order, format=form)

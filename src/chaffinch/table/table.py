@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, MissingExtraError
 from .._base.html import html_table
 from .._base.seeds import Seed, generator
+from .._base.text import text_table
 from .codes import Codes
 from .encode import decode_column
 from .fit import Note
@@ -236,11 +237,7 @@ class Table:
 
     def __repr__(self) -> str:
         if self.shown:
-            lines = [list(self.columns), *self._cells()]
-            widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-            return "\n".join(
-                "  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in lines
-            )
+            return text_table(self.columns, self._cells())
         return f"Table({self.n_rows:,} rows x {len(self.columns)} columns: {', '.join(self.columns[:8])}{', ...' * (len(self.columns) > 8)})"
 
     def _repr_html_(self) -> str:

@@ -139,7 +139,9 @@ class TextGuess:
         infinite = _matches(words, _INFINITE)
         self.n_infinite += int(counts[infinite].sum())
         if number.all():
-            digits = pc.utf8_length(pc.replace_substring_regex(words, "^[^.,]*[.,]?", "")).to_numpy(zero_copy_only=False)
+            digits = pc.utf8_length(pc.replace_substring_regex(words, "^[^.,]*[.,]?", "")).to_numpy(
+                zero_copy_only=False
+            )
             exponent = _matches(words, "[eE]")
             digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
             self.decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(np.int64)
@@ -242,10 +244,9 @@ class TextGuess:
         return Spelling(kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
 
 
-def parse_words(
-    cells: pa.Array, *, name: str, kind: pa.DataType, spelled: str, missing: tuple[Scalar, ...], decimal: str = "."
-) -> tuple[pa.Array, NDArray[np.int16] | None]:
+def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
+    kind, spelled, missing, decimal = spelling.type, spelling.format, spelling.missing, spelling.decimal
     if isinstance(cells, pa.ChunkedArray):
         cells = cells.combine_chunks()
     words = [code for code in missing if isinstance(code, str)]

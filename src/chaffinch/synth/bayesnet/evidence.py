@@ -25,7 +25,7 @@ from ...table.codec import Categories, Intervals
 from ...table.encode import encode_column
 from ...table.schema import Column
 from ...table.table import Table
-from ...table.text import parse_words
+from ...table.text import Spelling, parse_words
 from ...table.types import is_numeric, parse_type
 from .tables import ConditionalTable
 
@@ -146,7 +146,7 @@ def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
     cells = pa.array([word])
     if not is_numeric(kind):
         return cells.cast(kind)
-    options = {"name": column.name, "kind": kind, "missing": (), "decimal": column.decimal}
+    spelling = Spelling(kind, column.format, decimal=column.decimal)
     with contextlib.suppress(SchemaError):
-        return parse_words(cells, spelled=column.format, **options)[0]
-    return parse_words(cells, spelled="", **options)[0]
+        return parse_words(cells, spelling, name=column.name)[0]
+    return parse_words(cells, replace(spelling, format=""), name=column.name)[0]

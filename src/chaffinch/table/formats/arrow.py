@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .format import FORMATS, Format, ReadOptions, Source
+from .format import FORMATS, Format, ReadOptions, Source, appending
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -89,20 +89,8 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int] | None:
         return sum(opened.get_batch(i).num_rows for i in range(opened.num_record_batches)), len(opened.schema)
 
 
-@contextlib.contextmanager
-def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
-    opened: list[Any] = []
-
-    def write(table: Table) -> None:
-        if not opened:
-            opened.append(pa.ipc.new_file(str(part), table.data.schema))
-        opened[0].write_table(table.data)
-
-    try:
-        yield write
-    finally:
-        for writer in opened:
-            writer.close()
+def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
+    return appending(lambda schema: pa.ipc.new_file(str(part), schema))
 
 
 ARROW = FORMATS.register(

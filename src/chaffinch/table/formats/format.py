@@ -22,7 +22,18 @@ from ..decimal_sign import DecimalSign
 if TYPE_CHECKING:
     from ..table import Table
 
-__all__ = ["BATCH_ROWS", "FORMATS", "Format", "Labels", "ReadOptions", "Source", "Tagged", "Writer", "readable"]
+__all__ = [
+    "BATCH_ROWS",
+    "FORMATS",
+    "Format",
+    "Labels",
+    "ReadOptions",
+    "Source",
+    "Tagged",
+    "Writer",
+    "appending",
+    "readable",
+]
 
 BATCH_ROWS = 1 << 18
 
@@ -162,6 +173,21 @@ class Format:
 
 FORMATS: Registry[Format] = Registry("format")
 """Every file format there is. Those of the package are in `table/formats/`; `FORMATS.register` adds another."""
+
+
+@contextlib.contextmanager
+def appending(open_writer: Callable[[pa.Schema], Any]) -> Iterator[Callable[[Table], None]]:
+    """Give a function that appends tables to what is opened with the Arrow schema of the first, and is closed when the block ends."""
+    with contextlib.ExitStack() as stack:
+        opened: list[Any] = []
+
+        def write(table: Table) -> None:
+            if not opened:
+                opened.append(open_writer(table.data.schema))
+                stack.callback(opened[0].close)
+            opened[0].write_table(table.data)
+
+        yield write
 
 
 @contextlib.contextmanager

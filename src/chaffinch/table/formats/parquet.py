@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ..types import is_words
-from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source
+from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, appending
 
 if TYPE_CHECKING:
     from ..table import Table
@@ -44,22 +44,10 @@ def _shape(path: Path, options: ReadOptions) -> tuple[int, int]:
     return metadata.num_rows, metadata.num_columns
 
 
-@contextlib.contextmanager
-def _writer(part: Path, target: Path) -> Iterator[Callable[[Table], None]]:
+def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table], None]]:
     import pyarrow.parquet as pq
 
-    opened: list[Any] = []
-
-    def write(table: Table) -> None:
-        if not opened:
-            opened.append(pq.ParquetWriter(part, table.data.schema, compression="zstd"))
-        opened[0].write_table(table.data)
-
-    try:
-        yield write
-    finally:
-        for writer in opened:
-            writer.close()
+    return appending(lambda schema: pq.ParquetWriter(part, schema, compression="zstd"))
 
 
 PARQUET = FORMATS.register(

@@ -51,14 +51,8 @@ _STATA_RESERVED = re.compile(
     r"_all|_b|_coef|_cons|_n|_N|_pi|_pred|_rc|_skip|byte|double|float|if|in|int|long|strL|using|with|str\d+"
 )
 _LONGEST = {
-    ("sav", "name"): 64,
-    ("sav", "title"): 256,
-    ("sav", "label"): 120,
-    ("sav", "file"): 64,
-    ("dta", "name"): 32,
-    ("dta", "title"): 80,
-    ("dta", "label"): 8_000,
-    ("dta", "file"): 80,
+    "sav": {"name": 64, "title": 256, "label": 120, "file": 64},
+    "dta": {"name": 32, "title": 80, "label": 8_000, "file": 80},
 }
 """Longest texts: in bytes for SPSS, in characters for Stata (whose labels have 32,000 bytes)."""
 
@@ -122,7 +116,7 @@ def cut(text: str, form: Program, what: str) -> str:
     >>> len(cut("é" * 100, "sav", "label")), len(cut("é" * 100, "dta", "title"))
     (60, 80)
     """
-    longest = _LONGEST[form, what]
+    longest = _LONGEST[form][what]
     return text[:longest] if form == "dta" else text.encode()[:longest].decode("utf-8", "ignore")
 
 
@@ -134,7 +128,7 @@ def check_names(names: Sequence[str], form: Program) -> None:
         also = "" if form == "dta" else ", or . $ # @"
         raise InputError(
             f"{PROGRAMS[form]} cannot hold columns named so: {listed(bad)}. A name starts with a letter, goes on with letters, "
-            f"digits, _{also}, has at most {_LONGEST[form, 'name']} characters and is no reserved word. Rename, or write CSV or Parquet."
+            f"digits, _{also}, has at most {_LONGEST[form]['name']} characters and is no reserved word. Rename, or write CSV or Parquet."
         )
     folded = [name.upper() for name in names]
     if form == "sav" and (double := [name for name in names if folded.count(name.upper()) > 1]):
