@@ -24,23 +24,10 @@ import difflib
 from collections.abc import Iterable
 
 __all__ = [
-    "BudgetError",
-    "ChaffinchError",
-    "ClosedError",
-    "FileError",
-    "InputError",
-    "LedgerError",
-    "MissingExtraError",
-    "PersonalDataWarning",
-    "PrivacyError",
-    "SchemaError",
-    "TooLargeError",
-    "UnknownNameError",
-    "listed",
-    "plural",
-    "suggestion",
-    "unknown_name",
-]
+    "BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "LedgerError", "MissingExtraError",
+    "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
+    "suggestion", "unknown_name",
+]  # fmt: skip
 
 
 class ChaffinchError(Exception):

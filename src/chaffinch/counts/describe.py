@@ -62,15 +62,11 @@ class Description:
         """Return a row of words for each column: name, kind, role, levels, missing, most common levels."""
         return [
             (
-                column.name,
-                column.kind,
-                column.role,
-                "" if column.levels is None else str(column.levels),
-                str(column.missing),
-                ", ".join(level for level, _ in column.common),
+                column.name, column.kind, column.role, "" if column.levels is None else str(column.levels),
+                str(column.missing), ", ".join(level for level, _ in column.common),
             )
             for column in self.columns
-        ]
+        ]  # fmt: skip
 
     HEAD = ("column", "kind", "role", "levels", "missing", "most common levels")
 

@@ -86,14 +86,9 @@ class CliqueTally:
     """Counts of several cliques, to which batches of codes are added."""
 
     def __init__(
-        self,
-        schema: Schema,
-        cliques: Sequence[Sequence[str]],
-        *,
-        weighted: bool = False,
-        dense_cells: int = DENSE_CELLS,
-        threads: int | None = None,
-    ) -> None:
+        self, schema: Schema, cliques: Sequence[Sequence[str]], *, weighted: bool = False,
+        dense_cells: int = DENSE_CELLS, threads: int | None = None,
+    ) -> None:  # fmt: skip
         self.names = [tuple(clique) for clique in cliques]
         self.positions = [resolve(schema, clique) for clique in cliques]
         self.schema_sizes = schema.sizes

@@ -233,13 +233,9 @@ def _account(data: Any) -> Account:
     if not isinstance(charges, list) or not all(isinstance(c, dict) and set(c) == _names(Charge) for c in charges):
         raise InputError("Its charges are not a list of charges.")
     account = Account(
-        budget,
-        unit,
-        tuple(Charge(**charge) for charge in charges),
-        test_only=data["test_only"],
-        rows=data["rows"],
+        budget, unit, tuple(Charge(**charge) for charge in charges), test_only=data["test_only"], rows=data["rows"],
         rows_how=data["rows_how"],
-    )
+    )  # fmt: skip
     plain = account.to_dict()
     if set(plain) != set(data):
         raise InputError("It has other fields.")

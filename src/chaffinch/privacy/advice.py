@@ -168,17 +168,9 @@ def advise(schema: Schema, rows: int, methods: Sequence[Expectation]) -> Advice:
 
 
 def expect(
-    method: str,
-    plan: Plan,
-    sizes: Sequence[int],
-    rows: int,
-    *,
-    n_tables: int | None = None,
-    linked: bool = True,
-    largest: float | None = None,
-    parents: int | None = None,
-    groups: Sequence[Sequence[int]] | None = None,
-) -> Expectation:
+    method: str, plan: Plan, sizes: Sequence[int], rows: int, *, n_tables: int | None = None, linked: bool = True,
+    largest: float | None = None, parents: int | None = None, groups: Sequence[Sequence[int]] | None = None,
+) -> Expectation:  # fmt: skip
     """Return what to expect of a plan on columns of these declared sizes.
 
     Parameters
@@ -230,22 +222,14 @@ def expect(
     typical = float(median(cells.tolist())) if len(cells) else None
     verdict = _verdict(errors, useful, pairs)
     return Expectation(
-        method,
-        plan.budget.kind,
-        plan.unit.words,
-        column_noise=float(stds.mean()),
-        column_count=float((rows / levels).mean()),
-        column_error=float(np.minimum(errors, 1.0).mean()),
+        method, plan.budget.kind, plan.unit.words, column_noise=float(stds.mean()),
+        column_count=float((rows / levels).mean()), column_error=float(np.minimum(errors, 1.0).mean()),
         pair_noise=None if typical is None or not tables else table_noise,
-        pair_count=None if typical is None else rows / typical,
-        pairs=pairs,
-        useful_pairs=useful,
+        pair_count=None if typical is None else rows / typical, pairs=pairs, useful_pairs=useful,
         at_once=_at_once(cells, rows, tables, noise) if n_tables is None else min(useful, n_tables),
-        largest_table=int(useful_cells),
-        parents=parents,
-        verdict=verdict,
+        largest_table=int(useful_cells), parents=parents, verdict=verdict,
         more_epsilon=_more(verdict, errors, cells, pairs, room),
-    )
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)

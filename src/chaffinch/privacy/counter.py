@@ -153,15 +153,9 @@ class PrivateCounter:
         return out
 
     def select(
-        self,
-        families: Sequence[Family],
-        score: str,
-        amount: float,
-        *,
-        rows: int,
-        why: str,
+        self, families: Sequence[Family], score: str, amount: float, *, rows: int, why: str,
         mechanism: Mechanism = "exponential",
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Return the position of one of some families (child, parents), better ones more likely.
 
         Scores are taken on counts and are whole numbers of a public step. All candidates share the largest of their

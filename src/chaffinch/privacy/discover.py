@@ -28,16 +28,9 @@ from .prepare import StoredCells, typed_cells
 from .relation import Unit
 
 __all__ = [
-    "Discovery",
-    "discover",
-    "laplace_tail",
-    "planned_discoveries",
-    "private_bounds",
-    "private_quantiles",
-    "stable_levels",
-    "threshold",
-    "wanted_columns",
-]
+    "Discovery", "discover", "laplace_tail", "planned_discoveries", "private_bounds", "private_quantiles",
+    "stable_levels", "threshold", "wanted_columns",
+]  # fmt: skip
 
 Word = TypeVar("Word", str, int, float)
 
@@ -134,14 +127,9 @@ def _grid(whole: bool) -> NDArray[np.float64]:
 
 
 def private_bounds(
-    numbers: NDArray[np.generic],
-    noise: Noise,
-    unit: Unit,
-    *,
-    epsilon: float,
-    whole: bool,
+    numbers: NDArray[np.generic], noise: Noise, unit: Unit, *, epsilon: float, whole: bool,
     grid: NDArray[np.float64] | None = None,
-) -> tuple[float, float]:
+) -> tuple[float, float]:  # fmt: skip
     """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs epsilon, pure.
 
     One noisy count for each cell of the grid (0 and 1, 2, 5 times powers of ten of both signs, unless another is given); bounds
@@ -175,15 +163,9 @@ def private_bounds(
 
 
 def private_quantiles(
-    numbers: NDArray[np.generic],
-    bounds: tuple[float, float],
-    shares: Sequence[float],
-    noise: Noise,
-    unit: Unit,
-    *,
-    epsilon: float,
-    whole: bool = False,
-) -> tuple[float, ...]:
+    numbers: NDArray[np.generic], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, unit: Unit, *,
+    epsilon: float, whole: bool = False,
+) -> tuple[float, ...]:  # fmt: skip
     """Return rising edges from the low to the high bound, cut near the given shares of records. Costs epsilon, pure.
 
     Counts of 256 cells of equal width (one for each whole number, if those are fewer) get discrete Laplace noise of scale
@@ -271,13 +253,9 @@ def _charge(what: str, column: Column, epsilon: float, mechanism: str, delta: fl
 
 
 def discover(
-    cells: StoredCells,
-    schema: Schema,
-    discoveries: Sequence[Discovery],
-    noise: Noise,
-    unit: Unit,
+    cells: StoredCells, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, unit: Unit,
     charge: Callable[[Charge], None],
-) -> Schema:
+) -> Schema:  # fmt: skip
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
 
     Words below the threshold go to `(other)`. Columns compose one by one; `charge` is called before each touch, and raises if that

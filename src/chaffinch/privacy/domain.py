@@ -27,16 +27,9 @@ from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
 __all__ = [
-    "check_declared",
-    "declared_column",
-    "declared_schema",
-    "lacks",
-    "missing_declarations",
-    "numbers_of",
-    "place",
-    "undeclared",
-    "with_usual_type",
-]
+    "check_declared", "declared_column", "declared_schema", "lacks", "missing_declarations", "numbers_of", "place",
+    "undeclared", "with_usual_type",
+]  # fmt: skip
 
 MOST_WHOLE = 2.0**62
 """Bounds of whole numbers lie within this, so that neither bins nor sums of two of them overflow."""

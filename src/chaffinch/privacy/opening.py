@@ -33,18 +33,9 @@ from .relation import Unit
 from .samplers import gaussian_std, laplace_std
 
 __all__ = [
-    "DISCOVERY_SHARE",
-    "ROWS_SHARE",
-    "Opening",
-    "Undiscovered",
-    "Unread",
-    "open_private",
-    "open_unread",
-    "opening_of",
-    "prepare",
-    "promised_schema",
-    "public_rows",
-]
+    "DISCOVERY_SHARE", "ROWS_SHARE", "Opening", "Undiscovered", "Unread", "open_private", "open_unread", "opening_of",
+    "prepare", "promised_schema", "public_rows",
+]  # fmt: skip
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""
@@ -135,15 +126,9 @@ class Undiscovered:
 
 
 def prepare(
-    source: Any,
-    schema: Schema | str | os.PathLike[str] | None = None,
-    *,
-    person: str | None = None,
-    rows_per_person: int = 1,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str | None = None,
-) -> Table | Undiscovered:
+    source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
+) -> Table | Undiscovered:  # fmt: skip
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
     Parameters
@@ -196,15 +181,9 @@ class Unread:
 
 
 def open_unread(
-    path: str | os.PathLike[str],
-    schema: Schema | str | os.PathLike[str] | None = None,
-    *,
-    person: str | None = None,
-    rows_per_person: int = 1,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str | None = None,
-) -> Unread:
+    path: str | os.PathLike[str], schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
+) -> Unread:  # fmt: skip
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger

@@ -31,16 +31,9 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells",
-    "check_columns",
-    "declared_of",
-    "open_cells",
-    "open_header",
-    "prepare",
-    "shown_source",
-    "typed_cells",
-    "with_person",
-]
+    "StoredCells", "check_columns", "declared_of", "open_cells", "open_header", "prepare", "shown_source",
+    "typed_cells", "with_person",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,14 +60,9 @@ class StoredCells:
 
 
 def prepare(
-    source: Any,
-    schema: Schema | str | os.PathLike[str] | None = None,
-    *,
-    person: str | None = None,
-    rows_per_person: int = 1,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-) -> Table:
+    source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None,
+) -> Table:  # fmt: skip
     """Return a table with a sealed schema: codes that each depend on their own row and on public declarations.
 
     The schema is public and has a declared domain for every column. Its types are those of the result, whatever the source stores:
@@ -133,14 +121,9 @@ def _with_plain_type(column: Column) -> Column:
 
 
 def open_cells(
-    source: Any,
-    schema: Schema,
-    *,
-    person: str | None = None,
-    rows_per_person: int = 1,
-    encoding: str = "utf-8",
+    source: Any, schema: Schema, *, person: str | None = None, rows_per_person: int = 1, encoding: str = "utf-8",
     delimiter: str | None = None,
-) -> StoredCells:
+) -> StoredCells:  # fmt: skip
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
     cells = source if isinstance(source, StoredCells) else _cells(source, encoding, delimiter)
     check_columns(cells.name, list(cells.columns), schema)

@@ -21,14 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.errors import InputError
 
 __all__ = [
-    "checked_scale",
-    "draw_exponential",
-    "draw_gaussian",
-    "draw_laplace",
-    "draw_permute_and_flip",
-    "gaussian_std",
+    "checked_scale", "draw_exponential", "draw_gaussian", "draw_laplace", "draw_permute_and_flip", "gaussian_std",
     "laplace_std",
-]
+]  # fmt: skip
 
 Shape = int | tuple[int, ...]
 

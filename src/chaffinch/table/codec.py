@@ -242,18 +242,12 @@ def codec_from_dict(data: Any) -> Codec:
             kind = np.int64 if whole else np.float64
             bounds = data["bounds"]
             return Intervals(
-                np.array(data["atoms"], dtype=kind),
-                np.array(data["starts"], dtype=kind),
+                np.array(data["atoms"], dtype=kind), np.array(data["starts"], dtype=kind),
                 tuple(np.array(knot, dtype=np.float64) for knot in data["knots"]),
-                np.array(data["atom_codes"], dtype=np.int64),
-                np.array(data["bin_codes"], dtype=np.int64),
-                whole,
-                int(data["step"]),
-                None if data["decimals"] is None else int(data["decimals"]),
-                null,
-                missing,
+                np.array(data["atom_codes"], dtype=np.int64), np.array(data["bin_codes"], dtype=np.int64), whole,
+                int(data["step"]), None if data["decimals"] is None else int(data["decimals"]), null, missing,
                 None if bounds is None else (float(bounds[0]), float(bounds[1])),
-            )
+            )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, SchemaError):
             raise

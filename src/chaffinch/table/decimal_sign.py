@@ -18,20 +18,9 @@ from .schema import Column, Schema
 from .types import parse_type, value_type
 
 __all__ = [
-    "COMMA",
-    "GROUPED",
-    "POINT",
-    "DecimalSign",
-    "SignCount",
-    "check_sign",
-    "file_sign",
-    "has_decimals",
-    "is_decimal_type",
-    "is_doubtful",
-    "other_sign",
-    "with_point",
-    "with_sign",
-]
+    "COMMA", "GROUPED", "POINT", "DecimalSign", "SignCount", "check_sign", "file_sign", "has_decimals",
+    "is_decimal_type", "is_doubtful", "other_sign", "with_point", "with_sign",
+]  # fmt: skip
 
 DecimalSign = Literal[".", ","]
 _NAMES = {".": "point", ",": "comma"}

@@ -48,18 +48,9 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
     return Intervals(
-        atoms.astype(kind),
-        starts,
-        tuple(knots),
-        codes[: len(atoms)],
-        codes[len(atoms) :],
-        whole,
-        column.step if whole else 1,
-        None if whole else column.decimals,
-        column.nullable,
-        column.missing,
-        column.bounds,
-    )
+        atoms.astype(kind), starts, tuple(knots), codes[: len(atoms)], codes[len(atoms) :], whole,
+        column.step if whole else 1, None if whole else column.decimals, column.nullable, column.missing, column.bounds,
+    )  # fmt: skip
 
 
 def _as(bound: float, whole: bool) -> Any:

@@ -40,14 +40,9 @@ class FittedSchema:
 
 
 def fit_schema(
-    source: Source,
-    schema: Schema | None = None,
-    *,
-    rare: Literal["pool", "keep"] = "pool",
-    rare_below: int = 3,
-    threshold: int = THRESHOLD,
-    progress: Progress = silent,
-) -> FittedSchema:
+    source: Source, schema: Schema | None = None, *, rare: Literal["pool", "keep"] = "pool", rare_below: int = 3,
+    threshold: int = THRESHOLD, progress: Progress = silent,
+) -> FittedSchema:  # fmt: skip
     """Return the fitted schema of a source: inferred from all rows, or the given one fitted to them.
 
     Errors and reasons name no value that fewer records than the threshold share.

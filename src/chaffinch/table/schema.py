@@ -229,13 +229,9 @@ class Schema:
         return tuple(column.name for column in self.columns if column.role == role)
 
     def with_roles(
-        self,
-        *,
-        label: str | None = None,
-        weight: str | None = None,
-        keys: Sequence[str] = (),
+        self, *, label: str | None = None, weight: str | None = None, keys: Sequence[str] = (),
         sensitive: Sequence[str] = (),
-    ) -> Schema:
+    ) -> Schema:  # fmt: skip
         """Return the schema with roles given to named columns; a label or weight named here replaces the old one."""
         roles: dict[str, Role] = {}
         single_ones: dict[Role, str | None] = {"label": label, "weight": weight}

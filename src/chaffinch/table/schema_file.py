@@ -216,14 +216,10 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
     of = f" of {source}" if source else ""
     nature = "Public" if schema.public else "Confidential: it lists levels that occur in the data"
     lines = [
-        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.",
-        f"# kind: {', '.join(KINDS)}.",
-        f"# role: {', '.join(ROLES)}.",
-        "",
-        f'format = "{FORMAT}"',
-        f"version = {VERSION}",
+        f"# Schema{of}. {nature}. Edit it, then pass it with --schema.", f"# kind: {', '.join(KINDS)}.",
+        f"# role: {', '.join(ROLES)}.", "", f'format = "{FORMAT}"', f"version = {VERSION}",
         f"rare_below = {schema.rare_below}  # levels with fewer records are pooled into (other), unless listed in levels",
-    ]
+    ]  # fmt: skip
     if schema.public:
         lines.append(f"public = true  # {PUBLIC}")
     if schema.rows is not None:

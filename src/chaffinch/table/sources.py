@@ -21,13 +21,9 @@ __all__ = ["Labels", "Source", "Tagged", "expected_shape", "open_source", "recog
 
 
 def open_source(
-    source: Any,
-    *,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str | None = None,
+    source: Any, *, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
     tolerant: bool = False,
-) -> Source:
+) -> Source:  # fmt: skip
     """Return a source for a path, for a pandas, polars, pyarrow or any other Arrow-speaking object, or a dataset.
 
     `tolerant` gives one that no record can stop, for private fits: see `ReadOptions`.

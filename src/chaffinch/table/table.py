@@ -86,14 +86,9 @@ class Table:
 
     @classmethod
     def from_codes(
-        cls,
-        schema: Schema,
-        codes: Sequence[NDArray[np.integer[Any]]],
-        *,
-        seed: Seed = None,
-        first_row: int = 0,
+        cls, schema: Schema, codes: Sequence[NDArray[np.integer[Any]]], *, seed: Seed = None, first_row: int = 0,
         like: Table | Origin | None = None,
-    ) -> Table:
+    ) -> Table:  # fmt: skip
         """Return a table of values drawn for codes: one array for each modelled column.
 
         Numbers are drawn inside their bins; identifiers that the schema regenerates number the rows from `first_row` on;

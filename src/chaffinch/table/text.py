@@ -50,13 +50,8 @@ _TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
 _CLOCKS = ("%H:%M:%S", "%H:%M")
 _FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES), *_CLOCKS)
 _PARTS = {
-    "%Y": r"[0-9]{4}",
-    "%m": r"[0-9]{1,2}",
-    "%d": r"[0-9]{1,2}",
-    "%H": "[0-9]{2}",
-    "%M": "[0-9]{2}",
-    "%S": "[0-9]{2}",
-}
+    "%Y": r"[0-9]{4}", "%m": r"[0-9]{1,2}", "%d": r"[0-9]{1,2}", "%H": "[0-9]{2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -16,17 +16,10 @@ __all__ = ["is_nested", "is_numeric", "is_words", "parse_type", "type_name", "va
 
 _PLAIN: dict[str, pa.DataType] = {
     **{f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "halffloat": pa.float16(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "bool": pa.bool_(),
-    "string": pa.string(),
-    "large_string": pa.large_string(),
-    "string_view": pa.string_view(),
-    "date32": pa.date32(),
-    "date64": pa.date64(),
+    "halffloat": pa.float16(), "float": pa.float32(), "double": pa.float64(), "bool": pa.bool_(), "string": pa.string(),
+    "large_string": pa.large_string(), "string_view": pa.string_view(), "date32": pa.date32(), "date64": pa.date64(),
     "null": pa.null(),
-}
+}  # fmt: skip
 _NAMES = {kind: name for name, kind in _PLAIN.items()}
 _UNITS = re.compile(r"(timestamp|time32|time64|duration)\[(s|ms|us|ns)(?:, tz=([A-Za-z0-9_+:/-]{1,64}))?\]")
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), (-?\d{1,2})\)")

@@ -9,17 +9,6 @@ from .objects import OBJECTS, ObjectKind
 # isort: on
 
 __all__ = [
-    "FORMATS",
-    "OBJECTS",
-    "Format",
-    "Labels",
-    "ObjectKind",
-    "ReadOptions",
-    "Source",
-    "Tagged",
-    "arrow",
-    "delimited",
-    "parquet",
-    "refused",
-    "spss_stata",
-]
+    "FORMATS", "OBJECTS", "Format", "Labels", "ObjectKind", "ReadOptions", "Source", "Tagged", "arrow", "delimited",
+    "parquet", "refused", "spss_stata",
+]  # fmt: skip

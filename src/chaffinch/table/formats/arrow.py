@@ -95,13 +95,7 @@ def _writer(part: Path, target: Path) -> AbstractContextManager[Callable[[Table]
 
 ARROW = FORMATS.register(
     Format(
-        "arrow",
-        "Arrow/Feather",
-        (".arrow", ".feather"),
-        (b"ARROW1", _STREAM),
-        open=_open,
-        writer=_writer,
-        shape=_shape,
-        private=True,
+        "arrow", "Arrow/Feather", (".arrow", ".feather"), (b"ARROW1", _STREAM), open=_open, writer=_writer,
+        shape=_shape, private=True,
     )
-)
+)  # fmt: skip

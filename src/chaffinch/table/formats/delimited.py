@@ -272,15 +272,10 @@ def _quote(words: pa.Array, delimiter: str) -> pa.Array:
 
 def _delimited(name: str, title: str, delimiter: str | None, read_endings: tuple[str, ...] = ()) -> Format:
     return Format(
-        name,
-        title,
-        (f".{name}", f".{name}.gz"),
-        open=partial(_open, delimiter=delimiter),
-        writer=partial(_writer, delimiter=delimiter),
-        shape=partial(_shape, delimiter=delimiter),
-        private=True,
+        name, title, (f".{name}", f".{name}.gz"), open=partial(_open, delimiter=delimiter),
+        writer=partial(_writer, delimiter=delimiter), shape=partial(_shape, delimiter=delimiter), private=True,
         read_endings=read_endings,
-    )
+    )  # fmt: skip
 
 
 CSV = FORMATS.register(_delimited("csv", "CSV", None))

@@ -23,17 +23,8 @@ if TYPE_CHECKING:
     from ..table import Table
 
 __all__ = [
-    "BATCH_ROWS",
-    "FORMATS",
-    "Format",
-    "Labels",
-    "ReadOptions",
-    "Source",
-    "Tagged",
-    "Writer",
-    "appending",
-    "readable",
-]
+    "BATCH_ROWS", "FORMATS", "Format", "Labels", "ReadOptions", "Source", "Tagged", "Writer", "appending", "readable",
+]  # fmt: skip
 
 BATCH_ROWS = 1 << 18
 

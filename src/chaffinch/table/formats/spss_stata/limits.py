@@ -15,21 +15,9 @@ from ...._base.errors import InputError, MissingExtraError, listed
 from ...codec import Scalar
 
 __all__ = [
-    "CLOCKS",
-    "DATES",
-    "LETTERS",
-    "PROGRAMS",
-    "STATA_LONG",
-    "TIMES",
-    "Moment",
-    "Program",
-    "Range",
-    "check_names",
-    "cut",
-    "moment_of",
-    "pyreadstat",
-    "within",
-]
+    "CLOCKS", "DATES", "LETTERS", "PROGRAMS", "STATA_LONG", "TIMES", "Moment", "Program", "Range", "check_names", "cut",
+    "moment_of", "pyreadstat", "within",
+]  # fmt: skip
 
 Program = Literal["sav", "dta"]
 

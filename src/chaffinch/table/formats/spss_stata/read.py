@@ -192,17 +192,12 @@ def _variable(file: _StatFile, metadata: Any, name: str) -> _Variable:
 
     labels = {code(value): label for value, label in metadata.variable_value_labels.get(name, {}).items()}
     return _Variable(
-        file,
-        name,
-        kind,
-        moment,
-        metadata.column_names_to_labels.get(name) or "",
-        display,
+        file, name, kind, moment, metadata.column_names_to_labels.get(name) or "", display,
         measure if measure in ("nominal", "ordinal", "scale") else "unknown",
         max(metadata.variable_display_width.get(name) or 0, 0),
         {value: label for value, label in labels.items() if value is not None},
         tuple((code(each["lo"]), code(each["hi"])) for each in metadata.missing_ranges.get(name, ())),
-    )
+    )  # fmt: skip
 
 
 def _missing_codes(

@@ -205,16 +205,10 @@ class _ColumnValues:
         elif not display and self.column.decimals:
             display = f"F{self.column.decimals + 8}.{self.column.decimals}"
         return _StatColumn(
-            self.column.name,
-            numbers,
-            "float64",
-            self._title(),
-            self._labels(moment),
-            display,
-            self._measure(),
+            self.column.name, numbers, "float64", self._title(), self._labels(moment), display, self._measure(),
             int(self.metadata.get("spss.width", 0)),
             self._ranges(own, numbers[~np.isnan(numbers) & ~np.isin(numbers, own)], moment),
-        )
+        )  # fmt: skip
 
     def _ranges(self, own: list[float], valid: NDArray[np.float64], moment: Moment | None) -> list[Any]:
         """Return the missing codes as SPSS takes them, three codes or a range and a code, so that no valid value is among them."""
