@@ -106,8 +106,8 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
         part.mkdir(mode=0o700)
         yield part
         target.mkdir(exist_ok=True)
-        for made in sorted(part.iterdir()):
-            os.replace(made, target / made.name)
+        for file in sorted(part.iterdir()):
+            os.replace(file, target / file.name)
     except FileError:
         raise
     except OSError as error:

@@ -201,7 +201,7 @@ def _merged(texts: Sequence[str], joined: str = "to") -> str:
     if len({_NUMBER.sub("#", text) for text in texts}) > 1:
         return ""
     columns = zip(*(_NUMBER.findall(text) for text in texts), strict=True)
-    ranges = iter([_range(found, joined) for found in columns])
+    ranges = iter([_range(numbers, joined) for numbers in columns])
     return _NUMBER.sub(lambda _: next(ranges), texts[0])
 
 

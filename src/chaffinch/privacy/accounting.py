@@ -39,7 +39,7 @@ def check_epsilon(value: object, name: str = "epsilon") -> float:
     number = _number(value)
     if number is None or not isfinite(number) or number <= 0:
         raise InputError(
-            f"{name} must be a finite number above 0. Got {_told(value)}. To go without a promise of privacy, leave it out."
+            f"{name} must be a finite number above 0. Got {_shown(value)}. To go without a promise of privacy, leave it out."
         )
     return number
 
@@ -55,7 +55,7 @@ def check_delta(value: object, name: str = "delta") -> float:
     number = _number(value)
     if number is None or not 0 < number < 1:
         raise InputError(
-            f"{name} must be above 0 and below 1, and far below one over the number of records. Got {_told(value)}."
+            f"{name} must be above 0 and below 1, and far below one over the number of records. Got {_shown(value)}."
         )
     return number
 
@@ -72,7 +72,7 @@ def _number(value: object) -> float | None:
         return inf
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     return repr(value)[:40]
 
 

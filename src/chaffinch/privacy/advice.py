@@ -195,8 +195,8 @@ def expect(
     >>> from .relation import Unit
     >>> table = Charge("table of a column", "tables", epsilon=0.5, mechanism="discrete Laplace", noise="")
     >>> plan = Plan(Budget(1.0), Unit("add-remove"), (Step(table, 2),))
-    >>> told = expect("independent", plan, [2, 4], 1000, n_tables=2, linked=False)
-    >>> told.verdict.value, round(told.column_noise, 2), round(told.column_error, 4)
+    >>> expectation = expect("independent", plan, [2, 4], 1000, n_tables=2, linked=False)
+    >>> expectation.verdict.value, round(expectation.column_noise, 2), round(expectation.column_error, 4)
     ('single columns only', 2.8, 0.0034)
     """
     if rows < 0:

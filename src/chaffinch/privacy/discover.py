@@ -20,7 +20,7 @@ from ..table.codec import OTHER
 from ..table.grid import is_whole
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.spell import words_of
-from ..table.types import is_numeric, parse_type, value_type
+from ..table.types import PER_SECOND, is_numeric, parse_type, value_type
 from .budget import Charge
 from .domain import check_declared, lacks, numbers_of, with_usual_type
 from .noise import Noise
@@ -143,7 +143,6 @@ def private_bounds(
     What is not promised: that no value lies outside. Those are clipped.
     """
     _check(epsilon)
-    given = grid is not None
     edges = _grid(whole) if grid is None else grid
     cells = np.searchsorted(edges, numbers, side="right")
     counts = np.bincount(cells, minlength=len(edges) + 1).astype(np.int64)
@@ -154,7 +153,7 @@ def private_bounds(
     )  # K tails sum to this
     above = np.flatnonzero(noisy >= at)
     if not len(above):
-        return (float(edges[0]), float(edges[-1])) if given else (0.0, 1.0)
+        return (0.0, 1.0) if grid is None else (float(edges[0]), float(edges[-1]))
     low = float(edges[max(int(above[0]) - 1, 0)])
     high = float(edges[min(int(above[-1]), len(edges) - 1)])
     if whole and high > low + 1:
@@ -343,8 +342,7 @@ def _numbers(column: Column, cells: StoredCells) -> NDArray[np.generic]:
 def _years(kind: pa.DataType) -> NDArray[np.float64]:
     """The public grid of dates and times: the first of January of every year from 1800 to 2200."""
     days = np.array([f"{year}-01-01" for year in range(YEARS[0], YEARS[1] + 1)], dtype="datetime64[D]").astype(np.int64)
-    units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-    day = 1 if kind == pa.date32() else 86_400 * (10**3 if kind == pa.date64() else units[kind.unit])
+    day = 1 if kind == pa.date32() else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
     most = 2.0**62
     return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < most])
 

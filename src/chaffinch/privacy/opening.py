@@ -16,6 +16,7 @@ from .._base.seeds import Seed
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..table.decimal_sign import with_sign
+from ..table.fit_schema import check_columns
 from ..table.personal import personal_columns, personal_note, warn_of
 from ..table.schema import Schema
 from ..table.sources import Source
@@ -27,7 +28,7 @@ from .discover import Discovery, discover, planned_discoveries, wanted_columns
 from .domain import check_declared, declared_column, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
-from .prepare import StoredCells, check_columns, declared_of, open_cells, open_header, shown_source, with_person
+from .prepare import StoredCells, declared_of, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 from .samplers import gaussian_std, laplace_std

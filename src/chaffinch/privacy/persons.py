@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from ..table.spell import is_bytes
-from ..table.types import is_words
+from ..table.types import is_words, whole_array
 
 __all__ = ["keep_rows"]
 
@@ -53,8 +53,7 @@ def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], mo
 def _numbered(ids: Any) -> NDArray[np.int64]:
     """Return a number for each row: the same for rows of one id, one of its own for a row without."""
     values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
+    values = whole_array(values)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
     if is_words(values.type):

@@ -7,7 +7,7 @@ is read (`domain`), every cell has a code, and messages speak of names, types an
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import FileError, SchemaError, listed, unknown_name
+from .._base.errors import FileError
 from ..table.codes import Codes
 from ..table.encode import missing_words
+from ..table.fit_schema import check_columns
 from ..table.read import as_schema
 from ..table.schema import Column, Schema
 from ..table.sources import Source, Tagged, open_source, recognise
@@ -31,7 +32,7 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells", "check_columns", "declared_of", "open_cells", "open_header", "prepare", "shown_source",
+    "StoredCells", "declared_of", "open_cells", "open_header", "prepare", "shown_source",
     "typed_cells", "with_person",
 ]  # fmt: skip
 
@@ -208,18 +209,6 @@ def with_person(schema: Schema, person: str | None) -> Schema:
         person, "identifier", "identifier", old.type, old.title, output=old.output if not old.modelled else "drop"
     )
     return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
-
-
-def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
-    """Raise unless the columns of a source, called `name`, are those that the schema declares."""
-    declared = [column.name for column in schema]
-    for column in declared:
-        if column not in columns:
-            raise unknown_name("column", column, columns)
-    if extra := [column for column in columns if column not in declared]:
-        raise SchemaError(
-            f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
-        )
 
 
 def typed_cells(column: Column, cells: StoredCells) -> tuple[pa.Array, NDArray[np.int16] | None]:

@@ -108,8 +108,8 @@ def _information_replaced(n: int, shorter: int) -> float:
 
     Tables of one record score 0, and no table of none has a neighbour: any positive number does, here that of n = 2.
     """
-    kept = max(n, 2) - 1
-    return _g(kept) if shorter <= 2 else 2 * _g(kept / 2)
+    others = max(n, 2) - 1
+    return _g(others) if shorter <= 2 else 2 * _g(others / 2)
 
 
 def _r_replaced(n: int, shorter: int) -> float:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..table.grid import LARGEST, from_numbers
 from ..table.schema import Column
 from ..table.spell import is_bytes, spell_values, words_of
-from ..table.types import is_words, parse_type, value_type
+from ..table.types import PER_SECOND, is_words, parse_type, value_type
 from .domain import numbers_of, with_usual_type
 
 __all__ = ["declared_values", "in_type"]
@@ -31,7 +31,6 @@ MOST_BYTES = 2**31 - 1
 """The most bytes of words that an array with offsets of 32 bits can hold."""
 
 DAY = 86_400
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FRACTION = re.compile(r"[.,]([0-9]{7,})")
 _SPAN = re.compile(r"-?[0-9]{1,30} ns")
 
@@ -271,4 +270,4 @@ def _rescaled(numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bo
 
 def _units(kind: pa.DataType) -> int:
     """How many units of a time make a second; not for days."""
-    return 1000 if kind == pa.date64() else _PER_SECOND[kind.unit]
+    return 1000 if kind == pa.date64() else PER_SECOND[kind.unit]

@@ -22,7 +22,7 @@ from .codes import Codes, narrowest
 from .decimal_sign import is_decimal_type, is_doubtful
 from .encode import encode_column
 from .fit import Note
-from .fit_schema import spelling_of, typed
+from .fit_schema import enough_rows, spelling_of, typed
 from .grid import to_numbers
 from .schema import Column, Schema
 from .sources import Source, open_source
@@ -75,7 +75,7 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     >>> second.schema["a"].codec.names(), second.code("a").tolist()
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
-    _enough_rows(original.data, "The original table")
+    enough_rows("The original table", original.n_rows)
     opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
     for other in opened:
         _same_columns(original, other)
@@ -98,7 +98,7 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
         final = _without_spare_room(column, roomy, coded)
         shared.append(final)
         for table_codes, one in zip(codes, coded, strict=True):
-            table_codes.append(_moved(one, _codec(roomy), _codec(final)))
+            table_codes.append(_moved(one, roomy.fitted_codec, final.fitted_codec))
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
     tables = [original.data.select(names_), *(pa.Table.from_arrays(arrays, names=names_) for arrays in data)]
@@ -110,17 +110,12 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
 
 def _open(other: Any, name: str) -> _Other:
     if isinstance(other, Table):
-        _enough_rows(other.data, f"The {name} table")
+        enough_rows(f"The {name} table", other.n_rows)
         return _Other(name, other.columns, other, None, other.data)
     source = other if isinstance(other, Source) else open_source(other)
     whole = source.table()
-    _enough_rows(whole, f"'{source.name}'")
+    enough_rows(f"'{source.name}'", whole.num_rows)
     return _Other(name, whole.column_names, None, source, whole)
-
-
-def _enough_rows(whole: pa.Table, what: str) -> None:
-    if whole.num_rows < 2:
-        raise InputError(f"{what} has {'one row' if whole.num_rows else 'no rows'}. A table needs two or more.")
 
 
 def _same_columns(original: Table, other: _Other) -> None:
@@ -150,15 +145,9 @@ def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
     return Table(schema, table.data.select(names), codes, table.notes, table.origin)
 
 
-def _codec(column: Column) -> Codec:
-    if column.codec is None:
-        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
-    return column.codec
-
-
 def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:
     """Return the column with codes for missing values, for levels outside its own, and no bounds."""
-    codec = _codec(column)
+    codec = column.fitted_codec
     # Where (other) is no value of the type, it is written as null: a null there says nothing new.
     written_as_null = codec.other and not is_words(parse_type(column.type))
     if isinstance(codec, Categories):
@@ -197,7 +186,7 @@ def _has_fractions(values: pa.Array) -> bool:
 
 def _notes(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list[Note]:
     """Return what to say of a column of another table that the original's codes have no room for."""
-    codec, wide = _codec(column), _codec(roomy)
+    codec, wide = column.fitted_codec, roomy.fitted_codec
     used = np.bincount(codes, minlength=wide.size) > 0
     sentences = []
     if isinstance(wide, Categories) and isinstance(codec, Categories) and used[len(wide.levels)]:
@@ -217,7 +206,7 @@ def _notes(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> lis
 
 def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[Any]]) -> Column:
     """Return the column without the codes for (other) and missing that were added and that no table uses."""
-    codec, wide = _codec(column), _codec(roomy)
+    codec, wide = column.fitted_codec, roomy.fitted_codec
     used = np.bincount(np.concatenate(coded), minlength=wide.size) > 0
     null = codec.null or bool(wide.null and used[wide.n_values])
     if isinstance(wide, Categories):
@@ -230,17 +219,17 @@ def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[A
 
 def _coded(other: _Other, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
     """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
-    if other.table is not None and other.table.schema[column.name].codec is column.codec and _codec(column).n_values:
-        return _moved(other.table.code(column.name), _codec(column), _codec(roomy))
+    if other.table is not None and other.table.schema[column.name].codec is column.codec and column.fitted_codec.n_values:
+        return _moved(other.table.code(column.name), column.fitted_codec, roomy.fitted_codec)
     return encode_column(roomy, *values)
 
 
 def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:
     """Return the original's codes on the wider grid."""
-    if not _codec(column).n_values:
+    if not column.fitted_codec.n_values:
         # The few values that were made missing are values here, or a copy of the file would differ from the original.
         return encode_column(roomy, original.data.column(column.name), _tokens_of(original, column))
-    return _moved(original.code(column.name), _codec(column), _codec(roomy))
+    return _moved(original.code(column.name), column.fitted_codec, roomy.fitted_codec)
 
 
 def _moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
@@ -265,7 +254,7 @@ def _slots(codec: Codec) -> dict[object, int]:
 
 def _tokens_of(table: Table, column: Column) -> NDArray[np.int16] | None:
     """Return which of the column's missing codes a table's codes stand for (-1: none), where its values no longer say."""
-    codec = _codec(table.schema[column.name])
+    codec = table.schema[column.name].fitted_codec
     if not codec.missing:
         return None
     lookup = np.full(codec.size, -1, dtype=np.int16)

@@ -15,7 +15,7 @@ from .codec import OTHER, Categories, Intervals
 from .codes import narrowest
 from .grid import from_numbers, is_whole, to_numbers
 from .schema import Column
-from .types import is_numeric, is_words, parse_type, value_type
+from .types import is_numeric, is_words, parse_type, value_type, whole_array
 
 __all__ = ["decode_column", "encode_column", "level_labels", "missing_words"]
 
@@ -27,11 +27,8 @@ def encode_column(column: Column, values: pa.Array, tokens: NDArray[np.int16] | 
 
     `tokens` tells which missing code a text file spelled where the value is null (-1: an empty cell).
     """
-    codec = column.codec
-    if codec is None:
-        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
+    codec = column.fitted_codec
+    values = whole_array(values)
     out = np.zeros(len(values), dtype=np.int64)
     if isinstance(codec, Categories) and not is_numeric(values.type):
         absent = _encode_words(column, codec, values, out)
@@ -85,8 +82,7 @@ def _word_codes(codec: Categories) -> dict[Any, int]:
 
 def _encode_numbers(column: Column, values: pa.Array, out: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Fill in the codes of numbers, dates and times; return which entries are null or NaN."""
-    codec = column.codec
-    assert codec is not None
+    codec = column.fitted_codec
     numbers, present = to_numbers(values)
     absent = ~present
     if numbers.dtype == np.float64:
@@ -169,9 +165,7 @@ def decode_column(column: Column, codes: NDArray[np.integer[Any]], rng: np.rando
     Missing levels come out as null, or as their code where that is a value of the type. `missing_words` has the
     spelling that a text file needs. Where `(other)` is no value of the type it comes out as null.
     """
-    codec = column.codec
-    if codec is None:
-        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    codec = column.fitted_codec
     kind = parse_type(column.type)
     wide = codes.astype(np.int64)
     if isinstance(codec, Intervals):
@@ -263,9 +257,7 @@ def missing_words(column: Column, codes: NDArray[np.integer[Any]]) -> pa.Array |
 
 def level_labels(column: Column) -> list[str]:
     """Return a readable name for each code of a column: words, numbers, ranges; dates and times as such."""
-    codec = column.codec
-    if codec is None:
-        raise SchemaError(f"Column '{column.name}' has no codes: its schema was not fitted to data.")
+    codec = column.fitted_codec
     names = codec.names()
     kind = parse_type(column.type)
     moments = pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)

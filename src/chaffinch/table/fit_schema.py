@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,9 +23,9 @@ from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words, step_of
-from .types import parse_type, type_name, value_type
+from .types import parse_type, type_name, value_type, whole_array
 
-__all__ = ["FittedSchema", "fit_schema", "spelling_of", "typed"]
+__all__ = ["FittedSchema", "check_columns", "enough_rows", "fit_schema", "spelling_of", "typed"]
 
 Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 
@@ -51,7 +51,7 @@ def fit_schema(
     if len(names) < 2:
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
     if schema is not None:
-        _same_columns(source, schema)
+        check_columns(source.name, names, schema)
         schema = with_sign(schema, source.decimal) if source.text else schema
         if schema.fitted:
             return _as_fitted(source, schema)
@@ -64,7 +64,7 @@ def fit_schema(
             profiles[name].add(values, tokens)
         n_rows += batch.num_rows
         progress("reading", -1)
-    _enough_rows(source, n_rows)
+    enough_rows(f"'{source.name}'", n_rows)
     columns: list[Column] = []
     for name in names:
         if schema is not None:
@@ -93,9 +93,7 @@ def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *
     """Return the typed values of the spelled columns of a batch, with the missing codes that a file spelled."""
     out: Values = {}
     for name, spelling in spellings.items():
-        values = batch.column(name)
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
+        values = whole_array(batch.column(name))
         out[name] = (values, None)
         if text:
             out[name] = parse_words(values, spelling, name=name)
@@ -118,15 +116,16 @@ def spelling_of(column: Column) -> Spelling:
     return Spelling(kind, column.format, column.missing, decimal=column.decimal)
 
 
-def _enough_rows(source: Source, n_rows: int) -> None:
+def enough_rows(what: str, n_rows: int) -> None:
+    """Raise unless a table has two rows or more."""
     if n_rows < 2:
-        raise InputError(f"'{source.name}' has {'one row' if n_rows else 'no rows'}. A table needs two or more.")
+        raise InputError(f"{what} has {'one row' if n_rows else 'no rows'}. A table needs two or more.")
 
 
 def _as_fitted(source: Source, schema: Schema) -> FittedSchema:
     """Return a fitted schema as it is, in the order of the source: its bins and levels are not fitted again."""
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
-    _enough_rows(source, n_rows)
+    enough_rows(f"'{source.name}'", n_rows)
     columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
     return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, ())
 
@@ -136,14 +135,15 @@ def _spelled(source: Source, name: str) -> bool:
     return source.text or isinstance(source.schema.field(name).type, Tagged)
 
 
-def _same_columns(source: Source, schema: Schema) -> None:
-    names, declared = source.schema.names, [column.name for column in schema]
-    for name in declared:
-        if name not in names:
-            raise unknown_name("column", name, names)
-    if extra := [name for name in names if name not in declared]:
+def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
+    """Raise unless the columns of a source, called `name`, are those that the schema declares."""
+    declared = [column.name for column in schema]
+    for column in declared:
+        if column not in columns:
+            raise unknown_name("column", column, columns)
+    if extra := [column for column in columns if column not in declared]:
         raise SchemaError(
-            f"The schema lacks columns of '{source.name}': {listed(extra)}. Add them, or drop them from the data."
+            f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
         )
 
 
@@ -167,16 +167,16 @@ def _spellings(
     signs = {name: guess.signs for name, guess in guesses.items()}
     decimal = source.decimal or file_sign(signs, source.name)
     spellings = {name: guess.spelling(decimal) for name, guess in guesses.items()}
-    return spellings, _said_of_signs(signs, decimal, given=source.decimal is not None)
+    return spellings, _sign_notes(signs, decimal, given=source.decimal is not None)
 
 
-def _said_of_signs(signs: Mapping[str, SignCount], decimal: DecimalSign, *, given: bool) -> list[Note]:
+def _sign_notes(signs: Mapping[str, SignCount], decimal: DecimalSign, *, given: bool) -> list[Note]:
     """Return what to say of decimal signs: that commas were found, or that columns with another sign than the given stay text."""
-    commas = [name for name, found in signs.items() if found.comma]
-    points = [name for name, found in signs.items() if found.point]
+    commas = [name for name, count in signs.items() if count.comma]
+    points = [name for name, count in signs.items() if count.point]
     if not given:
-        found = f"Decimal commas: columns {listed(commas)} are read as numbers. --decimal . keeps them as text."
-        return [Note("", "decimal", found)] if decimal == "," else []
+        sentence = f"Decimal commas: columns {listed(commas)} are read as numbers. --decimal . keeps them as text."
+        return [Note("", "decimal", sentence)] if decimal == "," else []
     named, other = (commas, "comma") if decimal == "." else (points, "point")
     sentence = f"Columns {listed(named)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
     return [Note("", "decimal", sentence)] if named else []

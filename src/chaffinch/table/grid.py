@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .types import is_words, value_type
+from .types import is_words, value_type, whole_array
 
 __all__ = ["LARGEST", "from_numbers", "is_whole", "to_numbers"]
 
@@ -30,8 +30,7 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
 
     Dates and times become whole units of their type. Where an entry is null, the number is 0.
     """
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
+    values = whole_array(values)
     if pa.types.is_dictionary(values.type):
         values = values.cast(value_type(values.type))
     present = np.ones(len(values), dtype=bool)

@@ -13,7 +13,7 @@ from .profile import FULL_PRECISION, Profile
 from .schema import Column
 from .sources import Labels
 from .text import Spelling
-from .types import is_nested, is_numeric, type_name, value_type
+from .types import PER_SECOND, is_nested, is_numeric, type_name, value_type
 
 __all__ = ["CODED_LEVELS", "decimals_of", "infer_column", "looks_like_id"]
 
@@ -23,7 +23,6 @@ CODED_LEVELS = 10
 TEXT_LEVELS = 20
 """Text with more distinct values than this is free text if most of its records have a rare value."""
 
-_STEPS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _ID_TOKENS = {"id", "ids", "uuid", "guid", "pid", "hid", "ssn", "identifier", "serial", "key"}
 _ID_NAME = re.compile(
     r"(person|patient|household|hh|subject|case|record|respondent|family|customer|client|user|row|member|account|serial)s?"
@@ -170,7 +169,7 @@ class _Inference:
         """Return the largest natural step (day, hour, minute, second) that nearly all times are multiples of."""
         if pa.types.is_date32(self.kind):
             return 1
-        second = 1000 if pa.types.is_date64(self.kind) else _STEPS[self.kind.unit]
+        second = 1000 if pa.types.is_date64(self.kind) else PER_SECOND[self.kind.unit]
         values, counts = self.profile.numbers.result()
         for step in (86_400 * second, 3_600 * second, 60 * second, second, second // 1000, second // 10**6):
             if step >= 1 and counts[values % step != 0].sum() < min(THRESHOLD, self.profile.n_present / 2):

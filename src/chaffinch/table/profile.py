@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .grid import Numbers, to_numbers
-from .types import is_nested, is_numeric, is_words, value_type
+from .types import is_nested, is_numeric, is_words, value_type, whole_array
 
 __all__ = ["FULL_PRECISION", "MOST_DISTINCT", "NumberTally", "Profile"]
 
@@ -33,35 +33,35 @@ class NumberTally:
     def __init__(self, most: int = MOST_DISTINCT) -> None:
         self.most = most
         self.exact = True
-        self._held: list[tuple[Numbers, NDArray[np.float64]]] = []
-        self._n_held = 0
+        self._parts: list[tuple[Numbers, NDArray[np.float64]]] = []
+        self._n_numbers = 0
 
     def add(self, numbers: Numbers) -> Numbers:
         """Add a batch and return its distinct numbers."""
         values, counts = np.unique(numbers, return_counts=True)
-        self._held.append((values, counts.astype(np.float64)))
-        self._n_held += len(values)
-        if self._n_held > 2 * self.most:
+        self._parts.append((values, counts.astype(np.float64)))
+        self._n_numbers += len(values)
+        if self._n_numbers > 2 * self.most:
             self._merge()
         return values
 
     def result(self) -> tuple[Numbers, NDArray[np.float64]]:
         """Return the sorted numbers and how many records have each."""
         self._merge()
-        return self._held[0] if self._held else (np.empty(0), np.empty(0))
+        return self._parts[0] if self._parts else (np.empty(0), np.empty(0))
 
     def _merge(self) -> None:
-        if not self._held:
+        if not self._parts:
             return
-        values = np.concatenate([part[0] for part in self._held])
-        counts = np.concatenate([part[1] for part in self._held])
+        values = np.concatenate([part[0] for part in self._parts])
+        counts = np.concatenate([part[1] for part in self._parts])
         values, inverse = np.unique(values, return_inverse=True)
         counts = np.bincount(inverse, weights=counts).astype(np.float64)
         if len(values) > self.most:
             values, counts = _compress(values, counts, min(GROUPS, self.most // 2))
             self.exact = False
-        self._held = [(values, counts)]
-        self._n_held = len(values)
+        self._parts = [(values, counts)]
+        self._n_numbers = len(values)
 
 
 def _compress(values: Numbers, counts: NDArray[np.float64], groups: int) -> tuple[Numbers, NDArray[np.float64]]:
@@ -100,8 +100,7 @@ class Profile:
 
     def add(self, values: pa.Array, tokens: NDArray[np.int16] | None = None) -> None:
         """Add a batch. `tokens` says which missing code a text file spelled for a null, -1 for none."""
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
+        values = whole_array(values)
         self.n_rows += len(values)
         self.n_null += values.null_count
         if tokens is not None:

@@ -139,6 +139,13 @@ class Column:
         return self.modelled or self.output == "regenerate"
 
     @property
+    def fitted_codec(self) -> Codec:
+        """The codec; SchemaError for a column that has none yet."""
+        if self.codec is None:
+            raise SchemaError(f"Column '{self.name}' has no codes: its schema was not fitted to data.")
+        return self.codec
+
+    @property
     def size(self) -> int:
         """The number of codes."""
         if self.codec is None:

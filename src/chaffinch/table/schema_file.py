@@ -327,7 +327,7 @@ def _kind_of(kind: pa.DataType) -> Kind | None:
         (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "float"),
         (pa.types.is_decimal, "float"), (pa.types.is_date, "date"), (pa.types.is_timestamp, "datetime"),
     ]  # fmt: skip
-    return next((found for test, found in of if test(kind)), None)
+    return next((name for test, name in of if test(kind)), None)
 
 
 def _key(name: str) -> str:

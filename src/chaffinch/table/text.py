@@ -31,6 +31,7 @@ from .decimal_sign import (
     with_point,
 )
 from .profile import FULL_PRECISION
+from .types import PER_SECOND, whole_array
 
 __all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words", "step_of"]
 
@@ -242,8 +243,7 @@ class TextGuess:
 def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
     kind, spelled, missing, decimal = spelling.type, spelling.format, spelling.missing, spelling.decimal
-    if isinstance(cells, pa.ChunkedArray):
-        cells = cells.combine_chunks()
+    cells = whole_array(cells)
     words = [code for code in missing if isinstance(code, str)]
     tokens: NDArray[np.int16] | None = None
     if words:
@@ -335,7 +335,7 @@ def step_of(kind: pa.DataType, spelled: str) -> int:
     if not spelled.startswith("%") or not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
         return 1
     seconds = 1 if "%S" in spelled else 60 if "%M" in spelled else 86_400
-    return seconds * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    return seconds * PER_SECOND[kind.unit]
 
 
 def _fixed(values: pa.Array, decimals: int) -> pa.Array:

@@ -12,7 +12,10 @@ import pyarrow as pa
 
 from .._base.errors import SchemaError
 
-__all__ = ["is_nested", "is_numeric", "is_words", "parse_type", "type_name", "value_type"]
+__all__ = ["PER_SECOND", "is_nested", "is_numeric", "is_words", "parse_type", "type_name", "value_type", "whole_array"]
+
+PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+"""How many of each unit of time make a second."""
 
 _PLAIN: dict[str, pa.DataType] = {
     **{f"{sign}int{bits}": getattr(pa, f"{sign}int{bits}")() for sign in ("", "u") for bits in (8, 16, 32, 64)},
@@ -59,6 +62,11 @@ def parse_type(name: str) -> pa.DataType:
     raise SchemaError(
         f"Unknown type '{name[:80]}'. Types are Arrow's: int64, double, string, bool, date32, timestamp[us] ..."
     )
+
+
+def whole_array(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array."""
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def value_type(kind: pa.DataType) -> pa.DataType:

@@ -21,6 +21,7 @@ from ..._base.errors import FileError, InputError
 from ..decimal_sign import has_decimals
 from ..encode import missing_words
 from ..text import format_values
+from ..types import whole_array
 from .format import FORMATS, Format, ReadOptions, Source
 
 if TYPE_CHECKING:
@@ -52,19 +53,12 @@ def open_text(path: Path, encoding: str, delimiter: str | None, tolerant: bool) 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         try:
             with pa.input_stream(str(path), compression="gzip" if compressed else None) as stream:
-                reader = pv.open_csv(
+                yield from pv.open_csv(
                     stream,
                     read_options=pv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding),
-                    parse_options=pv.ParseOptions(
-                        delimiter=delimiter, newlines_in_values=True, ignore_empty_lines=True
-                    ),
-                    convert_options=pv.ConvertOptions(
-                        column_types=dict.fromkeys(names, pa.string()),
-                        strings_can_be_null=False,
-                        include_columns=None if columns is None else list(columns),
-                    ),
+                    parse_options=pv.ParseOptions(delimiter=delimiter, newlines_in_values=True),
+                    convert_options=_words(names, columns),
                 )
-                yield from reader
         except pa.ArrowInvalid as error:
             if ragged := re.search(r"Expected (\d+) columns, got (\d+)", str(error)):
                 expected, actual = ragged.groups()
@@ -111,11 +105,7 @@ def _every_row(
                             ignore_empty_lines=len(schema) > 1,
                             invalid_row_handler=skip,
                         ),
-                        convert_options=pv.ConvertOptions(
-                            column_types={name: pa.string() for name in schema.names},
-                            strings_can_be_null=False,
-                            include_columns=names,
-                        ),
+                        convert_options=_words(schema.names, names),
                     )
                 break
             except pa.ArrowInvalid as error:
@@ -130,6 +120,15 @@ def _every_row(
             yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
 
     return read
+
+
+def _words(names: Sequence[str], columns: Sequence[str] | None) -> Any:
+    """How cells are converted: all are words, of the columns asked for, and an empty one is no null."""
+    import pyarrow.csv as pv
+
+    types = dict.fromkeys(names, pa.string())
+    chosen = None if columns is None else list(columns)
+    return pv.ConvertOptions(column_types=types, strings_can_be_null=False, include_columns=chosen)
 
 
 class _Recoded(io.RawIOBase):
@@ -247,9 +246,7 @@ def _rows(table: Table, start: int, length: int, delimiter: str) -> bytes:
     """Return rows as lines of text."""
     cells = []
     for column in table.schema:
-        values = table.data.column(column.name).slice(start, length)
-        if isinstance(values, pa.ChunkedArray):
-            values = values.combine_chunks()
+        values = whole_array(table.data.column(column.name).slice(start, length))
         words = _quote(format_values(values, column.format, column.decimal), delimiter)
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
