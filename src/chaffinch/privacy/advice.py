@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, listed
 from ..table.schema import Schema
 from .ledger import Plan
-from .samplers import gaussian_std, laplace_std
 
 __all__ = ["MOSTLY_NOISE", "THETA", "Advice", "Expectation", "Usefulness", "advise", "expect"]
 
@@ -249,9 +248,7 @@ class _Noise:
 
     def of(self, amount: float) -> float:
         """The standard deviation of the noise of a cell of a table that costs an amount."""
-        if self.pure:
-            return laplace_std(self.plan.unit.l1 / amount)
-        return gaussian_std(self.plan.unit.l2_up / (2 * amount) ** 0.5)
+        return self.plan.budget.noise(amount, l1=self.plan.unit.l1, l2=self.plan.unit.l2_up)[1]
 
     def parts(self, levels: NDArray[np.float64]) -> NDArray[np.float64]:
         """The parts of single columns: those that make the sum of errors least go as c^(1/2), for Gaussian noise as c^(2/3)."""

@@ -16,6 +16,7 @@ from typing import Literal, get_args
 
 from .._base.errors import BudgetError, InputError, unknown_name
 from .accounting import check_delta, check_epsilon, epsilon_to_rho, pure_to_rho, rho_to_epsilon
+from .samplers import gaussian_std, laplace_std
 
 __all__ = ["HEAD", "SLACK", "Accounting", "Budget", "Charge", "charge_row", "shown"]
 
@@ -100,6 +101,22 @@ class Budget:
         """Return the sums of the costs, in the currency, and of the deltas of charges."""
         every = list(charges)
         return fsum(charge.cost(self.kind) for charge in every), fsum(charge.delta for charge in every)
+
+    def charge(self, what: str, why: str, amount: float, *, mechanism: str, noise: str) -> Charge:
+        """Return the charge of an amount in the currency."""
+        epsilon, rho = (amount, None) if self.kind == "pure" else (None, amount)
+        return Charge(what, why, epsilon=epsilon, rho=rho, mechanism=mechanism, noise=noise)
+
+    def noise(self, amount: float, *, l1: float, l2: float) -> tuple[float, float]:
+        """Return the parameter of the noise that an amount buys, and its standard deviation: discrete Laplace if pure, else Gaussian."""
+        if self.kind == "pure":
+            return (scale := l1 / amount), laplace_std(scale)
+        return (sigma := l2 / (2 * amount) ** 0.5), gaussian_std(sigma)
+
+    def noise_charge(self, what: str, why: str, amount: float, std: float) -> Charge:
+        """Return the charge of an amount for noise of a standard deviation."""
+        law = "discrete Laplace" if self.kind == "pure" else "discrete Gaussian"
+        return self.charge(what, why, amount, mechanism=law, noise=f"standard deviation {std:.4g}")
 
     def promise(self, spent: float, delta: float) -> tuple[float, float]:
         """Return the (epsilon, delta) that a spent amount, and the deltas of charges, come to."""

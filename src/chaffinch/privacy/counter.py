@@ -18,11 +18,9 @@ from .._base.errors import ClosedError, InputError, PrivacyError, TooLargeError
 from ..counts.counter import Counter
 from ..counts.families import Family, family_scores
 from ..table.schema import Schema
-from .budget import Charge
 from .ledger import Ledger
 from .noise import Noise
 from .relation import Unit
-from .samplers import gaussian_std, laplace_std
 from .sensitivity import integer_scores, sensitivity
 
 __all__ = ["MOST_CELLS", "Mechanism", "NoisyTable", "PrivateCounter"]
@@ -171,13 +169,8 @@ class PrivateCounter:
         widest = max(
             sensitivity(score, self.unit, rows=rows, child_size=child, parent_cells=cells) for child, cells in shapes
         )
-        self._charge(
-            f"choice of one of {len(families):,} families",
-            amount,
-            why,
-            mechanism,
-            f"score {score} on counts, sensitivity {widest:.4g}",
-        )
+        what, noise = f"choice of one of {len(families):,} families", f"score {score} on counts, sensitivity {widest:.4g}"
+        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
         capped = None if self.unit.replaced and self.unit.rows_per_person == 1 else rows
         new = [family for family in families if (score, capped, family) not in self._scores]
         if new:
@@ -221,19 +214,10 @@ class PrivateCounter:
         """Return the parameter of the noise that an amount buys, and the standard deviation of that noise."""
         if not amount > 0:
             raise InputError(f"An amount of privacy must be above 0. Got {amount}.")
-        if self.pure:
-            scale = l1 / amount
-            return scale, laplace_std(scale)
-        sigma = l2 / (2 * amount) ** 0.5
-        return sigma, gaussian_std(sigma)
+        return self.ledger.budget.noise(amount, l1=l1, l2=l2)
 
     def _charge_noise(self, what: str, amount: float, why: str, std: float) -> None:
-        law = "discrete Laplace" if self.pure else "discrete Gaussian"
-        self._charge(what, amount, why, law, f"standard deviation {std:.4g}")
-
-    def _charge(self, what: str, amount: float, why: str, mechanism: str, noise: str) -> None:
-        epsilon, rho = (amount, None) if self.pure else (None, amount)
-        self.ledger.charge(Charge(what, why, epsilon=epsilon, rho=rho, mechanism=mechanism, noise=noise))
+        self.ledger.charge(self.ledger.budget.noise_charge(what, why, amount, std))
 
     def _noisy(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return self._noise.laplace(values, scale) if self.pure else self._noise.gaussian(values, scale)

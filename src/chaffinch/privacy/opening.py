@@ -31,7 +31,6 @@ from .noise import noise_of
 from .prepare import StoredCells, declared_of, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
-from .samplers import gaussian_std, laplace_std
 
 __all__ = [
     "DISCOVERY_SHARE", "ROWS_SHARE", "Opening", "Undiscovered", "Unread", "open_private", "open_unread", "opening_of",
@@ -85,8 +84,7 @@ class Opening:
         """Return the plan of opening the data, and of all that is left as one step: its parts depend on what is found."""
         why = "split once the domain is found" if self.discoveries else "split once the number of rows is measured"
         cost = self.left * (1 - 1e-12)
-        epsilon, rho = (cost, None) if self.budget.kind == "pure" else (None, cost)
-        return self.plan([Step(Charge(what, why, epsilon=epsilon, rho=rho, mechanism="", noise=""))])
+        return self.plan([Step(self.budget.charge(what, why, cost, mechanism="", noise=""))])
 
 
 def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
@@ -237,13 +235,8 @@ def _declared_part(schema: Schema) -> Schema:
 def _rows_charge(budget: Budget, unit: Unit) -> Charge:
     """What `PrivateCounter.rows` charges for the number of rows."""
     amount, person = ROWS_SHARE * budget.total, unit.rows_per_person
-    if budget.kind == "pure":
-        law, std = "discrete Laplace", laplace_std(person / amount)
-    else:
-        law, std = "discrete Gaussian", gaussian_std(person / (2 * amount) ** 0.5)
-    epsilon, rho = (amount, None) if budget.kind == "pure" else (None, amount)
-    noise = f"standard deviation {std:.4g}"
-    return Charge("number of rows", "number of rows", epsilon=epsilon, rho=rho, mechanism=law, noise=noise)
+    _, std = budget.noise(amount, l1=person, l2=float(person))
+    return budget.noise_charge("number of rows", "number of rows", amount, std)
 
 
 def _rows_public(unit: Unit) -> bool:
