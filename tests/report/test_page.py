@@ -13,7 +13,7 @@ import pytest
 import chaffinch
 from chaffinch._base.svg import contrast
 from chaffinch.report.page import page, render, report_of
-from chaffinch.report.sections import Cell, Details, Figure, Grid, Heading, Listing, Paragraph, Section, Table
+from chaffinch.report.sections import Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Section
 
 VOID = {"meta", "br", "hr", "img", "link", "input", "base", "col"}
 HOSTILE = [
@@ -368,7 +368,7 @@ def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
     said = check(render({**report, "verdict": [*report["verdict"], risk], "risk": {}})).said()
     assert "Risk TCAP" in said
     assert "Read the risk sections" in said
-    table = Table("c", ("a", "b"), (Heading("h"), ("x", Cell("y", "z"))), frozenset({1}))
+    table = PageTable("c", ("a", "b"), (Heading("h"), ("x", Cell("y", "z"))), frozenset({1}))
     blocks = (
         Paragraph("p"),
         Listing(("q",)),
@@ -380,7 +380,7 @@ def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
     found = check(page("t", [Section("own", "Own", blocks)]))
     assert "own" in found.ids
     with pytest.raises(ValueError, match="2 columns"):
-        Table("c", ("a", "b"), (("x",),))
+        PageTable("c", ("a", "b"), (("x",),))
 
 
 # The network's picture.

@@ -14,7 +14,7 @@ from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
 from .promise import promise_of
 from .result import ReportResult
-from .sections import Block, Details, Figure, Listing, Paragraph, Section, Table
+from .sections import Block, Details, Figure, Listing, PageTable, Paragraph, Section
 from .words import number, percent, shown
 
 __all__ = ["closing_sections", "header", "synthesis_section"]
@@ -65,14 +65,14 @@ def synthesis_section(account: SynthesisAccount | None, picture: Markup | None) 
     if account is not None:
         rows = [(name, words) for name, words in _facts(account) if words]
         if rows:
-            blocks.append(Table("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
+            blocks.append(PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
     if picture is not None:
         model = ModelAccount() if account is None else account.model
         strengths = model.strengths or (None,) * len(model.edges)
         listed = list(zip(model.edges, strengths, strict=False))[:MOST_LISTED]
         edges = tuple((shown(a, 40), shown(b, 40), number(s)) for (a, b), s in listed)
         measured = "Mutual information (nats, from released tables)" if model.privacy else "Mutual information (nats)"
-        table = Table("Edges of the network", ("From", "To", measured), edges, frozenset({2}))
+        table = PageTable("Edges of the network", ("From", "To", measured), edges, frozenset({2}))
         blocks.append(Figure("fig-network", "The network that was learnt", (picture,), table))
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 
@@ -137,7 +137,7 @@ def _columns(about: UtilityAbout) -> Iterator[Block]:
             (shown(c.name, 40), shown(c.kind), number(c.levels), shown(c.role)) for c in about.columns[:MOST_LISTED]
         )
         more = f"; the first {MOST_LISTED}, all are in the JSON" if len(about.columns) > MOST_LISTED else ""
-        table = Table(f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2}))
+        table = PageTable(f"Columns as compared{more}", ("Column", "Kind", "Levels", "Role"), rows, frozenset({2}))
         yield Details(f"{len(about.columns)} columns", (table,))
     left_out, notes = about.not_measured, list(about.notes)
     if left_out:
@@ -147,9 +147,9 @@ def _columns(about: UtilityAbout) -> Iterator[Block]:
         yield Listing((*(shown(note, 240) for note in notes[:MOST_NOTES]), *rest))
 
 
-def _definitions(result: UtilityResult) -> Table:
+def _definitions(result: UtilityResult) -> PageTable:
     rows = tuple((metric.title, metric.definition, metric.source) for metric in metrics_of(result.results))
-    return Table(
+    return PageTable(
         "Definitions and where they come from", ("Measure", "Definition", "Reference"), rows, wide=frozenset({1, 2})
     )
 
@@ -163,7 +163,7 @@ def _settings(result: UtilityResult) -> Details:
             rows.append((metric.title, shown(key), _plain(value)))
     if not rows:
         return Details("Settings of every measure", (Paragraph("None were recorded."),))
-    table = Table("Settings of every measure", ("Measure", "Setting", "Value"), tuple(rows), wide=frozenset({2}))
+    table = PageTable("Settings of every measure", ("Measure", "Setting", "Value"), tuple(rows), wide=frozenset({2}))
     return Details("Settings of every measure", (table,))
 
 

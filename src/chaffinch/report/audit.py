@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._base.words import number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
-from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["audit_page"]
 
@@ -73,7 +73,7 @@ def _finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
     )
     return (
         Paragraph(lead, "alarm" if broken else "lead"),
-        Table(
+        PageTable(
             "What was proved, by pair of tables and by what is looked at", head, rows, numbers=frozenset({2, 3, 4, 5})
         ),
         Paragraph(how, "note"),
@@ -84,7 +84,7 @@ def _figure(audit: AuditResult) -> Figure:
     rows = tuple(
         (f"{shown(f.pair)}, {shown(f.box)} box", number(f.bound), number(f.detectable)) for f in audit.findings
     )
-    table = Table("Bounds on epsilon", ("Test", "Proved", "Could have shown"), rows, numbers=frozenset({1, 2}))
+    table = PageTable("Bounds on epsilon", ("Test", "Proved", "Could have shown"), rows, numbers=frozenset({1, 2}))
     plot = bounds_plot("bounds-plot", audit)
     return Figure("bounds-figure", "What was proved, what could have been, and the claim", (plot,), table)
 
@@ -93,7 +93,7 @@ def _pairs(audit: AuditResult) -> tuple[Block, ...]:
     names = list(dict.fromkeys(f.pair for f in audit.findings))
     rows: tuple[Row, ...] = tuple((shown(name), PAIRS.get(name, "A pair of the user's own.")) for name in names)
     blocks: list[Block] = [
-        Table("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
+        PageTable("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
     ]
     if skipped := audit.skipped:
         words = tuple(

@@ -7,7 +7,7 @@ from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
 from .page import page
-from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .words import NONE, fixed, is_number, number, percent, shown
 
 __all__ = ["check_page", "rules_sentence"]
@@ -181,7 +181,7 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
             )
         )  # fmt: skip
     blocks: list[Block] = [
-        Table("Each output, and how well datasets reproduce it", head, tuple(rows), numbers=frozenset({3, 4, 5, 6})),
+        PageTable("Each output, and how well datasets reproduce it", head, tuple(rows), numbers=frozenset({3, 4, 5, 6})),
         Paragraph(
             "Errors are absolute, in the output's own unit, over its numbers and all datasets; regressions are refitted by statsmodels, the rest is counted anew. "
             "A dataset has a number if it is within the precision it was printed with.", "note",
@@ -235,7 +235,7 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
     classes = f"fewer than {count[1:]} classes" if isinstance(count, str) else f"about {count:,} classes" if count else "no class"
     blocks: list[Block] = [
         Paragraph(words),
-        Table("How often all datasets agree on a person's value", head, rows, numbers=frozenset(range(1, 6))),
+        PageTable("How often all datasets agree on a person's value", head, rows, numbers=frozenset(range(1, 6))),
         Paragraph(
             f"By keys, {classes} of people are given away so; which ones, and what to suppress, is written by --confidential, and must stay inside.",
             "note",
@@ -249,7 +249,7 @@ def _agreement(result: CheckResult) -> tuple[Block, ...]:
                 for each in by_keys[:MOST_KEYS]
             )
             caption = f"{shown(one.sensitive, 40)}: people in the data on whom all agree rightly, by keys"
-            table = Table(caption, ("Keys", "Share of people"), listed, numbers=frozenset({1}))
+            table = PageTable(caption, ("Keys", "Share of people"), listed, numbers=frozenset({1}))
             blocks.append(Details(f"By set of keys: {shown(one.sensitive, 40)}", (table,)))
     return tuple(blocks)
 
@@ -263,7 +263,7 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
     head = ("Output", "Statbarn", "Rule", "Status", "Why")
     blocks: list[Block] = [Paragraph(rules_sentence(rules))]
     if rows:
-        blocks.append(Table("What each rule says of each output", head, rows, wide=frozenset({4}), cards=True))
+        blocks.append(PageTable("What each rule says of each output", head, rows, wide=frozenset({4}), cards=True))
     blocks.append(Paragraph(f"Policy '{shown(rules.policy)}', SHA-256 {shown(rules.policy_hash, 64)}.", "note"))
     return tuple(blocks)
 
@@ -283,4 +283,4 @@ def _whole(result: CheckResult) -> tuple[Block, ...]:
         "what comes from being in the data."
     )
     caption = f"TCAP over {runs} datasets"
-    return Paragraph(words), Table(caption, head, rows, numbers=frozenset(range(2, 7)))
+    return Paragraph(words), PageTable(caption, head, rows, numbers=frozenset(range(2, 7)))

@@ -14,7 +14,7 @@ from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
 from .figures import Axis, cut
 from .plots import Dot, dots
-from .sections import Block, Cell, Figure, Paragraph, Row, Table
+from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 from .words import NONE, fixed, is_number, number, shown, signed
 
 __all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
@@ -61,7 +61,7 @@ def sides(measures: Sequence[RiskMeasure], level: float) -> Figure:
         "tcap", caption, said, rows, list(SIDES.values()), label=f"TCAP; bars: {_percent(level)} interval", low=0.0
     )
     head = ("Sensitive attribute", "Counted", *(name.capitalize() for name in SIDES.values()), "Beyond the start")
-    table = Table(
+    table = PageTable(
         caption, head,
         tuple(
             (
@@ -94,7 +94,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
         line=0.0,
     )
     head = ("Sensitive attribute", "Counted", "Marginal risk", "Detectable", "")
-    table = Table(
+    table = PageTable(
         caption, head,
         tuple(
             (
@@ -148,7 +148,7 @@ def cumulative(stages: Sequence[CumulativeStage], level: float) -> Figure | None
                 )
             )  # fmt: skip
     head = ("Output added", "Sensitive attribute", "Counted", "Marginal risk of all so far", "Added by this one")
-    table = Table(caption, head, tuple(rows), numbers=frozenset({3, 4}))
+    table = PageTable(caption, head, tuple(rows), numbers=frozenset({3, 4}))
     names = "; ".join(f"{place}: {shown(stage.name, 40)}" for place, stage in enumerate(steps, 1))
     note = f"From left to right: {names}. Bars: {_percent(level)} interval. What an output adds depends on those before it."
     if len(stages) > len(steps):
@@ -191,7 +191,7 @@ def without(stages: Sequence[Stage], whole: Stage) -> tuple[Block, ...]:
             one = stage.marginal(m.sensitive, m.convention)
             rows.append((shown(stage.name), *which, estimate(one, plus=True)))
     head = ("Outputs", "Sensitive attribute", "Counted", "Marginal risk")
-    table = Table("Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3}))
+    table = PageTable("Marginal risk with one output left out", head, tuple(rows), numbers=frozenset({3}))
     return (
         Paragraph(
             "Which output did it? The one without which the marginal risk falls. Where none falls, several tell the same."
@@ -214,7 +214,7 @@ def sizes(some: Sequence[RiskBySize]) -> tuple[Block, ...]:
         "Outputs of a fold are not those of all the data. Folds of folds say how marginal risk changes as the data behind the outputs are halved; the last "
         "column continues that line over the logarithm of size. It is an extrapolation from two sizes, not a measurement."
     )
-    return Paragraph(words), Table("Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4}))
+    return Paragraph(words), PageTable("Marginal risk by size", head, rows, numbers=frozenset({2, 3, 4}))
 
 
 def error_lines(some: Sequence[ErrorLine]) -> Figure:
@@ -260,7 +260,7 @@ def error_lines(some: Sequence[ErrorLine]) -> Figure:
             )
         )
     head = ("Sensitive attribute", "Counted", "TCAP at no error", "Slope", "R squared")
-    table = Table(caption, head, tuple(rows), numbers=frozenset({2, 3, 4}))
+    table = PageTable(caption, head, tuple(rows), numbers=frozenset({2, 3, 4}))
     note = "Each dot is a dataset whose search was stopped on the way. A falling line: the closer to the outputs, the more is given away."
     return Figure("errors-figure", caption, tuple(pictures), table, note, open=True)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._base.plain import to_plain
-from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Grid, Listing, PageTable, Paragraph, Row, Section
 from .words import between, fixed, number, shown, signed
 
 __all__ = ["HEAD", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "PromiseLine", "SettingRow"]
@@ -179,7 +179,7 @@ class Comparison:
         """Yield the comparison as sections of a page."""
         if self.promises:
             told = tuple((r.what, r.a, r.b) for r in self.promises)
-            table = Table("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
+            table = PageTable("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
             notes = tuple(Paragraph(note, "lead") for note in self.promise_notes)
             yield Section("promises", "What is promised", (*notes, table))
         numbers = frozenset({1, 2, 3, 4, 5})
@@ -192,20 +192,20 @@ class Comparison:
         blocks: list[Block] = [Paragraph(_tally(self.measures), "lead")] if self.measures or not self.attacks else []
         blocks += [Listing(self.notes)] if self.notes else []
         if rows or not self.attacks:
-            blocks.append(Table(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
+            blocks.append(PageTable(caption, head, rows, numbers, frozenset({0, 6}), cards=True))
         if blocks:
             yield Section("compared", "Measure by measure", tuple(blocks))
-        changed: list[Table] = []
+        changed: list[PageTable] = []
         if self.columns:
             cells = tuple((shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns)
             head = ("Column", "A", "B", "B less A")
             changed.append(
-                Table("Jensen-Shannon distance of columns that changed most", head, cells, frozenset({1, 2, 3}))
+                PageTable("Jensen-Shannon distance of columns that changed most", head, cells, frozenset({1, 2, 3}))
             )
         if self.pairs:
             cells = tuple((_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs)
             head = ("Pair of columns", "A", "B", "B less A")
-            changed.append(Table("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
+            changed.append(PageTable("How far phi_k is off, pairs that changed most", head, cells, frozenset({1, 2, 3})))
         if changed:
             yield Section("changed", "Where they differ most", (Grid(tuple(changed)),))
         if self.attacks:
@@ -267,7 +267,7 @@ def _attack_blocks(rows: Sequence[Data]) -> Iterator[Block]:
     )  # fmt: skip
     head = ("Attack", "A", "B", "B less A", "Excess A", "Excess B", "Safer")
     of = f", the {len(some)} that differ most of {len(rows):,}" if len(some) < len(rows) else ""
-    yield Table(
+    yield PageTable(
         f"Each attack on both tables{of}", head, cells, frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True
     )
 

@@ -11,7 +11,7 @@ from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, Outp
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .page import page
-from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .words import NONE, fixed, is_number, number, percent, shown, signed
 
 __all__ = ["evolve_page", "sentence"]
@@ -102,7 +102,7 @@ def _finding(result: EvolveResult, outputs: Sequence[Sequence[OutputReport]]) ->
     who = "largest over the copies; " if len(result.copies) > 1 else ""
     blocks: list[Block] = [
         Paragraph(sentence(result), "lead" if result.reached else "alarm"),
-        Table(f"Each output, computed again from the records ({who}differences in its own unit)", head, tuple(rows), numbers=frozenset({2, 3, 4, 5})),
+        PageTable(f"Each output, computed again from the records ({who}differences in its own unit)", head, tuple(rows), numbers=frozenset({2, 3, 4, 5})),
         Paragraph(_by_whom(result, outputs), "note"),
     ]  # fmt: skip
     if not result.reached:
@@ -174,7 +174,7 @@ def _coefficients(same: Sequence[OutputReport], place: int) -> tuple[Block, ...]
     if any(each.synthetic is None for one in same for each in one.shown):
         words += " Where nothing stands beside the original, statsmodels found no fit."
     caption = f"{shown(first.kind)}: {name}"
-    return (Paragraph(words), Table(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))))
+    return (Paragraph(words), PageTable(caption, head, tuple(rows), numbers=frozenset(range(1, len(head) - 1))))
 
 
 def _difference(value: float, digits: int) -> str:
@@ -212,7 +212,7 @@ def _tables(others: Sequence[Sequence[OutputReport]]) -> tuple[Block, ...]:
     if rows:
         head = ("Output", "Number", "Original", "Synthetic")
         blocks.append(
-            Table("The largest differences to what was published", head, tuple(rows), numbers=frozenset({2, 3}))
+            PageTable("The largest differences to what was published", head, tuple(rows), numbers=frozenset({2, 3}))
         )
     return tuple(blocks)
 
@@ -261,7 +261,7 @@ def _errors(copy: EvolvedCopy, steps: str, several: bool) -> tuple[Block, ...]:
     picture = curves(
         "errors", f"Mean error by {steps}", desc, shapes, across=across, up=up, labels=(steps, "mean absolute error"), at=at,
     )  # fmt: skip
-    table = Table(
+    table = PageTable(
         f"Mean absolute error by {steps}{which}", (steps.capitalize(), *map(shown, drawn)),
         tuple((f"{p.proposals:,}", *(number(p.mean_error.get(name)) for name in drawn)) for p in _some(trace)),
         numbers=frozenset(range(len(drawn) + 1)),
@@ -291,7 +291,7 @@ def _outside(copies: Sequence[EvolvedCopy], steps: str) -> Figure:
     picture = curves(
         "outside", f"Numbers not yet as published, by {steps}", desc, shapes, across=across, up=up, labels=(steps, "numbers that are off"), at=at,
     )  # fmt: skip
-    table = Table(
+    table = PageTable(
         f"Numbers that are off, by {steps}", ("Copy", steps.capitalize(), "Off"),
         tuple((f"{k}", f"{p.proposals:,}", f"{p.outside:,}") for k, copy in enumerate(drawn, 1) for p in _some(copy.trace)),
         numbers=frozenset({1, 2}),

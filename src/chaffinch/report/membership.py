@@ -12,7 +12,7 @@ from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .page import page
-from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["attack_facts", "attack_settings", "membership_page"]
 
@@ -74,7 +74,7 @@ def attack_settings(result: MembershipResult | SinglingOutResult) -> tuple[Block
         f"target, and wants to know whether the target is among the {result.rows:,} records that a release was made from. {design} {box} Every fit has "
         "noise of its own. Rates are from fits that nobody learnt from, at thresholds chosen before."
     )
-    return Paragraph(words), Table("Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1}))
+    return Paragraph(words), PageTable("Settings", ("Setting", "Value"), tuple(rows), wide=frozenset({1}))
 
 
 def _finding(result: MembershipResult) -> tuple[Block, ...]:
@@ -99,7 +99,7 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
         for name, one in sides
     ]  # fmt: skip
     head = ("", "AUC", "95 % interval", "Advantage", "95 % interval", *levels)
-    table = Table("How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head))))
+    table = PageTable("How well membership is told", head, tuple(rows), numbers=frozenset(range(1, len(head))))
     why = sorted({at.reason for _, one in sides for at in one.at if at.reason})
     notes = [Paragraph(f"{NONE} means too few trials: {' '.join(shown(w, 200) for w in why)}", "note")] if why else []
     worst = (
@@ -133,7 +133,7 @@ def _roc(result: MembershipResult) -> Figure:
         for at in (0.001, 0.01, 0.05, 0.1, 0.25, 0.5)
         if at >= low
     )
-    table = Table(
+    table = PageTable(
         "True positives where false ones are at most",
         ("False positives", *(name for name, _ in sides)),
         rows,
@@ -178,7 +178,7 @@ def _targets(result: MembershipResult) -> Figure:
         (f"at least {edge:g}", percent(sum(a >= edge for a in aucs) / len(aucs)))
         for edge in (0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
     ]
-    table = Table("Share of targets by AUC", ("AUC", "Share of targets"), tuple(shares), numbers=frozenset({1}))
+    table = PageTable("Share of targets by AUC", ("AUC", "Share of targets"), tuple(shares), numbers=frozenset({1}))
     return Figure(
         "aucs-figure",
         "AUC of each target",

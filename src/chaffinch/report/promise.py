@@ -16,7 +16,7 @@ from .._base.errors import InputError, listed
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
-from .sections import Block, Listing, Paragraph, Section, Table
+from .sections import Block, Listing, PageTable, Paragraph, Section
 from .words import shown
 
 __all__ = ["Promise", "best_guess", "promise_of", "promise_row", "promise_section"]
@@ -190,7 +190,7 @@ def _spending(account: Account) -> Iterator[Block]:
     rows = tuple(tuple(shown(cell, MOST_CELL) for cell in row) for row in account.rows_table())
     if rows:
         head = tuple(name[0].upper() + name[1:] for name in HEAD)
-        yield Table("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
+        yield PageTable("What was spent on what", head, rows, frozenset({1}), frozenset({0}))
     left = account.unspent
     unspent = f"{budget.currency} {left:.4g} was not spent" if left > 1e-6 * budget.total else "nothing is left"
     at = f" at delta {delta:.6g}" if delta else ""

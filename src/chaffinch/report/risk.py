@@ -15,7 +15,7 @@ from ..risk.attribution.verdict import family_sentence, keys_words, several, wor
 from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
 from .risk_words import LIMITS, MEMORISATION
-from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["risk_about", "risk_facts", "risk_sections"]
 
@@ -131,7 +131,7 @@ def _keys(result: RiskResult) -> Iterator[Block]:
     if cells:
         head = ("Attack", "Sets of keys", "Mean", "Largest", "Keys of the largest", "Mean excess", "Largest excess")
         yield _folded(
-            Table("Mean and largest value over sets of keys", head, cells, frozenset({1, 2, 3, 5, 6}), frozenset({4}))
+            PageTable("Mean and largest value over sets of keys", head, cells, frozenset({1, 2, 3, 5, 6}), frozenset({4}))
         )
 
 
@@ -159,14 +159,14 @@ def _attackers(result: RiskResult) -> Iterator[Block]:
     )  # fmt: skip
     words = ", ".join(attacker_of(name).title for name in list(names)[:20])
     yield Paragraph(f"Mean and largest share of right answers over attackers that say a value: {words}.")
-    table = Table(
+    table = PageTable(
         f"Attackers together; references are means over the same attackers{of}", head, cells,
         frozenset(range(2, 9)), frozenset({0, 1}),
     )  # fmt: skip
     yield _folded(table)
 
 
-def _folded(table: Table) -> Block:
+def _folded(table: PageTable) -> Block:
     """Return a table, a long one behind a line that opens it."""
     return table if len(table.rows) <= MOST_OPEN else Details(f"{table.caption} ({len(table.rows)} rows)", (table,))
 
@@ -198,7 +198,7 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
         (shown(row.sensitive, 40), keys_words(row.keys), *(fixed(row.tcap.get(name)) for name in used)) for row in worst
     )
     of = f", the {len(worst)} worst of {len(rows):,} sets of keys" if len(worst) < len(rows) else ""
-    yield Table(f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1}))
+    yield PageTable(f"TCAP by convention{of}", head, cells, frozenset(range(2, len(head))), frozenset({0, 1}))
     yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
 
@@ -262,13 +262,13 @@ def _definitions(result: RiskResult) -> Iterator[Block]:
     if not attackers:
         return
     rows = tuple((attacker.title, attacker.definition, attacker.reference) for attacker in attackers)
-    yield Table(
+    yield PageTable(
         "Definitions and where they come from", ("Attack", "Definition", "Reference"), rows, wide=frozenset({1, 2})
     )
     settings = result.about.settings
     if settings:
         cells = tuple((shown(key), _plain(value)) for key, value in list(settings.items())[: 2 * MOST])
-        table = Table("Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1}))
+        table = PageTable("Settings of the attacks", ("Setting", "Value"), cells, wide=frozenset({1}))
         yield Details("Settings of the attacks", (table,))
 
 

@@ -13,7 +13,7 @@ from ..risk.attribution.ladder import ladder_plot, sides_of
 from ..risk.attribution.verdict import keys_words, worse
 from .plots import bars
 from .risk_verdict import with_interval
-from .sections import Cell, Figure, Row, Table
+from .sections import Cell, Figure, PageTable, Row
 
 __all__ = ["MOST", "attacks_table", "funnel", "ladder", "records"]
 
@@ -21,7 +21,7 @@ MOST = 40
 DRAWN = 20
 
 
-def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False) -> Table:
+def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensitive: bool = False) -> PageTable:
     """Return attacks with all their numbers, one row each; `keys` and `sensitive` say whether these are named."""
     sides = {
         "guess": "Guess",
@@ -44,7 +44,7 @@ def attacks_table(caption: str, attacks: Sequence[Attack], *, keys: bool, sensit
         )
         for a in attacks
     )  # fmt: skip
-    return Table(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
+    return PageTable(caption, head, rows, frozenset(range(2 if keys else 1, len(head))))
 
 
 def _title(attack: Attack) -> str:
@@ -110,7 +110,7 @@ def funnel(key: str, row: Funnel, of: int) -> Figure | None:
     desc = "Share of people: " + "; ".join(f"{words}: {percent(value)}" for words, value in values.items())
     steps = {**STEPS, **OTHERS}
     cells = tuple((steps[name], percent(share)) for name in steps if (share := getattr(row, name)) is not None)
-    table = Table(caption, ("Step", "Share of people in the original"), cells, frozenset({1}))
+    table = PageTable(caption, ("Step", "Share of people in the original"), cells, frozenset({1}))
     note = "Each bar is a share of all people in the original. DiSCO: someone would be certain, and right."
     plot = bars(f"{key}-plot", caption, desc, values, top=1.0)
     return Figure(key, caption, (plot,), table, note)
@@ -130,6 +130,6 @@ def records(key: str, spread: RiskSpread, threshold: int = THRESHOLD) -> Figure 
     words = {name: hidden if share is None else percent(share) for name, share in shares.items()}
     desc = "; ".join(f"{name}: {share}" for name, share in words.items())
     plot = bars(f"{key}-plot", caption, desc, shares, top=0.5, hidden=hidden)
-    table = Table(caption, ("Risk", "Share of records"), tuple(words.items()), frozenset({1}))
+    table = PageTable(caption, ("Risk", "Share of records"), tuple(words.items()), frozenset({1}))
     what = shown(spread.what, 400).rstrip(".")
     return Figure(key, caption, (plot,), table, f"Risk: {what}." if what else "")

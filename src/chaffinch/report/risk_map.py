@@ -14,7 +14,7 @@ from ..risk.attribution.verdict import keys_words
 from .figures import GREY, INK, blend, cut, ink_on, picture, text
 from .heatmap import SIGNED, UNKNOWN
 from .risk_figures import MOST
-from .sections import Figure, Table
+from .sections import Figure, PageTable
 
 __all__ = ["subset_map"]
 
@@ -54,7 +54,7 @@ def subset_map(key: str, sensitive: str, attacks: Sequence[Attack], p_family: fl
     )  # fmt: skip
     head = ("Keys", *(attacker_of(m).title for m in measures))
     return Figure(
-        key, caption, (plot,), Table(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})), note
+        key, caption, (plot,), PageTable(caption, head, rows, frozenset(range(1, len(head))), frozenset({0})), note
     )
 
 

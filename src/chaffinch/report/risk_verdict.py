@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from .._base.words import NONE, fixed, number, shown, signed
 from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow
 from .risk_words import RULES
-from .sections import Block, Cell, Details, Heading, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Details, Heading, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["risk_verdict_section", "with_interval"]
 
@@ -22,7 +22,7 @@ def risk_verdict_section(rows: Sequence[RiskVerdictRow]) -> Section:
         "Original", "Excess and 95 % interval", "In words",
     )  # fmt: skip
     last = len(head) - 1
-    table = Table(
+    table = PageTable(
         "How often each attack is right, beside a guess without keys, and the same attack from independent columns, on a holdout, and from the original",
         head, tuple(_rows(rows, label)), frozenset(range(1, last)), frozenset({last}), cards=True,
     )  # fmt: skip

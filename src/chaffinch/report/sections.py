@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "Paragraph", "Row", "Section", "Table"]
+__all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "PageTable", "Paragraph", "Row", "Section"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ Row = tuple[str | Cell, ...] | Heading
 
 
 @dataclass(frozen=True)
-class Table:
+class PageTable:
     """A table: the first cell of each row names the row.
 
     Parameters
@@ -91,7 +91,7 @@ class Figure:
     id: str
     caption: str
     pictures: tuple[Markup, ...]
-    table: Table
+    table: PageTable
     note: str = ""
     open: bool = False
     across: int = 1
@@ -101,7 +101,7 @@ class Figure:
 class Grid:
     """Small tables side by side."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[PageTable, ...]
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ class Details:
     """Blocks behind a line that opens them."""
 
     summary: str
-    blocks: tuple[Paragraph | Listing | Table | Grid, ...]
+    blocks: tuple[Paragraph | Listing | PageTable | Grid, ...]
 
 
-Block = Paragraph | Listing | Table | Figure | Grid | Details
+Block = Paragraph | Listing | PageTable | Figure | Grid | Details
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from .curves import Curve, Point, curves, frame
 from .figures import Axis
 from .membership import attack_facts, attack_settings
 from .page import page
-from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["singling_out_page"]
 
@@ -45,7 +45,7 @@ def _finding(result: SinglingOutResult) -> tuple[Block, ...]:
         ("A guess: |X| / |D|", percent(result.baseline), ""),
         ("A blind attacker at the same weight (Cohen and Nissim)", percent(result.isolations[-1].blind_attacker), ""),
     )  # fmt: skip
-    table = Table(
+    table = PageTable(
         "Share of releases in which one record of the data was isolated",
         ("Who", "Success", "95 % interval"),
         rows,
@@ -85,7 +85,7 @@ def _attributes(result: SinglingOutResult) -> Figure:
         for one in isolations
     )  # fmt: skip
     head = ("Attributes", "Success", "95 % interval", "Weight", "Blind attacker", "Without release")
-    table = Table("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
+    table = PageTable("Success by number of attributes", head, rows, numbers=frozenset(range(6)))
     note = (
         "A predicate says what so many attributes are; of each size the one that is true of fewest is taken. It isolates if it is true of exactly one record of "
         "the data. Its weight is the share of the population that it is true of. The blind attacker has any predicate no heavier than that and sees nothing "
@@ -115,7 +115,7 @@ def _nobody(result: SinglingOutResult) -> Figure:
         for k in sorted({1, 2, 5, 10, 20, 30, 50, targets})
         if k <= most
     )
-    table = Table("The chance that no target is in the data", ("Targets", "Chance"), told, numbers=frozenset({0, 1}))
+    table = PageTable("The chance that no target is in the data", ("Targets", "Chance"), told, numbers=frozenset({0, 1}))
     note = (
         "With many targets some of them are nearly always in the data, and the attacker has only to find which. "
         "Where none is, the attack fails whatever it does."

@@ -14,7 +14,7 @@ from .._base.errors import InputError
 from ..trees import Ensemble, PruneResult, TreeAudit
 from ..trees.attack import attack_trees
 from .page import page
-from .sections import Block, Figure, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .tree_figure import tree_picture
 from .words import NONE, fixed, number, percent, shown, signed
 
@@ -143,7 +143,7 @@ def _finding(
         cells = [fixed(value) for value in scores[: len(columns)]]
         rows.append((f"{shown(score)} on records not fitted to", *cells))
     head = ("", "Before") if after is None else ("", "Before", "After pruning")
-    blocks.append(Table("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head)))))
+    blocks.append(PageTable("The model in numbers", head, tuple(rows), numbers=frozenset(range(1, len(head)))))
     if scores is not None and after is not None:
         blocks.append(Paragraph(f"Pruning changed the {_low(score)} by {signed(scores[1] - scores[0])}."))
     if pruned is not None and pruned.hidden_classes:
@@ -210,7 +210,7 @@ def _figure(audit: TreeAudit, after: TreeAudit | None, drawn: int) -> Figure:
     )  # fmt: skip
 
 
-def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]) -> Table:
+def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Collection[int]) -> PageTable:
     """Nodes, leaves and isolating nodes at each depth, before and after."""
     sides = [audit] if after is None else [audit, after]
     told = []
@@ -235,7 +235,7 @@ def _depths(caption: str, audit: TreeAudit, after: TreeAudit | None, chosen: Col
     head: Sequence[str] = ("Nodes", "Leaves", "Isolate")
     if after is not None:
         head = [f"{name}, {when}" for when in ("before", "after") for name in head]
-    return Table(caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1)))
+    return PageTable(caption, ("Depth", *head), tuple(rows), numbers=frozenset(range(1, len(head) + 1)))
 
 
 def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
@@ -252,7 +252,7 @@ def _tries(audit: TreeAudit, after: TreeAudit | None) -> tuple[Block, ...]:
         "An attacker without counts takes leaves, deepest first, with every label (for numbers: above what the leaf says, or not), and asks whether "
         "exactly one record fits. Here the data answered."
     )
-    blocks: list[Block] = [Paragraph(words), Table("Tries", ("", "Before"), rows, numbers=frozenset({1}))]
+    blocks: list[Block] = [Paragraph(words), PageTable("Tries", ("", "Before"), rows, numbers=frozenset({1}))]
     if after is not None and after.predicates == () and audit.model.kind == "classification" and not audit.model.note:
         blocks.append(
             Paragraph("After pruning no leaf with any label isolates a record, so no number of tries finds one.")

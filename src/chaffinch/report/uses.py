@@ -13,7 +13,7 @@ from ..utility.result import UtilityResult
 from ..utility.sweep import Sweep
 from .heatmap import MOST_COLUMNS
 from .plots import Dot, dots, sweep_plot
-from .sections import Block, Details, Figure, Grid, Listing, Paragraph, Section, Table
+from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
 
 __all__ = ["uses_sections"]
 
@@ -92,14 +92,14 @@ def _scored(row: LearningRow) -> Dot:
     return Dot(SIDES[row.trained_on], row.score, low, high)
 
 
-def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> Table:
+def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> PageTable:
     rates = [name for name in RATES if any(getattr(row, name) is not None for row in rows)]
     head = ("Model", "Learnt from", score.capitalize(), "Standard deviation", *(RATES[name] for name in rates))
     cells = tuple(
         (_model(row.model), _side(row.trained_on), fixed(row.score), fixed(row.sd), *(fixed(getattr(row, n)) for n in rates))
         for row in rows
     )  # fmt: skip
-    return Table(caption, head, cells, frozenset(range(2, len(head))))
+    return PageTable(caption, head, cells, frozenset(range(2, len(head))))
 
 
 def _confusions(matrices: Sequence[Confusion], label: str) -> Iterator[Block]:
@@ -114,11 +114,11 @@ def _confusions(matrices: Sequence[Confusion], label: str) -> Iterator[Block]:
         yield Paragraph(f"Confusion matrices of more than {MOST_LEVELS} levels are in the JSON.", "note")
 
 
-def _confusion(matrix: Confusion) -> Table:
+def _confusion(matrix: Confusion) -> PageTable:
     levels = [shown(level, 24) for level in matrix.levels]
     rows = tuple((level, *map(number, counts)) for level, counts in zip(levels, matrix.counts, strict=True))
     caption = f"{_model(matrix.model)}, {_side(matrix.trained_on)}"
-    return Table(caption, ("", *levels), rows, frozenset(range(1, len(levels) + 1)))
+    return PageTable(caption, ("", *levels), rows, frozenset(range(1, len(levels) + 1)))
 
 
 def _notes(notes: Sequence[str]) -> Iterator[Block]:
@@ -157,7 +157,7 @@ def _delta(result: Delta) -> Iterator[Block]:
     )  # fmt: skip
     head = ("Label", "Model", "Original", "Synthetic, tested on synthetic", "Synthetic, tested on original")
     cells = tuple((shown(row.label), _model(row.model), *(fixed(rate) for _, rate in _rates(row))) for row in some)
-    yield Figure("fig-delta", caption, (plot,), Table(caption, head, cells, frozenset({2, 3, 4})))
+    yield Figure("fig-delta", caption, (plot,), PageTable(caption, head, cells, frozenset({2, 3, 4})))
     left_out = [f"{shown(one.label)}: left out, {shown(one.why, 200)}" for one in result.skipped]
     yield from _notes((*left_out, *result.notes))
 
@@ -195,7 +195,7 @@ def _regression(result: Regression) -> Iterator[Block]:
         )
         for row in some
     )  # fmt: skip
-    table = Table(caption, (*head, "Note") if noted else head, cells, frozenset(range(1, 7)))
+    table = PageTable(caption, (*head, "Note") if noted else head, cells, frozenset(range(1, 7)))
     yield Figure("fig-regression", caption, (plot,) if drawn else (), table, open=not drawn)
 
 
@@ -230,7 +230,7 @@ def _sweep(sweep: Sweep) -> Iterator[Block]:
     cells = tuple(tuple(map(number, (row.setting, row.copy, row.mu, row.delta, row.G))) for row in sweep.rows[:500])
     note = "Circles: single syntheses. Line: their means."
     yield Figure(
-        "fig-sweep", caption, tuple(plots), Table(caption, head, cells, frozenset({1, 2, 3, 4})), note, across=3
+        "fig-sweep", caption, tuple(plots), PageTable(caption, head, cells, frozenset({1, 2, 3, 4})), note, across=3
     )
 
 

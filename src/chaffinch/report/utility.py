@@ -14,7 +14,7 @@ from ..utility.tvd import MarginalDistance
 from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, rules
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
 from .plots import bars
-from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, Paragraph, Row, Section, Table
+from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Row, Section
 from .uses import uses_sections
 
 __all__ = ["not_applicable", "utility_sections", "verdict_section"]
@@ -51,7 +51,7 @@ def verdict_section(rows: Sequence[VerdictRow]) -> Section:
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
         Paragraph(f"Nearness to the original by {len(rows)} measures: {counts}.", "lead"),
-        Table(
+        PageTable(
             "Each number beside that of independent columns, of the original's records drawn again, of a holdout, and of identical tables",
             head, tuple(_verdict_rows(rows)), frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True,
         ),
@@ -83,7 +83,7 @@ def _ladder(rows: Sequence[VerdictRow]) -> Iterator[Figure]:
             (row.measure, percent(dot.value), f"{percent(dot.low)} to {percent(dot.high)}" if row.interval else NONE, row.word)
             for row, dot in steps
         )  # fmt: skip
-        table = Table(LADDER, ("Measure", "Share of the way", "95 % interval", "Word"), cells, frozenset({1, 2}))
+        table = PageTable(LADDER, ("Measure", "Share of the way", "95 % interval", "Word"), cells, frozenset({1, 2}))
         yield Figure("fig-ladder", LADDER, (ladder_plot("fig-ladder-plot", steps),), table)
 
 
@@ -99,7 +99,7 @@ def _where(result: UtilityResult) -> Iterator[Block]:
         yield Paragraph(f"By themselves, nearest to the original: {best}. Farthest: {worst}.", "lead")
     sides = (("farthest from", ranked[:half]), ("nearest to", ranked[::-1][:half])) if ranked else ()
     tables = [
-        Table(
+        PageTable(
             f"Columns {words} the original", ("Column", "Jensen-Shannon distance"),
             tuple((shown(name), fixed(value)) for name, value in some), frozenset({1}),
         )
@@ -121,7 +121,7 @@ def _pair(names: Sequence[str]) -> str:
     return " × ".join(shown(name, 40) for name in names)
 
 
-def _worst_pairs(result: UtilityResult) -> Iterator[Table]:
+def _worst_pairs(result: UtilityResult) -> Iterator[PageTable]:
     phi = result.results.get("phi_k")
     if isinstance(phi, Association) and phi.worst:
         rows = tuple(
@@ -129,19 +129,19 @@ def _worst_pairs(result: UtilityResult) -> Iterator[Table]:
             for pair in phi.worst[:FEW]
         )
         head = ("Pair of columns", "phi_k, original", "phi_k, synthetic", "Difference")
-        yield Table("Pairs whose relation changed most", head, rows, frozenset({1, 2, 3}))
+        yield PageTable("Pairs whose relation changed most", head, rows, frozenset({1, 2, 3}))
 
 
-def _worst_marginals(result: UtilityResult) -> Iterator[Table]:
+def _worst_marginals(result: UtilityResult) -> Iterator[PageTable]:
     for name, distance in result.results.items():
         if isinstance(distance, MarginalDistance) and distance.largest:
             rows = tuple((_pair(clique.columns), fixed(clique.value)) for clique in distance.largest[:5])
             width = name.partition(".")[2]
             caption = f"{width}-way tables farthest from the original ({number(distance.cliques)} of {number(distance.of)} measured)"
-            yield Table(caption, ("Columns", "Total variation distance"), rows, frozenset({1}))
+            yield PageTable(caption, ("Columns", "Total variation distance"), rows, frozenset({1}))
 
 
-def _impossible(result: UtilityResult) -> Iterator[Table]:
+def _impossible(result: UtilityResult) -> Iterator[PageTable]:
     pairs = result.results.get("impossible")
     if isinstance(pairs, ImpossiblePairs) and pairs.worst:
         rows = tuple((_pair(pair.columns), percent(pair.share)) for pair in pairs.worst[:FEW])
@@ -149,7 +149,7 @@ def _impossible(result: UtilityResult) -> Iterator[Table]:
             f"Pairs of values that no original record has: {number(pairs.pairs)} pairs of columns, {number(pairs.cells)} "
             "combinations of values"
         )
-        yield Table(caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1}))
+        yield PageTable(caption, ("Pair of columns", "Share of synthetic rows"), rows, frozenset({1}))
 
 
 # Figures of columns and of relations.
@@ -167,7 +167,7 @@ def _columns(result: UtilityResult) -> Iterator[Block]:
     caption = f"Jensen-Shannon distance of each column{of}"
     desc = f"From {shown(some[0][0])} with {fixed(some[0][1])} down to {shown(some[-1][0])} with {fixed(some[-1][1])}."
     rows = tuple((shown(name), fixed(value, 4)) for name, value in some)
-    table = Table(caption, ("Column", "Jensen-Shannon distance"), rows, frozenset({1}))
+    table = PageTable(caption, ("Column", "Jensen-Shannon distance"), rows, frozenset({1}))
     note = "0: the same distribution; 1: no value in common."
     yield Figure("fig-js", caption, (bars("fig-js-plot", caption, desc, dict(some), top=0.05),), table, note)
 
@@ -189,7 +189,7 @@ def _map_figure(key: str, what: str, matrices: Matrices, signs: bool) -> Figure:
     caption = f"{what} of pairs of columns{cut}"
     most = 60 if size <= NUMBERED else 20
     rows = tuple((shown(a, most), shown(b, most), fixed(o), fixed(s), signed(d)) for a, b, o, s, d in matrices.pairs())
-    table = Table(caption, ("Column", "Column", "Original", "Synthetic", "Difference"), rows, frozenset({2, 3, 4}))
+    table = PageTable(caption, ("Column", "Column", "Original", "Synthetic", "Difference"), rows, frozenset({2, 3, 4}))
     note = "Difference: synthetic less original. Blue with a minus: weaker or lower than in the original; orange with a plus: stronger or higher."
     if size > NUMBERED:
         note += " Numbers are printed where the difference is at least 0.05."
