@@ -316,10 +316,10 @@ def test_readme_and_tutorial_have_code_that_runs() -> None:
 
 
 def test_the_reference_names_every_key_and_every_error() -> None:
-    from chaffinch.table.schema_file import _ColumnModel, _SchemaModel
+    from chaffinch.table.schema_file import _ColumnEntry, _SchemaEntry
 
     page = text_of("docs", "reference", "schema-file.md")
-    for key in (*_SchemaModel.model_fields, *_ColumnModel.model_fields):
+    for key in (*_SchemaEntry.model_fields, *_ColumnEntry.model_fields):
         assert f"`{key}`" in page, key
     page = text_of("docs", "reference", "errors.md")
     for name in chaffinch.errors.__all__:

@@ -11,6 +11,9 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch.table import Table
+
+from .conftest import again
 
 SECRET = "Zebedee"
 
@@ -134,3 +137,23 @@ def test_a_look_holds_no_row(table):
     look = table.look
     assert look.native == "pandas"
     assert SECRET not in repr(look)
+
+
+def test_identifiers_are_regenerated_or_dropped_as_the_schema_says():
+    table = chaffinch.read(
+        pa.table({"person_id": range(1000, 1100), "x": ["a", "b"] * 50, "uid": [f"u{i}" for i in range(100)]})
+    )
+    assert table.schema["person_id"].role == table.schema["uid"].role == "identifier"
+    assert again(table).columns == ("x",)
+    anew = replace(table.schema, columns=tuple(replace(c, output="regenerate") for c in table.schema))
+    out = Table.from_codes(anew, [table.codes[0]], seed=0, first_row=10, like=table)
+    assert out.columns == ("person_id", "x", "uid")
+    assert out.data["person_id"].to_pylist()[:2] == [11, 12]
+    assert out.data["uid"].to_pylist()[:1] == ["000000011"]
+
+
+@pytest.mark.parametrize("name", ["household_id", "hhid", "PersonNr"])
+def test_repeated_identifiers_are_pointed_out(name):
+    table = chaffinch.read(pa.table({name: np.repeat(np.arange(100), 3) * 7919, "x": ["a", "b", "c"] * 100}))
+    assert table.schema[name].kind == "identifier"
+    assert any("not independent" in str(note) for note in table.notes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, MissingExtraError
@@ -19,15 +20,17 @@ from .codes import Codes
 from .encode import decode_column
 from .fit import Note
 from .grid import to_numbers
-from .identify import new_identifiers
 from .schema import Column, Schema
-from .types import is_numeric, type_name
+from .types import is_numeric, is_words, parse_type, type_name, value_type
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-__all__ = ["Origin", "Table", "weights_of"]
+__all__ = ["Origin", "Table", "new_identifiers", "weights_of"]
+
+DIGITS = 9
+"""Of new identifiers that are words."""
 
 
 @dataclass(frozen=True)
@@ -259,3 +262,20 @@ def _field_like(fields: pa.Schema | None, column: Column, values: pa.Array) -> p
         if field.type == values.type:
             return field
     return pa.field(column.name, values.type)
+
+
+def new_identifiers(column: Column, first_row: int, n_rows: int) -> pa.Array:
+    """Return new identifiers for synthetic rows, with nothing of the old ones: numbers from `first_row` + 1 on, for text words of nine digits.
+
+    Examples
+    --------
+    >>> new_identifiers(Column("id", "identifier", output="regenerate"), 0, 2).to_pylist()
+    ['000000001', '000000002']
+    """
+    numbers = pa.array(np.arange(first_row + 1, first_row + n_rows + 1, dtype=np.int64))
+    kind = value_type(parse_type(column.type))
+    if is_words(kind):
+        return pc.utf8_lpad(numbers.cast(pa.string()), width=DIGITS, padding="0").cast(kind)
+    if pa.types.is_integer(kind) and n_rows + first_row < 2 ** (kind.bit_width - 1):
+        return numbers.cast(kind)
+    return numbers

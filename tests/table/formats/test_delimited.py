@@ -11,13 +11,8 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
-from chaffinch.table import Table
 
-
-def again(table: Table, seed: int = 1) -> Table:
-    """Return the table made anew from its own codes."""
-    return Table.from_codes(table.schema, [table.codes[j] for j in range(len(table.codes))], seed=seed, like=table)
-
+from ..conftest import again
 
 CSV = """id,age,size,pay,flag,day,when,zip,note
 {rows}"""

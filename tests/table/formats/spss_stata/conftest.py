@@ -9,8 +9,6 @@ import numpy as np
 import pandas as pd
 import pyreadstat
 
-from chaffinch.table import Table
-
 N = 300
 
 SPSS_EPOCH = datetime.datetime(1582, 10, 14)
@@ -133,11 +131,6 @@ def stata_file(path: Path, version: int = 15) -> Path:
         variable_format=STATA_FORMATS,
     )
     return path
-
-
-def again(table: Table) -> Table:
-    """Return the table made anew from its own codes."""
-    return Table.from_codes(table.schema, [table.codes[j] for j in range(len(table.codes))], seed=1, like=table)
 
 
 def raw(path: Path):

@@ -19,7 +19,8 @@ from chaffinch.table.formats.spss_stata import read as stat_read
 from chaffinch.table.schema_file import schema_from_toml
 from chaffinch.table.sources import open_source
 
-from .conftest import SPSS_LABELS, SPSS_TITLES, STATA_LABELS, UNKNOWN_DAY, N, again, raw, spss_file, stata_file
+from ...conftest import again
+from .conftest import SPSS_LABELS, SPSS_TITLES, STATA_LABELS, UNKNOWN_DAY, N, raw, spss_file, stata_file
 
 
 class TestReadingSPSS:

@@ -11,7 +11,8 @@ import chaffinch
 from chaffinch.table import Table, schema_text
 from chaffinch.table.schema_file import schema_from_toml
 
-from .conftest import SPSS_LABELS, STATA_LABELS, UNKNOWN_DAY, again, raw, seconds, spss_file, stata_file
+from ...conftest import again
+from .conftest import SPSS_LABELS, STATA_LABELS, UNKNOWN_DAY, raw, seconds, spss_file, stata_file
 
 
 class TestRoundTrip:
