@@ -114,20 +114,12 @@ def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[n
     place[at] = np.arange(len(at))
     value = tree.value[at].copy()
     value[~leaf] = 0.0
-    return Tree(
-        np.where(leaf, -1, place[tree.left[at]]),
-        np.where(leaf, -1, place[tree.right[at]]),
-        np.where(leaf, -1, tree.feature[at]),
-        np.where(leaf, np.nan, tree.threshold[at]),
-        tree.missing_left[at] & ~leaf,
-        value,
-        None if tree.counts is None else np.where(leaf[:, None, None], tree.counts[at], 0),
-        None if tree.samples is None else np.where(leaf, tree.samples[at], 0),
-        "",
-        None if tree.fewest is None else np.where(leaf[:, None, None], tree.fewest[at], 0),
-        None if tree.varies is None else tree.varies[at] & leaf,
-        tree.single,
-    )
+    left, right = (np.where(leaf, -1, place[side[at]]) for side in (tree.left, tree.right))
+    known: dict[str, Any] = {"single": tree.single}
+    for name in ("counts", "samples", "fewest", "varies"):
+        if (array := getattr(tree, name)) is not None:
+            known[name] = (array[at].T * leaf).T
+    return Tree.of(left, right, tree.feature[at], tree.threshold[at], tree.missing_left[at], value, **known)
 
 
 def _too_rare(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]]:

@@ -19,45 +19,40 @@ Kind = Literal["classification", "regression"]
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Nodes of a binary tree; node 0 is the root.
+    """Nodes of a binary tree; node 0 is the root. A record goes left where `feature` is at most `threshold`.
 
-    Parameters
-    ----------
-    left, right
-        The children of each node, -1 for a leaf. A record goes left where `feature` is at most `threshold`.
-    feature, threshold
-        The column and the cut of each split; -1 and nan for a leaf.
-    missing_left
-        Whether a missing value goes left.
-    value
-        What each node predicts: nodes x outputs x classes shares, or nodes x outputs x 1 numbers.
-    counts
-        Training records of each class in each node (nodes x outputs x classes), whole numbers; None where they cannot be known. With a
-        bootstrap, draws of records.
-    samples
-        Training records in each node, whatever their class; None where they cannot be known.
-    reason
-        Why counts are not known.
-    fewest
-        With a bootstrap, a lower bound of the distinct records behind `counts`: draws of one record cannot be told from draws of several.
-    varies
-        For a regression tree whose leaves say the mean of a label: whether the labels in a node differ. None where that cannot be known.
-    single
-        Whether values are compared as 32-bit floats (scikit-learn's trees, XGBoost) or as they are (histogram boosting, LightGBM).
+    `value` is what each node predicts: shares of classes, or numbers (then the last axis has length 1). What cannot be known is None. With
+    a bootstrap `counts` are draws of records, and `fewest` bounds the distinct records behind them from below: draws of one record
+    cannot be told from draws of several. `varies` says, where leaves are means of a label, whether the labels in a node differ.
     """
 
-    left: NDArray[np.int64]
+    left: NDArray[np.int64]  # the children of each node, -1 for a leaf
     right: NDArray[np.int64]
-    feature: NDArray[np.int64]
-    threshold: NDArray[np.float64]
+    feature: NDArray[np.int64]  # -1 for a leaf
+    threshold: NDArray[np.float64]  # nan for a leaf
     missing_left: NDArray[np.bool_]
-    value: NDArray[np.float64]
-    counts: NDArray[np.int64] | None = None
-    samples: NDArray[np.int64] | None = None
-    reason: str = ""
+    value: NDArray[np.float64]  # nodes x outputs x classes
+    counts: NDArray[np.int64] | None = None  # training records, nodes x outputs x classes
+    samples: NDArray[np.int64] | None = None  # training records of each node, whatever their class
+    reason: str = ""  # why counts are not known
     fewest: NDArray[np.int64] | None = None
     varies: NDArray[np.bool_] | None = None
-    single: bool = True
+    single: bool = True  # compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are
+
+    @classmethod
+    def of(cls, left: Any, right: Any, feature: Any, threshold: Any, missing_left: Any, value: Any, **known: Any) -> Tree:
+        """Return the tree of nodes as a library keeps them: of a leaf, which has no left child, nothing stays of a split."""
+        left = np.asarray(left, dtype=np.int64)
+        inner = left >= 0
+        return cls(
+            left,
+            np.asarray(right, dtype=np.int64),
+            np.where(inner, np.asarray(feature, dtype=np.int64), -1),
+            np.where(inner, np.asarray(threshold, dtype=np.float64), np.nan),
+            np.asarray(missing_left).astype(bool) & inner,
+            value,
+            **known,
+        )
 
     def __post_init__(self) -> None:
         n = len(self.left)
@@ -196,36 +191,16 @@ def compared(values: NDArray[Any], *, single: bool = True) -> NDArray[np.float64
 
 @dataclass(frozen=True, eq=False)
 class Ensemble:
-    """One tree or many, of one model.
+    """One tree or many, of one model. Leaves of stages of boosting hold steps, which are neither classes nor labels."""
 
-    Parameters
-    ----------
-    model
-        What the model is, as its own library calls it.
-    kind
-        Whether leaves hold classes or numbers.
-    features
-        The names of the columns.
-    classes
-        For each output the class labels, in the order of counts and values; empty for regression.
-    trees
-        The trees.
-    note
-        What a reader must know of the counts: that they are of a bootstrap, of a subsample, or of something else.
-    boosted
-        Whether the trees are stages of boosting: leaves hold steps, which are neither classes nor labels.
-    targets
-        The class labels of boosted trees that classify; empty otherwise.
-    """
-
-    model: str
+    model: str  # as its own library calls it
     kind: Kind
     features: tuple[str, ...]
-    classes: tuple[tuple[Any, ...], ...]
+    classes: tuple[tuple[Any, ...], ...]  # of each output, in the order of counts and values; empty for regression
     trees: tuple[Tree, ...]
-    note: str = ""
+    note: str = ""  # what a reader must know of the counts: that they are of a bootstrap, of a subsample ...
     boosted: bool = False
-    targets: tuple[Any, ...] = ()
+    targets: tuple[Any, ...] = ()  # the class labels of boosted trees that classify
 
     def __post_init__(self) -> None:
         if not self.trees:

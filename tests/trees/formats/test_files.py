@@ -45,17 +45,8 @@ MODELS = {
 }
 
 
-def same(one, other):
-    for name in ("model", "kind", "features", "classes", "note", "boosted", "targets"):
-        assert getattr(one, name) == getattr(other, name)
-    assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
-    for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "reason"):  # fmt: skip
-            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
-
-
 @pytest.mark.parametrize("name", MODELS)
-def test_every_model_comes_back_from_skops_and_from_plain_json(tmp_path, name):
+def test_every_model_comes_back_from_skops_and_from_plain_json(tmp_path, name, same):
     model = MODELS[name]
     skops_io.dump(model, tmp_path / "model")  # without an ending: the content decides
     opened = open_model(tmp_path / "model")
@@ -68,7 +59,7 @@ def test_every_model_comes_back_from_skops_and_from_plain_json(tmp_path, name):
     same(again.ensemble, opened.ensemble)
 
 
-def test_missing_values_apart_from_all_others_come_back(tmp_path):
+def test_missing_values_apart_from_all_others_come_back(tmp_path, same):
     """Such a split has an infinite threshold, which JSON has no number for."""
     values = np.r_[np.full(20, np.nan), np.ones(20)][:, None]
     model = trees.DecisionTreeClassifier().fit(values, np.r_[np.zeros(20), np.ones(20)])
@@ -163,49 +154,7 @@ def test_a_folder_and_a_missing_file(tmp_path):
 STUMP = trees.DecisionTreeClassifier(max_depth=1).fit(X, Y)
 
 
-def onnx_bytes(model, **changes):
-    """A decision tree of scikit-learn as an ONNX file, put together by hand."""
-    onnx = pytest.importorskip("onnx", reason="ONNX files need the extra")
-    held = model.tree_
-    n = held.node_count
-    inner = held.children_left >= 0
-    classifier = hasattr(model, "classes_")
-    leaves = np.flatnonzero(~inner).tolist()
-    width = held.value.shape[2] if classifier else held.value.shape[1]
-    told = held.value[:, 0, :] if classifier else held.value[:, :, 0]
-    leaf = "class" if classifier else "target"
-    attributes = {
-        "nodes_treeids": [0] * n,
-        "nodes_nodeids": list(range(n)),
-        "nodes_featureids": np.where(inner, held.feature, 0).tolist(),
-        "nodes_values": np.where(inner, held.threshold, 0.0).tolist(),
-        "nodes_modes": ["BRANCH_LEQ" if split else "LEAF" for split in inner],
-        "nodes_truenodeids": np.where(inner, held.children_left, 0).tolist(),
-        "nodes_falsenodeids": np.where(inner, held.children_right, 0).tolist(),
-        f"{leaf}_treeids": [0] * (len(leaves) * width),
-        f"{leaf}_nodeids": [i for i in leaves for _ in range(width)],
-        f"{leaf}_ids": list(range(width)) * len(leaves),
-        f"{leaf}_weights": [float(told[i, k]) for i in leaves for k in range(width)],
-    }
-    if classifier:
-        words = isinstance(model.classes_[0], str)
-        attributes["classlabels_strings" if words else "classlabels_int64s"] = model.classes_.tolist()
-    else:
-        attributes["n_targets"] = width
-    attributes.update(changes)
-    name = "TreeEnsembleClassifier" if classifier else "TreeEnsembleRegressor"
-    outputs = ["label", "scores"] if classifier else ["number"]
-    node = onnx.helper.make_node(name, ["X"], outputs, domain="ai.onnx.ml", **attributes)
-    tensor = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [node], "g", [tensor("X", onnx.TensorProto.FLOAT, [None, 3])],
-        [tensor(one, onnx.TensorProto.FLOAT, None) for one in outputs],
-    )  # fmt: skip
-    domains = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
-    return onnx.helper.make_model(graph, opset_imports=domains).SerializeToString()
-
-
-def test_without_the_extras_the_advice_is_given(tmp_path, monkeypatch):
+def test_without_the_extras_the_advice_is_given(tmp_path, monkeypatch, onnx_bytes):
     (tmp_path / "m.onnx").write_bytes(onnx_bytes(STUMP))
     skops_io.dump(STUMP, tmp_path / "m.skops")
     for module in ("onnx", "skops", "skops.io"):

@@ -13,6 +13,7 @@ from chaffinch import trees
 from chaffinch._base.errors import FileError, InputError
 from chaffinch.cli.app import app
 from chaffinch.trees import TREE_FORMATS, OpenedModel, TreeFormat
+from chaffinch.trees.formats.format import strict_json
 from chaffinch.trees.formats.plain import plain_ensemble, plain_text
 
 MAGIC = b"%TREE\n"
@@ -97,3 +98,20 @@ def test_a_pickle_is_refused_whatever_is_registered(tmp_path):
             trees.open_model(tmp_path / "m.pkl")
     finally:
         TREE_FORMATS.remove("all")
+
+
+# JSON from a stranger: what is not exactly JSON is refused, without a word of it.
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"secret": NaN}', '{"a": Infinity}', '{"secret": 1, "secret": 2}', "[" * 100_000, b"\xff", '{"secret"', ""],
+)
+def test_what_is_not_exactly_json_is_refused(text):
+    with pytest.raises(FileError, match="'m' is not sound JSON") as error:
+        strict_json(text, name="m")
+    assert "secret" not in str(error.value)
+
+
+def test_json_is_read():
+    assert strict_json(b'{"a": [1, null, 2.5]}', name="m") == {"a": [1, None, 2.5]}

@@ -10,8 +10,6 @@ from chaffinch.errors import FileError
 from chaffinch.trees.formats.files import open_model
 from chaffinch.trees.records import predicted
 
-skops_io = pytest.importorskip("skops.io", reason="skops files need the extra")
-
 RNG = np.random.default_rng(0)
 
 X = RNG.normal(size=(120, 3))
@@ -25,48 +23,6 @@ NUMBER = np.abs(X[:, 0]) + 0.1
 STUMP = trees.DecisionTreeClassifier(max_depth=1).fit(X, Y)
 
 
-def onnx_bytes(model, **changes):
-    """A decision tree of scikit-learn as an ONNX file, put together by hand."""
-    onnx = pytest.importorskip("onnx", reason="ONNX files need the extra")
-    held = model.tree_
-    n = held.node_count
-    inner = held.children_left >= 0
-    classifier = hasattr(model, "classes_")
-    leaves = np.flatnonzero(~inner).tolist()
-    width = held.value.shape[2] if classifier else held.value.shape[1]
-    told = held.value[:, 0, :] if classifier else held.value[:, :, 0]
-    leaf = "class" if classifier else "target"
-    attributes = {
-        "nodes_treeids": [0] * n,
-        "nodes_nodeids": list(range(n)),
-        "nodes_featureids": np.where(inner, held.feature, 0).tolist(),
-        "nodes_values": np.where(inner, held.threshold, 0.0).tolist(),
-        "nodes_modes": ["BRANCH_LEQ" if split else "LEAF" for split in inner],
-        "nodes_truenodeids": np.where(inner, held.children_left, 0).tolist(),
-        "nodes_falsenodeids": np.where(inner, held.children_right, 0).tolist(),
-        f"{leaf}_treeids": [0] * (len(leaves) * width),
-        f"{leaf}_nodeids": [i for i in leaves for _ in range(width)],
-        f"{leaf}_ids": list(range(width)) * len(leaves),
-        f"{leaf}_weights": [float(told[i, k]) for i in leaves for k in range(width)],
-    }
-    if classifier:
-        words = isinstance(model.classes_[0], str)
-        attributes["classlabels_strings" if words else "classlabels_int64s"] = model.classes_.tolist()
-    else:
-        attributes["n_targets"] = width
-    attributes.update(changes)
-    name = "TreeEnsembleClassifier" if classifier else "TreeEnsembleRegressor"
-    outputs = ["label", "scores"] if classifier else ["number"]
-    node = onnx.helper.make_node(name, ["X"], outputs, domain="ai.onnx.ml", **attributes)
-    tensor = onnx.helper.make_tensor_value_info
-    graph = onnx.helper.make_graph(
-        [node], "g", [tensor("X", onnx.TensorProto.FLOAT, [None, 3])],
-        [tensor(one, onnx.TensorProto.FLOAT, None) for one in outputs],
-    )  # fmt: skip
-    domains = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("ai.onnx.ml", 3)]
-    return onnx.helper.make_model(graph, opset_imports=domains).SerializeToString()
-
-
 ROUGH = np.round(X, 1)  # cuts of rounded numbers are the same as 32-bit floats
 
 
@@ -78,7 +34,7 @@ ROUGH = np.round(X, 1)  # cuts of rounded numbers are the same as 32-bit floats
         trees.DecisionTreeRegressor(random_state=0).fit(ROUGH, NUMBER),
     ],
 )
-def test_an_onnx_tree_sends_records_where_scikit_learn_does(tmp_path, model):
+def test_an_onnx_tree_sends_records_where_scikit_learn_does(tmp_path, model, onnx_bytes):
     (tmp_path / "model.bin").write_bytes(onnx_bytes(model))
     opened = open_model(tmp_path / "model.bin")
     assert opened.form == "onnx"
@@ -94,7 +50,7 @@ def test_an_onnx_tree_sends_records_where_scikit_learn_does(tmp_path, model):
 
 @pytest.mark.parametrize("tracks", [0, 1])
 @pytest.mark.parametrize("mode", ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GT", "BRANCH_GTE"])
-def test_every_comparison_is_as_onnx_says(mode, tracks):
+def test_every_comparison_is_as_onnx_says(mode, tracks, onnx_bytes):
     """Against the reference evaluator that ONNX itself keeps; it has no word on tracked missing values, so those are by hand."""
     onnx = pytest.importorskip("onnx.reference", reason="ONNX files need the extra")
     from chaffinch.trees.formats.onnx_trees import onnx_ensemble
@@ -138,7 +94,7 @@ def test_every_comparison_is_as_onnx_says(mode, tracks):
         {"classlabels_int64s": [1, 1, 1]},
     ],
 )
-def test_a_hostile_onnx_file_is_refused(tmp_path, changes):
+def test_a_hostile_onnx_file_is_refused(tmp_path, changes, onnx_bytes):
     (tmp_path / "m.onnx").write_bytes(onnx_bytes(STUMP, **changes))
     with pytest.raises(FileError, match="cannot be read as trees"):
         open_model(tmp_path / "m.onnx")

@@ -12,22 +12,11 @@ from chaffinch.errors import FileError
 from chaffinch.trees.formats.from_sklearn import read_model
 from chaffinch.trees.formats.plain import plain_ensemble, plain_text
 
-skops_io = pytest.importorskip("skops.io", reason="skops files need the extra")
-
 RNG = np.random.default_rng(0)
 
 X = RNG.normal(size=(120, 3))
 
 Y = RNG.integers(0, 3, 120)
-
-
-def same(one, other):
-    for name in ("model", "kind", "features", "classes", "note", "boosted", "targets"):
-        assert getattr(one, name) == getattr(other, name)
-    assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
-    for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "reason"):  # fmt: skip
-            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 
 STUMP = trees.DecisionTreeClassifier(max_depth=1).fit(X, Y)
@@ -40,7 +29,7 @@ def changed(**changes):
     return json.dumps(data)
 
 
-def test_the_stump_itself_is_read():
+def test_the_stump_itself_is_read(same):
     same(plain_ensemble(changed()), read_model(STUMP))
 
 

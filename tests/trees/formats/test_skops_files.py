@@ -24,15 +24,6 @@ X = RNG.normal(size=(120, 3))
 Y = RNG.integers(0, 3, 120)
 
 
-def same(one, other):
-    for name in ("model", "kind", "features", "classes", "note", "boosted", "targets"):
-        assert getattr(one, name) == getattr(other, name)
-    assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
-    for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "reason"):  # fmt: skip
-            np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
-
-
 STUMP = trees.DecisionTreeClassifier(max_depth=1).fit(X, Y)
 
 
@@ -55,7 +46,7 @@ def npy(array):
     return out.getvalue()
 
 
-def test_every_truncation_and_many_flips_of_a_skops_file_are_refused_or_harmless(tmp_path):
+def test_every_truncation_and_many_flips_of_a_skops_file_are_refused_or_harmless(tmp_path, same):
     whole = skops_io.dumps(STUMP)
     path = tmp_path / "model.skops"
     for end in range(0, len(whole), 199):
@@ -174,7 +165,7 @@ def test_a_bomb_is_not_unpacked(tmp_path):
         open_model(tmp_path / "model.skops")
 
 
-def test_a_packed_model_is_read(tmp_path):
+def test_a_packed_model_is_read(tmp_path, same):
     skops_io.dump(STUMP, tmp_path / "m.skops", compression=zipfile.ZIP_DEFLATED, compresslevel=9)
     same(open_model(tmp_path / "m.skops").ensemble, read_model(STUMP))
 

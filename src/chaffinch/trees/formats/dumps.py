@@ -14,19 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, InputError
+from ..._base.errors import InputError
 from ..tree import Ensemble, Tree
-from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, as_dump
+from .format import SETS, STAGES, TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, sound
 
 __all__ = ["read_lightgbm", "read_xgboost"]
 
-_STAGES = (
-    "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
-)
 _SUBSAMPLE = "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
 _COVER = "With whole weights for the records, covers would be sums of weights that look like counts."
 _NO_COUNT = "XGBoost's cover is a number of records only for squared error without weights, which this model does not say it is."
-_SETS = "Splits on sets of categories are not supported yet. Encode them as numbers before the fit."
 _MOST_COLUMNS = 1_000_000
 
 Node = tuple[int, int, int, float, bool, float, float]  # left, right, feature, threshold, missing left, value, records
@@ -44,7 +40,7 @@ def read_xgboost(
     gives the columns in their order (not needed if they are called f0, f1 ...).
     """
     data = _parsed(dump)
-    try:
+    with sound(InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.")):
         if isinstance(data, Mapping) and "learner" in data:
             return _xgboost_saved(data["learner"], features)
         trees = [_parsed(one) for one in (data if isinstance(data, Sequence) else [data])]
@@ -52,27 +48,14 @@ def read_xgboost(
         place = {name: i for i, name in enumerate(names)}
         nodes = [_xgboost_nodes(tree, place) for tree in trees]
         return _boosted("XGBoost", nodes, names, single=True, note=_COVER, cover_of=objective or "")
-    except ChaffinchError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
-        raise InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.") from None
 
 
 def read_lightgbm(dump: str | Mapping[str, Any]) -> Ensemble:
     """Return the trees of LightGBM: of `Booster.dump_model()`, as a dict or JSON, or of the text that `Booster.save_model` writes."""
-    if isinstance(dump, str) and dump.lstrip().startswith("tree"):
-        return _guarded(lambda: _lightgbm_text(dump))
-    data = _parsed(dump)
-    return _guarded(lambda: _lightgbm_dict(data))
-
-
-def _guarded(read: Any) -> Ensemble:
-    try:
-        return read()
-    except ChaffinchError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError):
-        raise InputError("This is no sound dump of LightGBM: write it by dump_model or save_model.") from None
+    with sound(InputError("This is no sound dump of LightGBM: write it by dump_model or save_model.")):
+        if isinstance(dump, str) and dump.lstrip().startswith("tree"):
+            return _lightgbm_text(dump)
+        return _lightgbm_dict(_parsed(dump))
 
 
 def _parsed(dump: Any) -> Any:
@@ -95,22 +78,10 @@ def _boosted(
     for nodes in trees:
         left, right, feature, threshold, missing, value, records = (np.array(part) for part in zip(*nodes, strict=True))
         samples, reason = _whole(records.astype(np.float64)) if known else (None, _NO_COUNT)
-        leaf = left < 0
-        out.append(
-            Tree(
-                left.astype(np.int64),
-                right.astype(np.int64),
-                np.where(leaf, -1, feature).astype(np.int64),
-                np.where(leaf, np.nan, threshold),
-                missing.astype(bool) & ~leaf,
-                np.where(leaf, value, 0.0).reshape(-1, 1, 1),
-                None,
-                samples,
-                reason,
-                single=single,
-            )
-        )
-    notes = f"{_STAGES} {_SUBSAMPLE} {note}".rstrip()
+        value = np.where(left < 0, value, 0.0).reshape(-1, 1, 1)
+        known_of = {"samples": samples, "reason": reason, "single": single}
+        out.append(Tree.of(left, right, feature, threshold, missing, value, **known_of))
+    notes = f"{STAGES} {_SUBSAMPLE} {note}".rstrip()
     return Ensemble(model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True)
 
 
@@ -162,7 +133,7 @@ def _xgboost_nodes(root: Any, place: Mapping[str, int]) -> list[Node]:
             continue
         cut = node.get("split_condition")
         if isinstance(cut, bool) or not isinstance(cut, int | float):
-            raise InputError(_SETS)
+            raise InputError(SETS)
         child = {int(one["nodeid"]): number[id(one)] for one in node["children"]}
         if str(node["split"]) not in place:
             raise InputError("The dump splits on a column that is not among the given features.")
@@ -178,7 +149,7 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
     trees = []
     for one in booster["model"]["trees"]:
         if any(one.get("split_type", ())):
-            raise InputError(_SETS)
+            raise InputError(SETS)
         if int(one.get("tree_param", {}).get("size_leaf_vector", 1)) > 1:
             raise InputError("Leaves with several values are not supported. Fit with one output per tree.")
         parts = ("left_children", "right_children", "split_indices", "split_conditions", "default_left", "sum_hessian")
@@ -216,7 +187,7 @@ def _lightgbm_dict(data: Mapping[str, Any]) -> Ensemble:
                 nodes.append((-1, -1, -1, np.nan, False, float(node["leaf_value"]), records))
                 continue
             if node["decision_type"] != "<=":
-                raise InputError(_SETS)
+                raise InputError(SETS)
             cut = float(node["threshold"])
             left_missing = _lightgbm_missing(node["missing_type"], bool(node["default_left"]), cut)
             at = len(order)
@@ -234,7 +205,7 @@ def _lightgbm_text(text: str) -> Ensemble:
     for part in parts:
         entries = _entries(part)
         if int(entries.get("num_cat", 0)):
-            raise InputError(_SETS)
+            raise InputError(SETS)
         values = [float(v) for v in entries["leaf_value"].split()]
         leaves = [float(v) for v in entries.get("leaf_count", "").split()] or [np.nan] * len(values)
         inner = len(values) - 1
@@ -277,19 +248,17 @@ def _is_lightgbm(file: ModelFile) -> bool:
     return is_text or (isinstance(file.json, dict) and "tree_info" in file.json)
 
 
+def _read_lightgbm(file: ModelFile) -> OpenedModel:
+    with naming(f"'{file.name}' cannot be read as trees.", "It is nested without end."):
+        return OpenedModel("lightgbm", read_lightgbm(file.json or file.text))
+
+
+def _read_xgboost(file: ModelFile) -> OpenedModel:
+    with naming(f"'{file.name}' cannot be read as trees.", "It is nested without end."):
+        return OpenedModel("xgboost", read_xgboost(file.json))
+
+
 LIGHTGBM = TREE_FORMATS.register(
-    TreeFormat(
-        "lightgbm",
-        "a dump of LightGBM",
-        recognise=_is_lightgbm,
-        read=lambda file: OpenedModel("lightgbm", as_dump(read_lightgbm, file.json or file.text, file.name)),
-    )
+    TreeFormat("lightgbm", "a dump of LightGBM", recognise=_is_lightgbm, read=_read_lightgbm)
 )
-XGBOOST = TREE_FORMATS.register(
-    TreeFormat(
-        "xgboost",
-        "a dump of XGBoost",
-        recognise=_is_xgboost,
-        read=lambda file: OpenedModel("xgboost", as_dump(read_xgboost, file.json, file.name)),
-    )
-)
+XGBOOST = TREE_FORMATS.register(TreeFormat("xgboost", "a dump of XGBoost", recognise=_is_xgboost, read=_read_xgboost))

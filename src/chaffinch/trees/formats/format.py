@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..._base.errors import FileError, InputError
+from ..._base.errors import ChaffinchError, FileError
 from ..._base.registry import Registry
 from ..tree import Ensemble
-from .strict_json import strict_json
 
-__all__ = ["TREE_FORMATS", "ModelFile", "OpenedModel", "TreeFormat", "as_dump"]
+__all__ = ["SETS", "STAGES", "TREE_FORMATS", "ModelFile", "OpenedModel", "TreeFormat", "naming", "sound", "strict_json"]
+
+STAGES = "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
+SETS = "Splits on sets of categories are not supported yet. Encode them as numbers before the fit."
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,47 +58,62 @@ class ModelFile:
 class TreeFormat:
     """A way in which trees are published. A new one is a file in this folder, or one that a user registers in `TREE_FORMATS`.
 
-    Parameters
-    ----------
-    name
-        In results: "onnx".
-    title
-        In `--help` and messages: "ONNX".
-    ending
-        Of files that are written so; empty where none is.
-    recognise
-        Whether a file is of this format, by what is in it. Must not run anything of it.
-    read
-        The trees of such a file; InputError or FileError where it is damaged.
-    write
-        The bytes of a file for trees and the model object that holds them (None where there is none).
-    accepts
-        Whether an object in memory is a model of this kind; must not import its library.
-    trees
-        The trees of such an object; the second argument names its columns where it does not.
-    rebuild
-        The object with other trees in it, which pruning releases: None where only plain trees can be pruned.
+    `recognise` says by its content whether a file is of this format, and `accepts` whether an object in memory is a model of this kind:
+    neither may run anything of it, nor import its library. `read` raises InputError or FileError where a file is damaged.
     """
 
-    name: str
-    title: str = ""
-    ending: str = ""
+    name: str  # in results: "onnx"
+    title: str = ""  # in `--help` and messages: "ONNX"
+    ending: str = ""  # of files that are written so; empty where none is
     recognise: Callable[[ModelFile], bool] | None = None
     read: Callable[[ModelFile], OpenedModel] | None = None
-    write: Callable[[Ensemble, Any], bytes] | None = None
+    write: Callable[[Ensemble, Any], bytes] | None = None  # of trees and of the object that holds them, if there is one
     accepts: Callable[[Any], bool] | None = None
-    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = None
-    rebuild: Callable[[Any, Ensemble], Any] | None = None
+    trees: Callable[[Any, Sequence[str] | None], Ensemble] | None = None  # of an object, and names for its columns
+    rebuild: Callable[[Any, Ensemble], Any] | None = None  # the object with other trees; None: only plain trees are pruned
 
 
 TREE_FORMATS: Registry[TreeFormat] = Registry("tree format")
 """Every tree format there is, asked in this order. `TREE_FORMATS.register` adds another."""
 
+_MISFITS: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
+"""What parts that do not fit together end in."""
 
-def as_dump(read: Callable[[Any], Ensemble], content: Any, name: str) -> Ensemble:
-    """Return the trees of a dump, what is wrong with it said of the file."""
+
+@contextmanager
+def sound(fault: ChaffinchError, *others: type[Exception]) -> Iterator[None]:
+    """Raise a fault where the parts of what is read do not fit together; our own errors say more, and pass."""
     try:
-        return read(content)
-    except (InputError, RecursionError, MemoryError) as error:
-        reason = str(error) if isinstance(error, InputError) else "It is nested without end."
-        raise FileError(f"'{name}' cannot be read as trees. {reason}") from None
+        yield
+    except ChaffinchError:
+        raise
+    except _MISFITS + others:
+        raise fault from None
+
+
+@contextmanager
+def naming(fault: str, otherwise: str = "Its parts do not fit together.") -> Iterator[None]:
+    """Say what is wrong with the content of a file as a fault of the file."""
+    try:
+        yield
+    except (ChaffinchError, RecursionError, MemoryError, *_MISFITS) as error:
+        raise FileError(f"{fault} {error if isinstance(error, ChaffinchError) else otherwise}") from None
+
+
+def strict_json(text: str | bytes, *, name: str) -> Any:
+    """Return what JSON from a stranger says; raise for NaN, keys that come twice, numbers beyond all bounds and nesting without end."""
+    try:
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_no_doubles)
+    except (ValueError, RecursionError, MemoryError):  # a UnicodeDecodeError is a ValueError too
+        raise FileError(f"'{name}' is not sound JSON: it is damaged, truncated or not what it claims to be.") from None
+
+
+def _no_constant(word: str) -> Any:
+    raise ValueError("NaN and infinity are not JSON")
+
+
+def _no_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) != len(pairs):
+        raise ValueError("a key comes twice")
+    return out

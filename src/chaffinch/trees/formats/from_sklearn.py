@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, listed
 from ..counts import fewest_records, known_weights, recovered_counts
+from ..rebuild import rebuilt
 from ..tree import Ensemble, Kind, Tree
-from .format import TREE_FORMATS, TreeFormat
+from .format import SETS, STAGES, TREE_FORMATS, TreeFormat
 
-__all__ = ["PRUNABLE", "read_model"]
+__all__ = ["FORESTS", "PRUNABLE", "read_model"]
 
 PRUNABLE = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
-_FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
+FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
 _BOOSTED = ("GradientBoostingClassifier", "GradientBoostingRegressor")
 _HISTOGRAM = ("HistGradientBoostingClassifier", "HistGradientBoostingRegressor")
 
@@ -25,9 +26,6 @@ _DRAWS = (
     "satisfy a predicate too."
 )
 _SUBSAMPLE = "Each tree saw a part of the records only: records outside it may satisfy a predicate too."
-_STAGES = (
-    "Trees of boosting fit what earlier ones left over: their leaves hold no classes, only how many records fell in."
-)
 _HELD_BACK = "Early stopping held some records back: they may satisfy a predicate too."
 _MONOTONE = "A monotone constraint bends the shares of the nodes: counts of classes cannot be told from them."
 _WEIGHTED_DRAWS = "The draws of the bootstrap had weights: how many records stand behind a weight cannot be told."
@@ -45,21 +43,21 @@ def read_model(model: Any, *, features: Sequence[str] | None = None) -> Ensemble
     if name in PRUNABLE:
         _fitted(model, "tree_")
         return _ensemble(model, [_tree(model, model.tree_, _kind(name))], features)
-    if name in _FORESTS:
+    if name in FORESTS:
         _fitted(model, "estimators_")
         return _ensemble(model, _forest(model, _kind(name)), features, note=_DRAWS if model.bootstrap else "")
     if name in _BOOSTED:
         _fitted(model, "estimators_")
         trees = [_tree(model, one.tree_, "regression") for one in np.asarray(model.estimators_).ravel()]
-        note = _STAGES if model.subsample >= 1 else f"{_STAGES} {_SUBSAMPLE}"
+        note = STAGES if model.subsample >= 1 else f"{STAGES} {_SUBSAMPLE}"
         note = f"{note} {_HELD_BACK}" if getattr(model, "n_iter_no_change", None) else note
         return _ensemble(model, trees, features, note=note, boosted=True)
     if name in _HISTOGRAM:
         _fitted(model, "_predictors")
         trees = [_histogram_tree(one.nodes) for stage in model._predictors for one in stage]
-        note = f"{_STAGES} {_HELD_BACK}" if getattr(model, "do_early_stopping_", False) else _STAGES
+        note = f"{STAGES} {_HELD_BACK}" if getattr(model, "do_early_stopping_", False) else STAGES
         return _ensemble(model, trees, features, note=note, boosted=True)
-    known = (*PRUNABLE, *_FORESTS, *_BOOSTED, *_HISTOGRAM)
+    known = (*PRUNABLE, *FORESTS, *_BOOSTED, *_HISTOGRAM)
     raise InputError(
         f"A {name} is no tree. Models that are: {listed(known, most=20)}. Of a pipeline or a search pass the tree inside."
     )
@@ -109,8 +107,7 @@ def _tree(model: Any, compiled: Any, kind: Kind, *, bootstrap: bool = False, pla
     """A plain tree of scikit-learn's compiled one."""
     samples = np.asarray(compiled.n_node_samples, dtype=np.int64)
     value = np.asarray(compiled.value, dtype=np.float64)
-    left, right = np.asarray(compiled.children_left, dtype=np.int64), np.asarray(compiled.children_right, dtype=np.int64)
-    inner = left >= 0
+    left, right = compiled.children_left, compiled.children_right
     monotone = getattr(model, "monotonic_cst", None) is not None
     known: NDArray[np.int64] | None = samples if samples.max(initial=0) > 0 else None
     counts, fewest, reason = None, None, "" if known is not None else _CLEARED
@@ -118,20 +115,10 @@ def _tree(model: Any, compiled: Any, kind: Kind, *, bootstrap: bool = False, pla
         counts, reason = (None, _MONOTONE) if monotone else _counts(model, compiled, value, bootstrap, plain_draws)
         if counts is not None and bootstrap:
             fewest = fewest_records(counts, samples, left, right)
-    missing = getattr(compiled, "missing_go_to_left", None)
-    return Tree(
-        left,
-        right,
-        np.where(inner, np.asarray(compiled.feature, dtype=np.int64), -1),
-        np.where(inner, np.asarray(compiled.threshold, dtype=np.float64), np.nan),
-        np.zeros(len(inner), dtype=bool) if missing is None else np.asarray(missing).astype(bool) & inner,
-        value,
-        counts,
-        known,
-        reason,
-        fewest,
-        None if known is None or monotone or bootstrap else _varies(model, compiled, value, kind),
-    )
+    varies = None if known is None or monotone or bootstrap else _varies(model, compiled, value, kind)
+    missing = getattr(compiled, "missing_go_to_left", False)
+    known_of = {"counts": counts, "samples": known, "reason": reason, "fewest": fewest, "varies": varies}
+    return Tree.of(left, right, compiled.feature, compiled.threshold, missing, value, **known_of)
 
 
 def _counts(
@@ -168,25 +155,11 @@ def _varies(model: Any, compiled: Any, value: NDArray[np.float64], kind: Kind) -
 def _histogram_tree(nodes: Any) -> Tree:
     """A plain tree of histogram gradient boosting: counts of records, no classes, values compared as they are."""
     if nodes["is_categorical"].any():
-        raise InputError("Splits on sets of categories are not supported yet. Encode them as numbers before the fit.")
-    leaf = nodes["is_leaf"].astype(bool)
-    return Tree(
-        np.where(leaf, -1, nodes["left"].astype(np.int64)),
-        np.where(leaf, -1, nodes["right"].astype(np.int64)),
-        np.where(leaf, -1, nodes["feature_idx"].astype(np.int64)),
-        np.where(leaf, np.nan, nodes["num_threshold"].astype(np.float64)),
-        nodes["missing_go_to_left"].astype(bool) & ~leaf,
-        nodes["value"].astype(np.float64).reshape(-1, 1, 1),
-        None,
-        nodes["count"].astype(np.int64),
-        single=False,
-    )
-
-
-def _rebuild(model: Any, ensemble: Ensemble) -> Any:
-    from ..rebuild import rebuilt
-
-    return rebuilt(model, ensemble)
+        raise InputError(SETS)
+    left, right = (np.where(nodes["is_leaf"], -1, nodes[side].astype(np.int64)) for side in ("left", "right"))
+    value, samples = nodes["value"].astype(np.float64).reshape(-1, 1, 1), nodes["count"].astype(np.int64)
+    cuts, missing = nodes["num_threshold"], nodes["missing_go_to_left"]
+    return Tree.of(left, right, nodes["feature_idx"], cuts, missing, value, samples=samples, single=False)
 
 
 SKLEARN = TREE_FORMATS.register(
@@ -194,6 +167,6 @@ SKLEARN = TREE_FORMATS.register(
         "sklearn",
         accepts=lambda model: type(model).__module__.startswith("sklearn."),
         trees=lambda model, features: read_model(model, features=features),
-        rebuild=_rebuild,
+        rebuild=rebuilt,
     )
 )

@@ -5,19 +5,19 @@ Nothing of the graph is run. Read are the attributes of one TreeEnsembleClassifi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, FileError, InputError, MissingExtraError
+from ..._base.errors import FileError, InputError, MissingExtraError
 from ..tree import Ensemble, Tree
-from .format import TREE_FORMATS, OpenedModel, TreeFormat
+from .format import TREE_FORMATS, OpenedModel, TreeFormat, naming
 
 __all__ = ["onnx_ensemble"]
 
-WHY_NOT = "ONNX files do not say how many records stand behind a node."
+NO_COUNTS = "ONNX files do not say how many records stand behind a node."
 SCORES = "The leaves hold scores that are added up and transformed, not shares of classes."
 _MOST_COLUMNS = 100_000
 _OPERATORS = ("TreeEnsembleClassifier", "TreeEnsembleRegressor")
@@ -42,11 +42,8 @@ def onnx_ensemble(data: bytes, *, name: str = "the file") -> Ensemble:
         raise FileError(
             f"'{name}' must hold exactly one {' or '.join(_OPERATORS)}. It has {'none' if not operators else 'several'}."
         )
-    try:
+    with naming(f"'{name}' cannot be read as trees."):
         return _ensemble(onnx, graph, operators[0])
-    except (ChaffinchError, ValueError, TypeError, KeyError, IndexError, OverflowError, MemoryError) as error:
-        why = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
-        raise FileError(f"'{name}' cannot be read as trees. {why}") from None
 
 
 def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
@@ -64,7 +61,7 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
         raise InputError("The number of outputs is out of bounds.")
     trees = _trees(onnx, attributes, "class" if classifier else "target", width)
     if not classifier:  # one number for each output, instead of one share for each class
-        trees = [_with_value(tree, tree.value.transpose(0, 2, 1)) for tree in trees]
+        trees = [replace(tree, value=tree.value.transpose(0, 2, 1)) for tree in trees]
     most = max(int(tree.feature.max(initial=-1)) for tree in trees) + 1
     summed = attributes.get("post_transform", b"NONE") == b"NONE" and not attributes.get("base_values")
     every = not classifier or set(attributes.get("class_ids", ())) == set(range(width))
@@ -76,10 +73,6 @@ def _ensemble(onnx: Any, graph: Any, node: Any) -> Ensemble:
         tuple(trees),
         "" if summed and every else SCORES,
     )
-
-
-def _with_value(tree: Tree, value: NDArray[np.float64]) -> Tree:
-    return Tree(tree.left, tree.right, tree.feature, tree.threshold, tree.missing_left, value, None, None, tree.reason)
 
 
 def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list[Tree]:
@@ -103,51 +96,28 @@ def _trees(onnx: Any, attributes: dict[str, Any], leaf: str, width: int) -> list
         if not 0 <= k < width:
             raise InputError("A leaf speaks of an output that the model does not have.")
         value[place[int(t), int(i)], 0, k] += weight
-    return [
-        _tree(np.flatnonzero(ids == t), ids, place, modes, features, cuts, yes, no, tracks, value)
-        for t in dict.fromkeys(ids.tolist())
-    ]
+    left, right, missing = np.full(n, -1), np.full(n, -1), np.zeros(n, dtype=bool)
+    for k, mode in enumerate(modes):
+        if mode != "LEAF":
+            pair = place[int(ids[k]), int(yes[k])], place[int(ids[k]), int(no[k])]
+            left[k], right[k] = _ordered(mode, pair)
+            missing[k], cuts[k] = _comparison(mode, float(cuts[k]), bool(tracks[k]))
+    out = []
+    for t in dict.fromkeys(ids.tolist()):
+        order = _root_first(np.flatnonzero(ids == t), left, right)
+        local = np.full(n + 1, -1)  # of -1 it is -1 again
+        local[order] = np.arange(len(order))
+        children = local[left[order]], local[right[order]]
+        out.append(Tree.of(*children, features[order], cuts[order], missing[order], value[order], reason=NO_COUNTS))
+    return out
 
 
-def _tree(
-    rows: NDArray[np.int64],
-    ids: NDArray[np.int64],
-    place: dict[tuple[int, int], int],
-    modes: Sequence[str],
-    features: NDArray[np.int64],
-    cuts: NDArray[np.float64],
-    yes: NDArray[np.int64],
-    no: NDArray[np.int64],
-    tracks: NDArray[np.int64],
-    value: NDArray[np.float64],
-) -> Tree:
-    """One tree; its root is the node that is nobody's child, and comes first."""
-    tree = int(ids[rows[0]])
-    children: dict[int, tuple[int, int, bool, float]] = {}
-    for k in rows.tolist():
-        if modes[k] == "LEAF":
-            continue
-        pair = place[tree, int(yes[k])], place[tree, int(no[k])]
-        children[k] = (*_ordered(modes[k], pair), *_comparison(modes[k], float(cuts[k]), bool(tracks[k])))
-    below = {child for left, right, _, _ in children.values() for child in (left, right)}
-    roots = [k for k in rows.tolist() if k not in below]
-    if len(roots) != 1:
+def _root_first(rows: NDArray[np.int64], left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The nodes of a tree, its root first: the node that is nobody's child."""
+    below = np.isin(rows, np.concatenate([left[rows], right[rows]]))
+    if (~below).sum() != 1:
         raise InputError("The nodes do not form a tree: there must be one that is nobody's child.")
-    order = [roots[0], *(k for k in rows.tolist() if k != roots[0])]
-    local = {k: i for i, k in enumerate(order)}
-    left = np.array([local[children[k][0]] if k in children else -1 for k in order])
-    right = np.array([local[children[k][1]] if k in children else -1 for k in order])
-    return Tree(
-        left,
-        right,
-        np.array([int(features[k]) if k in children else -1 for k in order]),
-        np.array([children[k][3] if k in children else np.nan for k in order]),
-        np.array([k in children and children[k][2] for k in order]),
-        value[order],
-        None,
-        None,
-        WHY_NOT,
-    )
+    return np.concatenate([rows[~below], rows[below]])
 
 
 def _ordered(mode: str, pair: tuple[int, int]) -> tuple[int, int]:

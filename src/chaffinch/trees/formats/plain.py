@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, FileError, InputError
+from ..._base.errors import FileError, InputError
+from ..._base.plain import to_plain
 from ..tree import Ensemble, Kind, Tree
-from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat
-from .strict_json import strict_json
+from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, strict_json
 
 __all__ = ["FORMAT", "VERSION", "plain_ensemble", "plain_text"]
 
@@ -81,11 +81,8 @@ def plain_ensemble(text: str | bytes | dict[str, Any] | list[Any], *, name: str 
         raise FileError(f"'{name}' is not of version {VERSION}, which this release reads. Use a newer release.")
     if set(data) - set(_TOP_MAY) != _TOP:
         raise FileError(f"'{name}' is damaged: it has other entries than {', '.join(sorted(_TOP | set(_TOP_MAY)))}.")
-    try:
+    with naming(f"'{name}' is damaged."):
         return _built(_TOP_MAY | data)
-    except (ChaffinchError, ValueError, TypeError, KeyError, IndexError, OverflowError) as error:
-        reason = str(error) if isinstance(error, ChaffinchError) else "Its parts do not fit together."
-        raise FileError(f"'{name}' is damaged. {reason}") from None
 
 
 def _scalar(label: Any) -> Any:
@@ -96,22 +93,8 @@ def _scalar(label: Any) -> Any:
 
 
 def _described(tree: Tree) -> dict[str, Any]:
-    inner = tree.left >= 0
-    cuts = [_cut(float(cut)) if split else None for cut, split in zip(tree.threshold, inner, strict=True)]
-    return {
-        "left": tree.left.tolist(),
-        "right": tree.right.tolist(),
-        "feature": tree.feature.tolist(),
-        "threshold": cuts,
-        "missing_left": tree.missing_left.tolist(),
-        "value": tree.value.tolist(),
-        "counts": None if tree.counts is None else tree.counts.tolist(),
-        "samples": None if tree.samples is None else tree.samples.tolist(),
-        "reason": tree.reason,
-        "fewest": None if tree.fewest is None else tree.fewest.tolist(),
-        "varies": None if tree.varies is None else tree.varies.tolist(),
-        "single": tree.single,
-    }
+    cuts = [_cut(float(cut)) if left >= 0 else None for cut, left in zip(tree.threshold, tree.left, strict=True)]
+    return {**to_plain(tree), "threshold": cuts}
 
 
 def _cut(value: float) -> float | str:
@@ -169,20 +152,9 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
     counts, samples, fewest = (
         None if data[name] is None else _whole(data[name]) for name in ("counts", "samples", "fewest")
     )
-    tree = Tree(
-        left,
-        right,
-        feature,
-        np.array([_threshold(cut) for cut in data["threshold"]], dtype=np.float64),
-        _truths(data["missing_left"], n),
-        value,
-        counts,
-        samples,
-        data["reason"],
-        fewest,
-        None if data["varies"] is None else _truths(data["varies"], n),
-        data["single"],
-    )
+    cuts = np.array([_threshold(cut) for cut in data["threshold"]], dtype=np.float64)
+    missing, varies = _truths(data["missing_left"], n), None if data["varies"] is None else _truths(data["varies"], n)
+    tree = Tree(left, right, feature, cuts, missing, value, counts, samples, data["reason"], fewest, varies, data["single"])
     if not np.array_equal(feature < 0, left < 0):
         raise InputError("Leaves have the feature -1, and splits have another.")
     if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError, FileError, InputError, MissingExtraError, listed
+from ..._base.errors import FileError, InputError, MissingExtraError, listed
 from ..tree import Ensemble
-from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat
-from .from_sklearn import read_model
-from .strict_json import strict_json
+from .format import TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, sound, strict_json
+from .from_sklearn import FORESTS, PRUNABLE, read_model
 
 __all__ = ["ALLOWED", "MODELS", "dumped", "loaded"]
 
@@ -31,12 +30,10 @@ MOST_UNPACKED = 2 << 30
 MOST_PACKING = 200  # times; a model's numbers pack to a tenth, a bomb's zeros to a thousandth
 MOST_SCHEMA = 1 << 28
 
-_CLASSES = ("DecisionTreeClassifier", "DecisionTreeRegressor", "ExtraTreeClassifier", "ExtraTreeRegressor")
-_FORESTS = ("RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor")
 _GB, _HGB = "sklearn.ensemble._gb", "sklearn.ensemble._hist_gradient_boosting"
 MODELS = frozenset(
-    [f"sklearn.tree._classes.{name}" for name in _CLASSES]
-    + [f"sklearn.ensemble._forest.{name}" for name in _FORESTS]
+    [f"sklearn.tree._classes.{name}" for name in PRUNABLE]
+    + [f"sklearn.ensemble._forest.{name}" for name in FORESTS]
     + [f"{_GB}.GradientBoosting{kind}" for kind in ("Classifier", "Regressor")]
     + [f"{_HGB}.gradient_boosting.HistGradientBoosting{kind}" for kind in ("Classifier", "Regressor")]
 )
@@ -75,40 +72,22 @@ def dumped(model: Any) -> bytes:
 def loaded(data: bytes, *, name: str) -> Any:
     """Return the model of scikit-learn in the bytes of a skops file; raise a clear error for any other. `name` is for messages."""
     damaged = FileError(f"'{name}' is not a sound skops file: it is damaged, truncated or of another format.")
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            _check_sizes(archive, len(data), name)
-            if "schema.json" not in archive.namelist():
-                raise FileError(f"'{name}' is a zip file, but not of skops: it has no schema.json.")
-            arrays = {
-                i.filename: _checked_array(archive.read(i)) for i in archive.infolist() if i.filename != "schema.json"
-            }
-            schema = strict_json(archive.read("schema.json"), name=name)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        ValueError,
-        KeyError,
-        NotImplementedError,
-        RuntimeError,
-        MemoryError,
-    ):
-        raise damaged from None
-    try:
+    faults = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, MemoryError)
+    with sound(damaged, *faults), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        _check_sizes(archive, len(data), name)
+        if "schema.json" not in archive.namelist():
+            raise FileError(f"'{name}' is a zip file, but not of skops: it has no schema.json.")
+        members = (member for member in archive.infolist() if member.filename != "schema.json")
+        arrays = {member.filename: _checked_array(archive.read(member)) for member in members}
+        schema = strict_json(archive.read("schema.json"), name=name)
         _check_types(schema, name)
         _check_nodes(schema, arrays)
-    except ChaffinchError:
-        raise
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError):
-        raise damaged from None
     skops_io = _skops_io()
     allowed = sorted({kind for kinds in ALLOWED.values() for kind in kinds})
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # of a model from another release of scikit-learn; what does not fit raises below
+            # Of a model from another release of scikit-learn; what does not fit raises below.
+            warnings.simplefilter("ignore")
             return skops_io.loads(data, trusted=allowed)
     except Exception:  # types that skops does not trust, or parts that scikit-learn refuses
         raise FileError(
