@@ -54,12 +54,9 @@ def attack_trees(
         if model.kind == "regression" and not model.boosted:
             sides = sum(int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees)
     if not model.counts_known:
-        reason = (
-            next((t.reason for t in model.trees if t.reason), "")
-            or "The model does not say how many records its nodes hold."
-        )
+        nothing = (None, None, None, None)
         return TreeAudit(
-            model, at_least, None, None, None, None, tried, None, reason, value_leaves=sides, threshold=threshold
+            model, at_least, *nothing, tried, None, model.no_counts, value_leaves=sides, threshold=threshold
         )
     predicates: list[Predicate] = []
     vulnerable, confirmed = 0, 0

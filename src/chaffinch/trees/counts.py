@@ -32,16 +32,8 @@ def recovered_counts(
 ) -> tuple[NDArray[np.int64] | None, str]:
     """Return the records of each class in each node (nodes x outputs x classes), or None and the reason.
 
-    Parameters
-    ----------
-    value
-        Shares or weights of classes: nodes x outputs x classes.
-    weighted, samples
-        The summed weight and the number of records of each node.
-    class_weights
-        Whether classes are known to have weights: weights that happen to be whole are then not taken for counts.
-    weights_of
-        The weight of each class, where it is known (one output only).
+    `value` are shares or weights of classes. Where classes are known to have weights, weights that happen to be whole are not taken for
+    counts; `weights_of` is the weight of each class, where it is known (one output only).
 
     Examples
     --------

@@ -23,29 +23,15 @@ __all__ = ["Intersections", "intersections"]
 
 @dataclass(frozen=True, eq=False)
 class Intersections:
-    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: they are confidential.
+    """What pairs of trees isolate beyond what each does alone. Pairs of predicates hold constants: they are confidential."""
 
-    Parameters
-    ----------
-    tried, pairs
-        How many pairs of trees were looked at, and how many there are.
-    isolating_pairs
-        How many of them isolate someone that neither tree of the pair isolates.
-    cells
-        How many pairs of leaves (with a class, for classification) do, over all pairs of trees.
-    n_exposed, share
-        How many distinct records, and their share.
-    examples
-        Some of the conjunctions.
-    """
-
-    tried: int
+    tried: int  # pairs of trees that were looked at
     pairs: int
-    isolating_pairs: int
-    cells: int
-    n_exposed: int
+    isolating_pairs: int  # that isolate someone whom neither tree of the pair isolates
+    cells: int  # pairs of leaves (with a class, for classification) that do, over all pairs of trees
+    n_exposed: int  # distinct records
     share: float
-    examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)
+    examples: tuple[tuple[Predicate, Predicate], ...] = field(repr=False)  # some of the conjunctions
     threshold: int = THRESHOLD
 
     @property

@@ -19,19 +19,11 @@ __all__ = ["Midpoints", "midpoints"]
 
 @dataclass(frozen=True)
 class Midpoints:
-    """How many splits lie exactly midway between values of training records.
+    """How many splits with a finite threshold and records on both sides lie exactly midway between values of training records.
 
-    Parameters
-    ----------
-    splits
-        The number of splits with a finite threshold that have records of the data on both sides.
-    midway
-        Of these, how many lie midway between the largest value that goes left and the smallest that goes right, of the node's records.
-    neighbours
-        Of these, how many have no other value of the whole column between the two: both are then known to lie around the threshold
-        at the same distance.
-    lone
-        Of `neighbours`, how many have a value on either side that a single record of the data has.
+    `midway` lie between the largest value of the node's records that goes left and the smallest that goes right. Of these, `neighbours` have
+    no other value of the whole column between the two, which are then known to lie around the threshold at the same distance; and of
+    these, `lone` have a value on either side that a single record of the data has.
     """
 
     splits: int

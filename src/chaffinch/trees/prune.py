@@ -57,9 +57,7 @@ def prune_trees(
         if model.kind == "regression":
             values = [safe_values(tree, *data, at_least) for tree in model.trees]
     if not counted.counts_known:
-        reason = next(
-            (t.reason for t in model.trees if t.reason), "The model does not say how many records its nodes hold."
-        )
+        reason = model.no_counts
         raise InputError(f"This model cannot be pruned without its training data: {reason[0].lower()}{reason[1:]}")
     hidden = _too_rare(counted, at_least)
     trees = []

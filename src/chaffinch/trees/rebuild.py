@@ -15,7 +15,7 @@ from .tree import Ensemble, Tree
 
 __all__ = ["rebuilt"]
 
-_KEPT = ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_")
+_ATTRIBUTES = ("n_features_in_", "feature_names_in_", "n_outputs_", "max_features_")
 
 
 def rebuilt(model: Any, trees: Ensemble) -> Any:
@@ -41,7 +41,7 @@ def rebuilt(model: Any, trees: Ensemble) -> Any:
 
 def _copy(clone: Any, model: Any) -> Any:
     out = clone(model)
-    for name in _KEPT:
+    for name in _ATTRIBUTES:
         if hasattr(model, name):
             setattr(out, name, getattr(model, name))
     return out

@@ -19,6 +19,7 @@ from .tree import Ensemble
 __all__ = ["ModelRecords", "n_outputs", "predicted", "read_records", "worth"]
 
 _MISSING = ("", "na", "n/a", "nan", "null", "none")
+_CASTABLE = ("integer", "floating", "decimal", "string", "large_string", "null")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,14 +115,7 @@ def _numbers(column: Any, name: str) -> NDArray[np.float64]:
             kind = column.type
         if pa.types.is_boolean(kind):
             column = column.cast(pa.int8())
-        elif not (
-            pa.types.is_integer(kind)
-            or pa.types.is_floating(kind)
-            or pa.types.is_decimal(kind)
-            or pa.types.is_string(kind)
-            or pa.types.is_large_string(kind)
-            or pa.types.is_null(kind)
-        ):
+        elif not any(getattr(pa.types, f"is_{name}")(kind) for name in _CASTABLE):
             raise pa.ArrowInvalid("no numbers")
         numbers = column.cast(pa.float64(), safe=False)
     except pa.ArrowException:  # its words may quote a cell

@@ -25,21 +25,11 @@ __all__ = ["Certificate", "certify"]
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What an attack on a released file found.
+    """What an attack on a released file found."""
 
-    Parameters
-    ----------
-    as_pruned
-        Whether the file, read again, has the nodes of the pruned model and no others.
-    silent
-        Whether the file tells no numbers of records, no impurities, and nothing of single records.
-    audit
-        The attack on its nodes with the counts that were taken out, and by trying where data were given.
-    """
-
-    as_pruned: bool
-    silent: bool
-    audit: TreeAudit
+    as_pruned: bool  # the file, read again, has the nodes of the pruned model and no others
+    silent: bool  # it tells no numbers of records, no impurities, and nothing of single records
+    audit: TreeAudit  # of its nodes with the counts that were taken out, and by trying where data were given
 
     @property
     def tried(self) -> bool | None:

@@ -99,7 +99,6 @@ class TreeAudit:
         """What may leave: counts of nodes and trees, depths and shares; no constant and no record."""
         model, threshold = self.model, self.threshold
         depths = [int(model.trees[p.tree].depth[p.node]) for p in self.predicates or ()]
-        numbers = [t.tries for t in self.tries or () if t.tries is not None]
         return AuditSummary(
             model=model.model,
             kind=model.kind,
@@ -118,16 +117,8 @@ class TreeAudit:
             exposed_share=self._masked_share(),
             open_leaves=few(self.open_leaves, threshold),
             value_leaves=few(self.value_leaves, threshold),
-            tries=None
-            if self.tries is None
-            else TriesSummary(
-                float(np.mean([t.score for t in self.tries])),
-                float(np.mean(numbers)) if numbers else None,
-                len(numbers),
-            ),
-            checked=None
-            if self.checked is None
-            else CheckSummary(few(self.checked[0], threshold) or 0, self.checked[0] == self.checked[1]),
+            tries=None if self.tries is None else self._tries_summary(self.tries),
+            checked=self.checked and CheckSummary(few(self.checked[0], threshold) or 0, self.checked[0] == self.checked[1]),
             exposed=self.exposed,
             score=self.score,
             with_data=self.midpoints is not None,
@@ -138,6 +129,11 @@ class TreeAudit:
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave as plain data; `AuditSummary.from_dict` reads it back."""
         return self.summary.to_dict()
+
+    def _tries_summary(self, tries: tuple[Tries, ...]) -> TriesSummary:
+        numbers = [one.tries for one in tries if one.tries is not None]
+        score = float(np.mean([one.score for one in tries]))
+        return TriesSummary(score, float(np.mean(numbers)) if numbers else None, len(numbers))
 
     def _masked_share(self) -> float | None:
         """The share of the number of records as it is shown, or the number could be worked out from it."""

@@ -59,22 +59,17 @@ def audit(
         Counts of nodes and records below it leave as a word.
     """
     opened = as_opened(model, features=features)
-    names = _names(label)
     records = as_records(data, opened, label, decimal=decimal)
     if records is not None:
         columns, labels = records.columns, records.labels
     ensemble = opened.ensemble
-    result = attack_trees(ensemble, at_least=at_least, label=names, columns=columns, labels=labels, threshold=threshold)
+    asked: dict[str, Any] = {"at_least": at_least, "label": _names(label), "threshold": threshold}
+    result = attack_trees(ensemble, columns=columns, labels=labels, **asked)
     if records is None:
         return result
-    pairs = None
-    if len(ensemble.trees) > 1:
-        pairs = intersections(
-            ensemble, records.columns, records.labels, at_least=at_least, label=names, threshold=threshold
-        )
-    return replace(
-        result, score=worth(ensemble, records), midpoints=midpoints(ensemble, records.columns), intersections=pairs
-    )
+    pairs = intersections(ensemble, records.columns, records.labels, **asked) if len(ensemble.trees) > 1 else None
+    cuts = midpoints(ensemble, records.columns)
+    return replace(result, score=worth(ensemble, records), midpoints=cuts, intersections=pairs)
 
 
 def prune(

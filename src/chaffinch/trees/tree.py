@@ -218,5 +218,11 @@ class Ensemble:
         """Whether every tree tells how many records of each class, or in all, its nodes hold."""
         return all((t.counts if self.kind == "classification" else t.samples) is not None for t in self.trees)
 
+    @property
+    def no_counts(self) -> str:
+        """Why counts are not known."""
+        reasons = (tree.reason for tree in self.trees if tree.reason)
+        return next(reasons, "The model does not say how many records its nodes hold.")
+
     def __iter__(self) -> Iterator[Tree]:
         return iter(self.trees)

@@ -18,7 +18,8 @@ from .._base.errors import InputError
 from .._base.plain import from_plain, to_plain
 from ..stats.intervals import jackknife
 from ..stats.pair import GROUPS, TablePair
-from ..stats.result import Direction, Result
+from ..stats.result import Result
+from .metric import Distance
 
 __all__ = ["Association", "PairDifference", "associated", "too_few"]
 
@@ -57,25 +58,14 @@ class _AssociationData(Result):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False, eq=False)
-class Association(Result):
+class Association(Distance):
     """Two symmetric matrices of how pairs of columns hang together, and the mean absolute difference over pairs.
 
-    Parameters
-    ----------
-    names
-        The columns, in the order of the matrices.
-    original, synthetic
-        The matrices, read-only; NaN where not defined (constant columns).
-    differences
-        Synthetic less original for each pair that has a value in both, in the order of the upper triangle.
-    without
-        The same with each group of records left out in turn, one a row: what intervals are made of.
-    worst
-        The pairs that differ most.
+    The matrices are read-only, in the order of `names`, with NaN where not defined (constant columns). `differences` are synthetic less
+    original for each pair that has a value in both, in the order of the upper triangle; `without` the same with each group of records
+    left out in turn, one a row: what intervals are made of. `worst` are the pairs that differ most.
     """
 
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
     most: ClassVar[float]
     """The largest that the value can be."""
 

@@ -7,30 +7,24 @@ from math import hypot
 from typing import Any, ClassVar
 
 from .._base.errors import InputError
-from ..stats.result import Direction, Result
-from .metric import METRICS, Metric, UtilityRun
+from ..stats.result import Result
+from .metric import METRICS, Distance, Metric, UtilityRun
 
 __all__ = ["G", "composite"]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class G(Result):
+class G(Distance):
     """alpha mu + beta delta (equation 4): how far a synthetic table is from the original in relations and in learning.
 
     A figure of worth; the privacy parameter at which a table was made is an index of it and no part of it.
     """
 
     name: ClassVar[str] = "G"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
     decisive: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     alpha: float = 1.0
     beta: float = 1.0
-
-    def details(self) -> dict[str, Any]:
-        """Return the weights."""
-        return {"alpha": self.alpha, "beta": self.beta}
 
 
 def composite(mu: Result, delta: Result, *, alpha: float = 1.0, beta: float = 1.0) -> G:

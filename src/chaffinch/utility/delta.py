@@ -12,19 +12,17 @@ from numpy.typing import NDArray
 from .._base.errors import InputError, unknown_name
 from .._base.html import html_table
 from .._base.masking import THRESHOLD
-from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.intervals import jackknife
 from ..stats.learners import LearnerFit, Models, chosen_models, fit, work
-from ..stats.result import Direction, Result
 from ..stats.scoring import auc
 from ..stats.splits import child, split, subsample
 from ..table.align import align
 from ..table.table import Table
 from .labels import LearningLabel, check_repeats, label_column
-from .metric import METRICS, Metric, UtilityRun
+from .metric import METRICS, Distance, Metric, UtilityRun
 
 __all__ = ["SCORES", "Delta", "DeltaRow", "DeltaSettings", "SkippedLabel", "Tstr", "delta"]
 
@@ -35,27 +33,17 @@ _CAP, _SPLIT, _STATE = range(3)
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaSettings:
-    """Which labels are predicted, by which models, how often, and how it is scored.
+    """Which labels are predicted, by which models (as in `learning`), how often, and how it is scored.
 
-    Parameters
-    ----------
-    labels
-        The columns to predict; every categorical and boolean one unless named. A label with one class, or with fewer than ten
-        records, in either table is left out and listed.
-    models
-        Names or estimators as in `learning`; the paper has `svc` (RBF kernel, C = 1, gamma "scale").
-    scores
-        Some of `error` (misclassification, the paper's), `balanced_error` and `auc`.
-    rows
-        Most records of each table in a repeat, drawn anew by class; None for all, which is slow for support vectors.
+    A label with one class, or with fewer records than the threshold, in either table is left out and listed.
     """
 
-    labels: Sequence[str] | None = None
-    models: Models = ("svc",)
-    scores: Sequence[str] = ("error",)
+    labels: Sequence[str] | None = None  # every categorical and boolean column unless named
+    models: Models = ("svc",)  # as the paper has it: RBF kernel, C = 1, gamma "scale"
+    scores: Sequence[str] = ("error",)  # some of `SCORES`; `error` is the paper's
     repeats: int = 10
     test_share: float = 0.2
-    rows: int | None = 5000
+    rows: int | None = 5000  # most records of a table in a repeat, drawn anew by class; all of them are slow for support vectors
     encoding: Encoding = "codes"
     threshold: int = THRESHOLD
 
@@ -96,16 +84,14 @@ class SkippedLabel:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Tstr(Result):
+class Tstr(Distance):
     """Train on synthetic, test on real: the mean absolute difference in score from models trained on the original."""
 
     name: ClassVar[str] = "delta, tested on the original"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Delta(Result):
+class Delta(Distance):
     """Mean absolute difference of scores between models of the original and of the synthetic table, each on its own data.
 
     Between 0 and 1; 0 says that labels are as hard to predict in either table, not that the same model predicts them: a
@@ -113,8 +99,6 @@ class Delta(Result):
     """
 
     name: ClassVar[str] = "delta"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
     tstr: Tstr = field(default_factory=lambda: Tstr(value=None, reason="it was not measured"))
     rows: tuple[DeltaRow, ...] = ()
@@ -123,12 +107,7 @@ class Delta(Result):
 
     def details(self) -> dict[str, Any]:
         """Return the twin, the score of each label, and the labels that were left out."""
-        return {
-            "tstr": self.tstr.to_dict(),
-            "rows": to_plain(self.rows),
-            "skipped": to_plain(self.skipped),
-            "notes": list(self.notes),
-        }
+        return super().details() | {"tstr": self.tstr.to_dict()}
 
     @classmethod
     def _fields_of(cls, data: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD, masked_count
-from .._base.plain import to_plain
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
 from ..stats.pair import pair_up
-from ..stats.result import Direction, Result
 from ..table.table import Table
 from .marginals import Clique, in_batches
-from .metric import METRICS, Metric
+from .metric import METRICS, Distance, Metric
 
 __all__ = ["ImpossiblePair", "ImpossiblePairs", "impossible_pairs"]
 
@@ -37,7 +35,7 @@ class ImpossiblePair:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ImpossiblePairs(Result):
+class ImpossiblePairs(Distance):
     """The share of synthetic rows with a pair of values that no original record has: 0 none, 1 every row.
 
     `pairs` of `of` column pairs have such cells, `cells` is how many there are, small numbers and units hidden;
@@ -45,17 +43,11 @@ class ImpossiblePairs(Result):
     """
 
     name: ClassVar[str] = "impossible"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
     pairs: int = 0
     of: int = 0
     cells: int | str = 0
     worst: tuple[ImpossiblePair, ...] = ()
-
-    def details(self) -> dict[str, Any]:
-        """Return how many column pairs and cells are concerned, and the worst column pairs."""
-        return {"pairs": self.pairs, "of": self.of, "cells": self.cells, "worst": to_plain(self.worst)}
 
 
 def impossible_pairs(original: Table, synthetic: Any, *, threshold: int = THRESHOLD) -> ImpossiblePairs:

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from ..stats.intervals import jackknife
 from ..stats.pair import GROUPS, pair_up
-from ..stats.result import Direction, Result
 from ..table.table import Table
 from .marginals import shares_of_groups, too_few_records
-from .metric import METRICS, Metric
+from .metric import METRICS, Distance, Metric
 
 __all__ = ["JensenShannon", "jensen_shannon"]
 
@@ -26,18 +25,16 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class JensenShannon(Result):
+class JensenShannon(Distance):
     """Jensen-Shannon distance in base 2 of each column, and their mean: 0 the same shares, 1 no level in common."""
 
     name: ClassVar[str] = "jensen_shannon"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
     per_column: Mapping[str, float] = field(default_factory=dict)
 
     def details(self) -> dict[str, Any]:
         """Return the mean and the distance of each column."""
-        return {"mean": self.value, "per_column": dict(self.per_column)}
+        return {"mean": self.value, **super().details()}
 
 
 def jensen_shannon(original: Table, synthetic: Any) -> JensenShannon:

@@ -15,11 +15,10 @@ from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from ..stats.intervals import mean_interval
 from ..stats.learners import chosen_models, is_svm
-from ..stats.result import Direction, Result
 from ..table.align import align
 from ..table.table import Table
 from .labels import FEWEST, LearningLabel, label_column, shown_levels
-from .metric import METRICS, Metric, References, UtilityRun
+from .metric import METRICS, Distance, Metric, References, UtilityRun
 from .trials import FitScores, LearningSettings, LearningTrials, Scored
 
 __all__ = ["Confusion", "Learning", "LearningRow", "learning"]
@@ -62,7 +61,7 @@ class Confusion:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Learning(Result):
+class Learning(Distance):
     """How much worse models are when trained on the synthetic table: mean over models of the difference in score.
 
     0 is no loss, and what identical tables score in the mean; below 0 the synthetic table taught better. Scores are accuracies
@@ -70,8 +69,6 @@ class Learning(Result):
     """
 
     name: ClassVar[str] = "loss in learning"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
     decisive: ClassVar[tuple[str, ...]] = ("label", "task", "score")
 
     label: str = ""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,30 +12,40 @@ from numpy.typing import NDArray
 from ..counts.tally import DENSE_CELLS
 from ..stats.pair import GROUPS, TablePair
 
-__all__ = ["Clique", "in_batches", "shares_of_groups", "too_few_records"]
+__all__ = ["Clique", "in_batches", "in_runs", "shares_of_groups", "too_few_records"]
 
 BATCH_CELLS = 1 << 23
 """Cells held at once for each table: 64 MiB."""
 
 Array = NDArray[np.float64]
 Clique = tuple[str, ...]
+Item = TypeVar("Item")
 
 
 def in_batches(pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
     """Yield the cliques in runs whose marginals together stay small enough to hold, sparse ones too."""
     sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
     rows = max(table.n_rows for table in pair.tables)
-    batch: list[Clique] = []
-    cells_in_batch = 0
-    for clique in cliques:
+
+    def cells_of(clique: Clique) -> int:
         cells = groups * prod(sizes[name] for name in clique)
-        cells = cells if cells <= DENSE_CELLS else min(cells, rows * (len(clique) + 1))
-        if batch and cells_in_batch + cells > BATCH_CELLS:
-            yield batch
-            batch, cells_in_batch = [], 0
-        batch.append(clique)
-        cells_in_batch += cells
-    yield batch
+        return cells if cells <= DENSE_CELLS else min(cells, rows * (len(clique) + 1))
+
+    return in_runs(cliques, cells_of, BATCH_CELLS)
+
+
+def in_runs(items: Iterable[Item], cells_of: Callable[[Item], int], most: int) -> Iterator[list[Item]]:
+    """Yield items in their order, in runs of at most so many cells; an item that has more is a run of its own."""
+    run: list[Item] = []
+    total = 0
+    for item in items:
+        cells = cells_of(item)
+        if run and total + cells > most:
+            yield run
+            run, total = [], 0
+        run.append(item)
+        total += cells
+    yield run
 
 
 def too_few_records(pair: TablePair) -> str:

@@ -10,21 +10,22 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from .._base.errors import InputError, unknown_name
+from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.registry import Registry
 from .._base.words import number, percent
-from ..stats.result import Result
+from ..stats.result import Direction, Result
 from ..stats.splits import child
 from ..table.table import Table
 from .settings import UtilitySettings
 
-__all__ = ["GROUPS", "METRICS", "Metric", "References", "UtilityRun", "asked_metrics", "choices"]
+__all__ = ["GROUPS", "METRICS", "Distance", "Metric", "References", "UtilityRun", "asked_metrics", "choices"]
 
 GROUPS = {
     "columns": "Each column by itself",
@@ -47,26 +48,16 @@ class References:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class UtilityRun:
-    """The tables of a study on one grid, its settings, and the results so far.
-
-    Parameters
-    ----------
-    tables
-        What is set beside the original: `synthetic`, the references `marginals` and `resample`, and a `holdout` if there is one.
-    results
-        By metric and table.
-    stream
-        The number of the random stream of the metric that is being measured.
-    """
+    """The tables of a study on one grid, its settings, and the results so far."""
 
     original: Table
-    tables: Mapping[str, Table]
+    tables: Mapping[str, Table]  # `synthetic`, the references `marginals` and `resample`, a `holdout` if there is one
     settings: UtilitySettings
     root: np.random.SeedSequence
     threads: int | None = None
     progress: Progress = silent
-    results: dict[str, dict[str, Result]] = field(default_factory=dict)
-    stream: int = 0
+    results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
+    stream: int = 0  # the number of the random stream of the metric that is being measured
 
     @property
     def seed(self) -> np.random.SeedSequence:
@@ -76,68 +67,34 @@ class UtilityRun:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Metric:
-    """A metric, whole.
+    """A metric, whole: what it measures, and what a page says of it (`title`, `question`, `definition`, `source`).
 
-    Parameters
-    ----------
-    name
-        In results; a dot stands between a group of the plain data and its member, as `tvd.2`.
-    kind
-        The type of its results, which says direction and what identical tables score.
-    measure
-        Returns the result of a table of the run (`run.tables[side]`); None where there is nothing to say.
-    title, question, definition, source
-        What a page says of it: a short title, what it asks, what it is, whose it is.
-    phrases
-        What is said when it is close, fair, weak, lost; each goes on with `detail`.
-    detail
-        What the number means, with `{value}`, as a share `{percent}`, or as a `{gap}` to the original.
-    group
-        One of `GROUPS`; `place` orders the metrics of a group on a page, then the order of registration.
-    limits
-        How far from identical tables a value may be and still be called close, fair, weak, where no table of independent
-        columns gives a scale; None where numbers of this metric mean nothing by themselves.
-    scaled
-        Whether independent columns are the bottom of its scale.
-    choice
-        The word that asks for it; its name unless given.
-    needs
-        Settings without which it is not measured, as `label`.
-    derived_from
-        Metrics whose results it is made of: it comes with them, and is not asked for.
-    own_references
-        Returns references that its own result holds; it is then measured on the synthetic table alone.
-    doing
-        What a progress bar says.
-    members
-        What the members of its group are called in the settings of the plain data, as `widths`.
-    id
-        In verdicts; the name, dots as underscores, unless given.
-    number
-        Of its random stream; from its choice unless given, so that metrics come and go without moving the others' draws.
+    `phrases` are said when it is close, fair, weak, lost; each goes on with `detail`, which has `{value}`, `{percent}` (as a share) or
+    `{gap}` (to the original). `limits` are how far from identical tables a value may be and still be called close, fair, weak, where no
+    table of independent columns gives a scale; None where numbers of this metric mean nothing by themselves.
     """
 
-    name: str
-    kind: type[Result]
-    measure: Callable[[UtilityRun, str], Result | None]
+    name: str  # in results; a dot stands between a group of the plain data and its member, as `tvd.2`
+    kind: type[Result]  # of its results, which says direction and what identical tables score
+    measure: Callable[[UtilityRun, str], Result | None]  # of `run.tables[side]`; None where there is nothing to say
     title: str
     question: str
     definition: str
     phrases: tuple[str, str, str, str]
     detail: str = "it is {value}"
     source: str = ""
-    group: str = "whole"
-    place: int = 0
+    group: str = "whole"  # one of `GROUPS`
+    place: int = 0  # of the metric in its group on a page; equal ones in the order of registration
     limits: tuple[float, float, float] | None = None
-    scaled: bool = True
-    choice: str = ""
-    needs: tuple[str, ...] = ()
-    derived_from: tuple[str, ...] = ()
-    own_references: Callable[[Any], References] | None = None
-    doing: str = ""
-    members: str = ""
-    id: str = ""
-    number: int | None = None
+    scaled: bool = True  # independent columns are the bottom of its scale
+    choice: str = ""  # the word that asks for it; its name unless given
+    needs: tuple[str, ...] = ()  # settings without which it is not measured, as `label`
+    derived_from: tuple[str, ...] = ()  # metrics whose results it is made of: it comes with them, and is not asked for
+    own_references: Callable[[Any], References] | None = None  # that its result holds; measured on the synthetic table alone
+    doing: str = ""  # what a progress bar says
+    members: str = ""  # what members of its group are called in the settings of the plain data, as `widths`
+    id: str = ""  # in verdicts; the name, dots as underscores, unless given
+    number: int | None = None  # of its random stream; from its choice unless given, so that it moves no other's draws
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
@@ -178,6 +135,19 @@ class Metric:
 
 
 METRICS: Registry[Metric] = Registry("metric")
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Distance(Result):
+    """A number that is 0 for identical tables and grows as they differ; what it is made of are the fields it adds."""
+
+    direction: ClassVar[Direction] = "lower is better"
+    identical: ClassVar[float] = 0.0
+
+    def details(self) -> dict[str, Any]:
+        """Return what the number is made of: the fields that the metric adds, in their order."""
+        common = {part.name for part in fields(Distance)}
+        return {part.name: to_plain(getattr(self, part.name)) for part in fields(self) if part.name not in common}
 
 
 def choices() -> tuple[str, ...]:

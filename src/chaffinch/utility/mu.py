@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from .._base.errors import unknown_name
 from ..stats.intervals import jackknife
-from ..stats.result import Direction, Result
 from ..table.table import Table
-from .metric import METRICS, Metric, UtilityRun
+from .metric import METRICS, Distance, Metric, UtilityRun
 from .phi_k import PhiK, phi_k
 
 __all__ = ["NORMS", "Mu", "Norm", "mu", "mu_from"]
@@ -28,7 +27,7 @@ NORMS: dict[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class Mu(Result):
+class Mu(Distance):
     """Distance mu of two phi_k matrices: a norm of their difference over the number of pairs.
 
     0 for identical tables. A norm over a count: mu shrinks about as 1/m with the number of columns m, so compare it between
@@ -36,15 +35,9 @@ class Mu(Result):
     """
 
     name: ClassVar[str] = "mu"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
     decisive: ClassVar[tuple[str, ...]] = ("norm",)
 
     norm: str = "frobenius"
-
-    def details(self) -> dict[str, Any]:
-        """Return the norm."""
-        return {"norm": self.norm}
 
 
 def mu(original: Table, synthetic: Any, *, norm: Norm = "frobenius", **options: Any) -> Mu:

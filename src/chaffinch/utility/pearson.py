@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..stats.pair import GROUPS, pair_up
+from ..stats.pair import GROUPS, deal, pair_up
 from ..table.table import Table
 from .association import Association, associated, too_few
 from .metric import METRICS, Metric
-from .phi_k_grid import groups_of, with_and_without
+from .phi_k_grid import with_and_without
 
 __all__ = ["Pearson", "pearson"]
 
@@ -62,7 +62,7 @@ def _correlations(table: Table, groups: int) -> Floats:
 
     Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
     """
-    group = groups_of(table, groups)
+    group = deal(table.n_rows) % groups
     columns = [table.codes[j] for j in range(len(table.codes))]
     shift = [codes.mean() for codes in columns]
     n, sums, products = (np.zeros((groups, *[len(columns)] * axes)) for axes in (0, 1, 2))

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.seeds import generator
 from ..counts.marginal import Marginal
 from ..counts.memory import MemoryCounter
-from ..stats.pair import GROUP, GROUPS, TablePair
+from ..stats.pair import GROUP, TablePair, deal
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
 from ..table.schema import NUMERIC_KINDS, Column
 from ..table.table import Table
+from .marginals import in_runs
 from .phi_k_coefficient import ContingencyCells
 
-__all__ = ["PhiKGrid", "batches", "grid_of", "groups_of", "phi_k_of_pairs", "with_and_without"]
+__all__ = ["PhiKGrid", "batches", "grid_of", "phi_k_of_pairs", "with_and_without"]
 
 Floats = NDArray[np.float64]
 
@@ -39,13 +40,14 @@ class PhiKGrid:
     levels: Mapping[str, int]
 
     def size(self, name: str) -> int:
+        """Return the number of codes of a column."""
         return self.tables[0].schema[name].size
 
 
 def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
     """Return both tables on the grid; usable are the columns of which either table, or both together, use two levels."""
     columns = [Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))]
-    codes: list[list[NDArray[Any]]] = [[groups_of(table, groups)] for table in pair.tables]
+    codes: list[list[NDArray[Any]]] = [[deal(table.n_rows) % groups] for table in pair.tables]
     levels: dict[str, int] = {}
     usable = []
     for column in pair.schema:
@@ -68,12 +70,6 @@ def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop
         for table, arrays in zip(pair.tables, codes, strict=True)
     )
     return PhiKGrid((first, second), groups, tuple(usable), levels)
-
-
-def groups_of(table: Table, groups: int = GROUPS) -> NDArray[np.uint8]:
-    """Return the group of each record: dealt at random, always in the same way, into groups of nearly equal size."""
-    dealt = (np.arange(table.n_rows) % groups).astype(np.uint8)
-    return generator(0).permutation(dealt) if groups > 1 else dealt
 
 
 def _binned(pair: TablePair, column: Column, bins: int) -> list[NDArray[Any]]:
@@ -104,16 +100,7 @@ def _edges(numbers: Floats, bins: int) -> Floats:
 
 def batches(grid: PhiKGrid) -> Iterator[list[tuple[str, str]]]:
     """Yield the pairs of usable columns, in order, in runs whose counts fit in memory together."""
-    batch: list[tuple[str, str]] = []
-    cells_in_batch = 0
-    for first, second in combinations(grid.usable, 2):
-        cells = grid.groups * grid.size(first) * grid.size(second)
-        if batch and cells_in_batch + cells > MOST_CELLS:
-            yield batch
-            batch, cells_in_batch = [], 0
-        batch.append((first, second))
-        cells_in_batch += cells
-    yield batch
+    return in_runs(combinations(grid.usable, 2), lambda pair: grid.groups * prod(map(grid.size, pair)), MOST_CELLS)
 
 
 def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correction: bool) -> Floats:

@@ -21,9 +21,9 @@ from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_map
 from ..stats.pair import TablePair, pair_up
-from ..stats.result import Direction, Result
+from ..stats.splits import child
 from ..table.table import Table
-from .metric import METRICS, Metric, UtilityRun
+from .metric import METRICS, Distance, Metric, UtilityRun
 
 __all__ = ["MODELS", "PropensityScore", "pmse"]
 
@@ -44,7 +44,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PropensityScore(Result):
+class PropensityScore(Distance):
     """pMSE over its expectation for two samples of one population: 1 as good as a fresh sample, 0 a copy, more is worse.
 
     `z` is how many standard deviations of the null the pMSE lies above its expectation. `fixed_ratio` is the ratio to
@@ -52,19 +52,12 @@ class PropensityScore(Result):
     """
 
     name: ClassVar[str] = "pmse_ratio"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
     pmse: float = 0.0
     null_mean: float = 0.0
     null_sd: float = 0.0
     z: float | None = None
     fixed_ratio: float = 0.0
-
-    def details(self) -> dict[str, Any]:
-        """Return the pMSE and its distribution under the null."""
-        names = ("pmse", "null_mean", "null_sd", "z", "fixed_ratio")
-        return {name: getattr(self, name) for name in names}
 
 
 def pmse(
@@ -124,7 +117,7 @@ def pmse(
             raise InputError(f"{what} must be at least {least}. Got {number}.")
     pair = pair_up(original, synthetic)
     root = seed_sequence(seed)
-    codes, n_synthetic = _stacked(pair, rows, _stream(root, 0))
+    codes, n_synthetic = _stacked(pair, rows, np.random.default_rng(child(root, 0)))
     share = n_synthetic / len(codes)
     settings: dict[str, Any] = {
         "model": model,
@@ -137,11 +130,6 @@ def pmse(
         return _by_tree(codes, share, permutations, root, settings, threads, progress)
     settings |= {"C": WEAK_PENALTY}
     return _by_logistic(codes, pair.schema.sizes, share, settings)
-
-
-def _stream(root: np.random.SeedSequence, number: int) -> np.random.Generator:
-    """Return the generator of a numbered part of the work."""
-    return np.random.default_rng(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number)))
 
 
 def _stacked(pair: TablePair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
@@ -174,7 +162,7 @@ def _by_tree(
     done: list[int] = []
 
     def error(number: int) -> float:
-        rng = _stream(root, number + 1)
+        rng = np.random.default_rng(child(root, number + 1))
         asked = rng.permutation(labels) if number else labels  # number 0 is the measure, the others are its null
         tree = DecisionTreeClassifier(
             min_samples_leaf=LEAF, max_depth=DEPTH, random_state=int(rng.integers(1 << 31))

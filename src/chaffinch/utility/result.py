@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
-from .._base.errors import InputError, unknown_name
+from .._base.errors import unknown_name
 from .._base.html import html_page, html_table
-from .._base.plain import from_plain, to_plain
+from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.safe_files import write_text
 from .._base.text import text_table
@@ -64,7 +64,7 @@ class UtilityAbout:
         plain: dict[str, Any] = to_plain(self)
         for side in ("original", "synthetic", "holdout"):
             if plain[side] is not None:
-                plain[side] = {key: value for key, value in plain[side].items() if value is not None}
+                plain[side] = without_none(plain[side])
         return plain
 
 
@@ -142,7 +142,7 @@ class UtilityResult:
         InputError
             If the data are something else, or are not as they should be at some place.
         """
-        _check_format(data)
+        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch utility.")
         results, references = {}, {}
         for metric in METRICS:
             entry = _entry(data, metric.name)
@@ -153,11 +153,11 @@ class UtilityResult:
                     beside = metric.own_references(results[metric.name])
                 references[metric.name] = beside
         return cls(
-            about=from_plain(UtilityAbout, _without_none(data.get("about")), what="'about'"),
+            about=from_plain(UtilityAbout, without_none(data.get("about")), what="'about'"),
             results=results,
             references=references,
             sweep=Sweep.from_dict(data["sweep"]) if isinstance(data.get("sweep"), Mapping) else None,
-            run=from_plain(RunFacts, _without_none(data.get("run")), what="'run'"),
+            run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
         )
 
     # What is shown.
@@ -197,16 +197,6 @@ def _numbers(row: VerdictRow) -> Iterable[str | None]:
         yield None if value is None else number(value)
 
 
-def _check_format(data: Any) -> None:
-    got = data.get("format") if isinstance(data, Mapping) else type(data).__name__
-    if got != FORMAT:
-        raise InputError(f"The data must be of format '{FORMAT}'. Got {shown(got)!r}. Give the JSON of chaffinch utility.")
-    if data.get("version") != VERSION:
-        raise InputError(
-            f"This Chaffinch reads version {VERSION} of '{FORMAT}'. Got {shown(data.get('version'))!r}. Measure again, or update Chaffinch."
-        )
-
-
 def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
     """Return the plain data of a metric; a group without any value stands for its first member."""
     group, _, member = name.partition(".")
@@ -215,7 +205,3 @@ def _entry(data: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
         first = next(metric.name for metric in METRICS if metric.name.partition(".")[0] == group) == name
         entry = entry if first and "not_applicable" in entry else entry.get(member)
     return entry if isinstance(entry, Mapping) else None
-
-
-def _without_none(data: Any) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if value is not None} if isinstance(data, Mapping) else {}

@@ -61,30 +61,18 @@ class FitScores:
 class LearningSettings:
     """What is learnt, by which models, how often.
 
-    Parameters
-    ----------
-    label
-        The column to predict; the schema's label unless named. Records without a label are left out.
-    task
-        `classification` or `regression`; numbers with more than ten distinct values are regression unless named.
-    models
-        Some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name.
-    encoding
-        `codes` (standardised, as Hittmeir et al. have it) or `onehot`; fitted on the training side, see `Encoder`.
-    marginals
-        Whether a table of independent columns is learnt from too.
-    svm_rows
-        Most records that train a support vector machine, drawn by class; None for all. Time grows with their square or faster.
+    `models` are some of `nb`, `svc`, `knn`, `rf`, `lr` (`lr`, `knn`, `rf`, `svr` for regression), or scikit-learn estimators by name.
+    Features are `codes` (standardised, as Hittmeir et al. have it) or `onehot`, fitted on the training side: see `Encoder`.
     """
 
-    label: str | None = None
-    task: str | None = None
+    label: str | None = None  # the schema's label unless named; records without one are left out
+    task: str | None = None  # numbers with more than ten distinct values are `regression` unless named, else `classification`
     models: Models = None
     encoding: Encoding = "codes"
     repeats: int = 10
     test_share: float = 0.2
-    marginals: bool = True
-    svm_rows: int | None = 5000
+    marginals: bool = True  # a table of independent columns is learnt from too
+    svm_rows: int | None = 5000  # most that train a support vector machine, drawn by class: time grows with their square or faster
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:

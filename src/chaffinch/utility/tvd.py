@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.plain import to_plain
 from .._base.seeds import Seed, generator
 from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
 from ..stats.pair import GROUPS, TablePair, deal, pair_up
-from ..stats.result import Direction, Result
 from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
-from .metric import METRICS, Metric, UtilityRun
+from .metric import METRICS, Distance, Metric, UtilityRun
 
 __all__ = ["CliqueDistance", "MarginalDistance", "marginal_distance", "total_variation"]
 
@@ -52,15 +50,13 @@ class CliqueDistance:
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class MarginalDistance(Result):
+class MarginalDistance(Distance):
     """Total variation distance of marginals, mean and worst: 0 the same shares in every cell, 1 no cell in common.
 
     `cliques` of `of` column sets were compared; `largest` are those that lie furthest apart, at most 20.
     """
 
     name: ClassVar[str] = "tvd"
-    direction: ClassVar[Direction] = "lower is better"
-    identical: ClassVar[float] = 0.0
 
     worst: float = 0.0
     cliques: int = 0
@@ -74,14 +70,8 @@ class MarginalDistance(Result):
 
     def details(self) -> dict[str, Any]:
         """Return mean, worst, how many were compared, and the columns that lie furthest apart."""
-        return {
-            "mean": self.value,
-            "worst": self.worst,
-            "worst_columns": list(self.worst_columns),
-            "cliques": self.cliques,
-            "of": self.of,
-            "largest": to_plain(self.largest),
-        }
+        own = super().details()
+        return {"mean": self.value, "worst": own.pop("worst"), "worst_columns": list(self.worst_columns), **own}
 
 
 def total_variation(p: Array, q: Array) -> float:

@@ -41,15 +41,7 @@ SHARES = (0.9, 0.6, 0.2)
 
 @dataclass(frozen=True, kw_only=True)
 class VerdictRow:
-    """A metric's number, its references, a word and a sentence.
-
-    Parameters
-    ----------
-    best
-        The best that can be had: the holdout's value, else that of a resample, else that of identical tables.
-    kept
-        The share of the way from independent columns to the best; None where there is no such scale.
-    """
+    """A metric's number, its references, a word and a sentence."""
 
     section: str = "utility"
     id: str = ""
@@ -62,8 +54,8 @@ class VerdictRow:
     marginals: float | None = None
     resample: float | None = None
     holdout: float | None = None
-    best: float | None = None
-    kept: float | None = None
+    best: float | None = None  # that can be had: the holdout's value, else a resample's, else that of identical tables
+    kept: float | None = None  # the share of the way from independent columns to the best; None without such a scale
     word: str = ""
     sentence: str = ""
 

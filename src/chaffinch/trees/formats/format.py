@@ -78,6 +78,7 @@ TREE_FORMATS: Registry[TreeFormat] = Registry("tree format")
 
 _MISFITS: tuple[type[Exception], ...] = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
 """What parts that do not fit together end in."""
+_FAULTS: tuple[type[Exception], ...] = (ChaffinchError, RecursionError, MemoryError, *_MISFITS)
 
 
 @contextmanager
@@ -96,7 +97,7 @@ def naming(fault: str, otherwise: str = "Its parts do not fit together.") -> Ite
     """Say what is wrong with the content of a file as a fault of the file."""
     try:
         yield
-    except (ChaffinchError, RecursionError, MemoryError, *_MISFITS) as error:
+    except _FAULTS as error:
         raise FileError(f"{fault} {error if isinstance(error, ChaffinchError) else otherwise}") from None
 
 
