@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from .._base.plain import from_plain, to_plain
+from .._base.plain import from_plain, to_plain, without_none
 
 __all__ = ["AccountNote", "ModelAccount", "SynthesisAccount"]
 
@@ -60,7 +60,7 @@ class SynthesisAccount:
     @cached_property
     def model(self) -> ModelAccount:
         """What a report says of the model."""
-        return from_plain(ModelAccount, _known(self.network), what="the model's account")
+        return from_plain(ModelAccount, without_none(self.network), what="the model's account")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain data: `chaffinch-synthesis`, version 1."""
@@ -74,8 +74,4 @@ class SynthesisAccount:
         """Return the account that plain data hold; None where nothing is known of how a table was made."""
         if not isinstance(data, Mapping) or not data:
             return None
-        return from_plain(cls, _known(data), what="the account of the synthesis")
-
-
-def _known(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in data.items() if value is not None}
+        return from_plain(cls, without_none(data), what="the account of the synthesis")

@@ -27,30 +27,14 @@ class ModelColumn:
 
 @dataclass(frozen=True)
 class ModelDescription:
-    """What a model holds, for people: printed by `inspect`, shown in notebooks. No value of a record is in it.
-
-    Parameters
-    ----------
-    method
-        The name of the method that made it.
-    summary
-        One line: how large it is and how it was learnt.
-    heading
-        What the details of the columns are.
-    columns
-        The columns, in an order that reads well.
-    promise
-        The promise of privacy in short, or None.
-    notes
-        Further sentences, such as what protection cut.
-    """
+    """What a model holds, for people: printed by `inspect`, shown in notebooks. No value of a record is in it."""
 
     method: str
-    summary: str
-    heading: str
-    columns: tuple[ModelColumn, ...]
-    promise: str | None = None
-    notes: tuple[str, ...] = ()
+    summary: str  # one line: how large it is and how it was learnt
+    heading: str  # what the details of the columns are
+    columns: tuple[ModelColumn, ...]  # in an order that reads well
+    promise: str | None = None  # of privacy, in short
+    notes: tuple[str, ...] = ()  # further sentences, such as what protection cut
 
 
 @runtime_checkable

@@ -13,39 +13,28 @@ from .._base.errors import InputError, listed, unknown_name
 from .._base.progress import Progress, silent
 from .._base.registry import Registry
 from .._base.seeds import Seed
+from ..privacy.accounting import check_delta, check_epsilon
 from ..privacy.advice import Expectation
-from ..privacy.budget import Budget
-from ..privacy.ledger import Plan
+from ..privacy.budget import Budget, Charge
+from ..privacy.ledger import Plan, Step
 from ..privacy.relation import Neighbours, Unit
 from ..table.schema import Schema
 from .model import FittedModel
 from .options import MethodOptions
 from .protocol import Model
 
-__all__ = ["SYNTHESISERS", "PureMethod", "Settings", "method_words"]
+__all__ = ["SYNTHESISERS", "PureMethod", "Settings", "method_words", "noise_step"]
 
 
 class Settings:
-    """What the settings of synthesisers share; frozen dataclasses inherit it (with `repr=False`, to keep its short one).
+    """What the settings of synthesisers share; frozen dataclasses inherit it (with `repr=False`, to keep its short one)."""
 
-    Class attributes
-    ----------------
-    name, sentence
-        What it is called in `--method`, and one sentence for `--help`.
-    model
-        The class of its models, by whose `kind` a file finds it.
-    promise
-        Whether it makes a promise of privacy: "never", "optional" (with an epsilon) or "always".
-    refused, refusal
-        Options that contradict the method, and why: "has no edges".
-    """
-
-    name: ClassVar[str]
-    sentence: ClassVar[str] = ""
-    model: ClassVar[type[FittedModel]]
-    promise: ClassVar[Literal["never", "optional", "always"]] = "never"
-    refused: ClassVar[tuple[str, ...]] = ("keep", "require", "forbid", "root")
-    refusal: ClassVar[str] = "chooses its own network"
+    name: ClassVar[str]  # in `--method`
+    sentence: ClassVar[str] = ""  # for `--help`
+    model: ClassVar[type[FittedModel]]  # the class of its models, by whose `kind` a file finds it
+    promise: ClassVar[Literal["never", "optional", "always"]] = "never"  # optional: with an epsilon
+    refused: ClassVar[tuple[str, ...]] = ("keep", "require", "forbid", "root")  # options that contradict the method
+    refusal: ClassVar[str] = "chooses its own network"  # and why
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> Model:
         """Return a model of a table, of whatever a counter counts, or of anything that can be read as a table."""
@@ -63,6 +52,13 @@ class Settings:
         if epsilon is None:
             raise InputError("There is no budget without epsilon.")
         return Budget(epsilon, getattr(self, "delta", None))
+
+    def check_promise(self) -> None:
+        """Raise unless epsilon, delta and the relation are those of a promise that can be kept."""
+        check_epsilon(getattr(self, "epsilon"))  # noqa: B009
+        if (delta := getattr(self, "delta", None)) is not None:
+            check_delta(delta)
+        _ = self.unit
 
     @property
     def unit(self) -> Unit:
@@ -150,15 +146,29 @@ class PureMethod(Settings):
     """What methods under pure epsilon share; a delta serves only for levels that are to be discovered."""
 
     promise = "always"
+    without: ClassVar[str]
+    """What to use where no promise is wanted."""
     epsilon: float
     delta: float | None
     neighbours: Neighbours
     rows_per_person: int
 
+    def __post_init__(self) -> None:
+        if self.epsilon is None:
+            raise InputError(f"{type(self).__name__} needs epsilon. For no privacy use {self.without}.")
+        self.check_promise()
+
     @property
     def budget(self) -> Budget:
         """What there is to spend: pure epsilon."""
         return Budget(self.epsilon, self.delta, accounting="pure")
+
+
+def noise_step(what: str, why: str, cost: float, *, pure: bool = True, noise: str = "", times: int = 1) -> Step:
+    """Return a step of a plan that puts noise in counts: Laplace noise for an epsilon, Gaussian noise for a rho."""
+    law, currency = ("discrete Laplace", "epsilon") if pure else ("discrete Gaussian", "rho")
+    amount: dict[str, Any] = {currency: cost * (1 - 1e-12)}  # so that sums stay within the budget
+    return Step(Charge(what, why, mechanism=law, noise=noise, **amount), times)
 
 
 def method_words(*, private: bool = False) -> list[str]:

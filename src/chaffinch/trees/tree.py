@@ -139,17 +139,10 @@ class Tree:
         """Return for each node the records that come through it, given one array for each feature."""
         n = len(columns[0]) if len(columns) else 0
         out: list[NDArray[np.int64]] = [np.arange(n)] * self.n_nodes
-        numbers: dict[int, NDArray[np.float64]] = {}
         for node in self.order:
-            if self.left[node] < 0:
-                continue
-            column = int(self.feature[node])
-            if column not in numbers:
-                numbers[column] = compared(columns[column], single=self.single)
-            here = numbers[column][out[node]]
-            with np.errstate(invalid="ignore"):
-                left = np.where(np.isnan(here), self.missing_left[node], here <= self.threshold[node])
-            out[int(self.left[node])], out[int(self.right[node])] = out[node][left], out[node][~left]
+            if self.left[node] >= 0:
+                left = self.goes_left(node, columns[self.feature[node]][out[node]])
+                out[self.left[node]], out[self.right[node]] = out[node][left], out[node][~left]
         return out
 
     def apply(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.int64]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ...counts.entropies import Columns
+from .network import parents_first
 from .rules import Rules
 
 __all__ = ["Evolution", "genetic_search"]
@@ -63,7 +64,8 @@ def genetic_search(
     sizes = (evolution.population, evolution.selected, evolution.generations)
     order, lists, history = _evolve((gains, rules.allowed, must), (block, members, rules.fixed), k, sizes, rate, rng)
     place = np.empty(d, dtype=np.int64)
-    place[_repaired(order, rules)] = np.arange(d)
+    # Required parents come first, also where evolution has not got there.
+    place[parents_first(order.tolist(), dict(enumerate(rules.required)))] = np.arange(d)
     out: list[Columns] = []
     for child in range(d):
         chosen = list(rules.required[child])  # the parents that count in `_fitness`: required ones, then as listed
@@ -72,16 +74,6 @@ def genetic_search(
                 chosen.append(p)
         out.append(tuple(sorted(chosen)))
     return out, history
-
-
-def _repaired(order: NDArray[np.int64], rules: Rules) -> list[int]:
-    """Return the order with required parents moved before their children, where evolution has not got there."""
-    left, out = [int(column) for column in order], list[int]()
-    while left:
-        ready = next(c for c in left if all(p in out for p in rules.required[c]))
-        out.append(ready)
-        left.remove(ready)
-    return out
 
 
 @numba.njit(cache=True)

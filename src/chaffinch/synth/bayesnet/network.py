@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 from ..._base.errors import InputError, unknown_name
 
-__all__ = ["Network", "find_cycle"]
+__all__ = ["Network", "find_cycle", "parents_first"]
+
+Item = TypeVar("Item", int, str)
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,7 @@ class Network:
         parents: dict[str, list[str]] = {name: [] for name in columns}
         for parent, child in edges:
             parents[child].append(parent)
-        order: list[str] = []
-        while len(order) < len(wanted):
-            order.append(next(n for n in wanted if n not in order and all(p in order for p in parents[n])))
+        order = parents_first(wanted, parents)
         return cls(tuple(order), tuple(tuple(parents[name]) for name in order))
 
     def __getitem__(self, child: str) -> tuple[str, ...]:
@@ -76,6 +77,21 @@ class Network:
     def most_parents(self) -> int:
         """The largest number of parents of any column."""
         return max((len(parents) for parents in self.parents), default=0)
+
+
+def parents_first(wanted: Iterable[Item], parents: Mapping[Item, Iterable[Item]]) -> list[Item]:
+    """Return items in the wanted order, each moved behind its parents where it stood before one.
+
+    Examples
+    --------
+    >>> parents_first("abc", {"a": "c", "b": "", "c": ""})
+    ['b', 'c', 'a']
+    """
+    left, order = list(wanted), list[Item]()
+    while left:
+        order.append(next(item for item in left if all(parent in order for parent in parents[item])))
+        left.remove(order[-1])
+    return order
 
 
 def find_cycle(columns: Sequence[str], edges: Iterable[tuple[str, str]]) -> list[str]:

@@ -25,30 +25,14 @@ Edge = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class Rules:
-    """Rules over columns 0 to d - 1.
-
-    Parameters
-    ----------
-    names
-        The columns.
-    most
-        The most parents of a column.
-    allowed
-        `allowed[child, parent]`: whether the edge may be.
-    required
-        For each column the parents that it must have.
-    blocks
-        The columns in groups: every column of a group comes before every column of the next.
-    fixed
-        Whether the order inside each block is fixed too.
-    """
+    """Rules over columns 0 to d - 1; every column of a block comes before every column of the next."""
 
     names: tuple[str, ...]
-    most: int
-    allowed: NDArray[np.bool_]
-    required: tuple[tuple[int, ...], ...]
+    most: int  # parents of a column
+    allowed: NDArray[np.bool_]  # allowed[child, parent]: whether the edge may be
+    required: tuple[tuple[int, ...], ...]  # the parents that each column must have
     blocks: tuple[tuple[int, ...], ...]
-    fixed: bool = False
+    fixed: bool = False  # the order inside each block is fixed too
 
     @property
     def d(self) -> int:

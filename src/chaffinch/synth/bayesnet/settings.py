@@ -13,9 +13,8 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.entropies import Columns
-from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.ledger import Plan
-from ...privacy.relation import Neighbours, Unit
+from ...privacy.relation import Neighbours
 from ...table.schema import Schema
 from ..data import counter_of
 from ..options import MethodOptions
@@ -130,7 +129,7 @@ class BayesNet(Settings):
         if self.parents < 1:
             raise InputError(f"parents must be at least 1. Got {self.parents}.")
         if self.epsilon is not None:
-            self._check_promise(self.epsilon)
+            self._check_private()
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
         if self.search not in _SCORES:
@@ -207,12 +206,9 @@ class BayesNet(Settings):
         every = n_columns <= 16 or self.search == "greedy"
         return sum(comb(n_columns, w) for w in range(1, width + 1)) if every else n_columns * 600
 
-    def _check_promise(self, epsilon: float) -> None:
+    def _check_private(self) -> None:
         """Raise unless a private fit can follow the settings."""
-        check_epsilon(epsilon)
-        if self.delta is not None:
-            check_delta(self.delta)
-        Unit(self.neighbours, self.rows_per_person)
+        self.check_promise()
         if self.keep:
             raise InputError(
                 "keep copies columns of the original, which no promise can cover: leave it out, or leave out epsilon."

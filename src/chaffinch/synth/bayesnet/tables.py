@@ -30,25 +30,16 @@ LOOKUP_CELLS = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """Weights of a child's codes for each combination of some parents.
+    """Weights of a child's codes for each combination of some parents, at least one for each combination.
 
-    Parameters
-    ----------
-    sizes
-        Numbers of codes of the parents. A combination's key is its cell number: the last parent moves fastest.
-    keys
-        The combinations that occur, ascending.
-    starts
-        Where each combination's entries begin; one more at the end.
-    codes, weights
-        The child's codes that occur and how often: positive, and for each combination at least one.
+    A combination's key is its cell number: the last parent moves fastest.
     """
 
-    sizes: tuple[int, ...]
-    keys: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    codes: NDArray[np.uint32]
-    weights: NDArray[np.float64]
+    sizes: tuple[int, ...]  # numbers of codes of the parents
+    keys: NDArray[np.int64]  # the combinations that occur, ascending
+    starts: NDArray[np.int64]  # where each combination's entries begin; one more at the end
+    codes: NDArray[np.uint32]  # the child's codes that occur
+    weights: NDArray[np.float64]  # how often: positive
 
     def check(self) -> None:
         """Raise unless the parts fit together: for levels that come from a file."""

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, TooLargeError, listed, unknown_name
 from ...privacy.counter import MOST_CELLS
 from ...table.schema import Schema
+from ..bayesnet.private.links import product_of
 
 __all__ = [
     "Group",
@@ -146,9 +147,7 @@ class _Costs:
         Cells below the threshold are lost with what they hold; the others are wrong by half the mean of |noise|, which is
         the scale. Columns that hang together fill fewer cells, so this is more than the true error.
         """
-        model = np.asarray(self.total)
-        for c in group:
-            model = model[..., None] * (self.margins[c] / self.total)
+        model = product_of(tuple(group), self.margins, self.total)
         scale = self.l1 * n_groups / self.epsilon
         above = model >= max(threshold_of(model.size, scale, self.factor), scale)
         return float(model[~above].sum()) + 0.5 * scale * int(above.sum())

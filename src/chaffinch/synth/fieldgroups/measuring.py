@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...counts.marginal import Marginal
 from ...privacy.counter import NoisyTable, PrivateCounter
 from ..bayesnet.private.estimate import margins_of
-from ..bayesnet.private.shares import parts_of
+from ..bayesnet.private.shares import single_columns
 from ..noisy import nonnegative
 from .groups import Group, chance_distance, clear_of, merged_groups, threshold_of
 from .split import GroupSplit
@@ -27,9 +27,7 @@ SPARSE = 1 << 12
 
 def measured_columns(counter: PrivateCounter, split: GroupSplit) -> tuple[list[Margin], list[float]]:
     """Return all single columns, without negative counts and of one total of at least 1; and the deviations of their noise."""
-    names = counter.schema.names
-    amounts = (split.columns * parts_of(counter.schema.sizes, pure=True) * (1 - 1e-12)).tolist()
-    noisy = counter.tables([(name,) for name in names], amounts, why="groups")
+    noisy = single_columns(counter, split.columns, why="groups")
     stds = [table.std for table in noisy]
     margins, _ = margins_of([table.counts.astype(np.float64) for table in noisy], stds)
     return margins, stds

@@ -14,11 +14,10 @@ import numpy as np
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.advice import Expectation, expect
 from ...privacy.ledger import Plan
 from ...privacy.opening import open_private, public_rows
-from ...privacy.relation import Neighbours, Unit
+from ...privacy.relation import Neighbours
 from ...table.schema import Schema
 from ..bayesnet.model import BayesNetModel, FitSummary
 from ..data import private_data
@@ -75,6 +74,7 @@ class FieldGroups(PureMethod):
     name: ClassVar[str] = "fieldgroups"
     sentence: ClassVar[str] = "one noisy table for each group of columns"
     model: ClassVar[type[BayesNetModel]] = BayesNetModel
+    without: ClassVar[str] = "BayesNet()"
 
     epsilon: float
     groups: Sequence[Sequence[str]] | None = None
@@ -86,11 +86,7 @@ class FieldGroups(PureMethod):
     empty: Empty = "columns"
 
     def __post_init__(self) -> None:
-        if self.epsilon is None:
-            raise InputError("FieldGroups needs epsilon. For no privacy use BayesNet().")
-        check_epsilon(self.epsilon)
-        if self.delta is not None:
-            check_delta(self.delta)
+        super().__post_init__()
         if self.groups is not None and self.groups != (groups := check_groups(self.groups)):
             object.__setattr__(self, "groups", groups)
         if not (np.isfinite(self.threshold) and self.threshold >= 0):
@@ -99,7 +95,6 @@ class FieldGroups(PureMethod):
             raise InputError(f"learning must lie between 0 and 1. Got {self.learning}.")
         if self.empty not in get_args(Empty):
             raise unknown_name("way to fill an empty group", self.empty, get_args(Empty))
-        Unit(self.neighbours, self.rows_per_person)
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...privacy.budget import Charge
-from ...privacy.ledger import Plan, Step
+from ...privacy.ledger import Plan
 from ...privacy.opening import opening_of
 from ...privacy.samplers import laplace_std
 from ...table.schema import Schema
+from ..settings import noise_step
 from .groups import clear_of, resolved_groups, usable_pairs
 
 if TYPE_CHECKING:
@@ -62,19 +62,15 @@ def planned(settings: FieldGroups, schema: Schema) -> Plan:
     if not opening.settled:
         return opening.plan_unsettled("tables of groups and what they are learnt from, all")
     split = split_of(settings, opening.schema.sizes, opening.schema.rows or 0, opening.left)
-    steps = []
-
-    def charge(what: str, why: str, cost: float, noise: str = "") -> Charge:
-        return Charge(what, why, epsilon=cost * (1 - 1e-12), mechanism="discrete Laplace", noise=noise)
-
     if split.learnt:
-        steps.append(Step(charge("tables of single columns, all", "groups", split.columns)))
-        steps.append(
-            Step(charge(f"distances of {len(split.pairs):,} pairs from independence", "groups", split.distances))
-        )
-        steps.append(Step(charge("tables of groups, all", "tables", split.tables)))
+        distances = f"distances of {len(split.pairs):,} pairs from independence"
+        steps = [
+            noise_step("tables of single columns, all", "groups", split.columns),
+            noise_step(distances, "groups", split.distances),
+            noise_step("tables of groups, all", "tables", split.tables),
+        ]
     else:
         each = split.tables / len(groups)
         noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
-        steps.append(Step(charge("table of a group", "tables", each, noise), len(groups)))
+        steps = [noise_step("table of a group", "tables", each, noise=noise, times=len(groups))]
     return opening.plan(steps)

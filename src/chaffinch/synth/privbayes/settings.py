@@ -10,12 +10,11 @@ import numpy as np
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
-from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.advice import Expectation, expect
 from ...privacy.counter import Mechanism
 from ...privacy.ledger import Plan
 from ...privacy.opening import open_private, public_rows
-from ...privacy.relation import Neighbours, Unit
+from ...privacy.relation import Neighbours
 from ...privacy.sensitivity import SCORES
 from ...table.schema import Schema
 from ..bayesnet.model import BayesNetModel, FitSummary
@@ -97,6 +96,7 @@ class PrivBayes(PureMethod):
     name: ClassVar[str] = "privbayes"
     sentence: ClassVar[str] = "PrivBayes as published, or as other packages have it"
     model: ClassVar[type[BayesNetModel]] = BayesNetModel
+    without: ClassVar[str] = "BayesNet(search='greedy')"
 
     epsilon: float
     variant: Variant = "published"
@@ -112,11 +112,7 @@ class PrivBayes(PureMethod):
     most_candidates: int = 10_000
 
     def __post_init__(self) -> None:
-        if self.epsilon is None:
-            raise InputError("PrivBayes needs epsilon. For no privacy use BayesNet(search='greedy').")
-        check_epsilon(self.epsilon)
-        if self.delta is not None:
-            check_delta(self.delta)
+        super().__post_init__()
         if self.variant not in VARIANTS:
             raise unknown_name("variant", self.variant, VARIANTS)
         if self.score is not None and self.score not in SCORES:
@@ -131,7 +127,6 @@ class PrivBayes(PureMethod):
             value = getattr(self, name)
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
                 raise InputError(f"{name} must be a whole number of at least {least}. Got {value!r}.")
-        Unit(self.neighbours, self.rows_per_person)
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:

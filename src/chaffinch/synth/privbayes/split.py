@@ -14,6 +14,7 @@ from ...privacy.ledger import Plan, Step
 from ...privacy.opening import opening_of
 from ...privacy.samplers import laplace_std
 from ...table.schema import Schema
+from ..settings import noise_step
 from .candidates import degree, useful_cells
 
 if TYPE_CHECKING:
@@ -24,37 +25,17 @@ __all__ = ["FamilySplit", "planned", "split_of"]
 
 @dataclass(frozen=True)
 class FamilySplit:
-    """What each step gets.
-
-    Parameters
-    ----------
-    score
-        The score of families.
-    linked
-        Whether any column could have a parent.
-    parents
-        The number of parents, if it is fixed; None: as many as stay useful.
-    cells
-        The most cells of a useful table.
-    selections, each_selection
-        How many families are chosen privately, and what each choice costs. None are if no column could have a parent.
-    joint_columns
-        How many of the first columns share one table.
-    n_tables
-        How many tables are measured.
-    structure, tables
-        What the steps cost in all.
-    """
+    """What each step gets: the choice of a structure and the tables of its families."""
 
     score: str
-    linked: bool
-    parents: int | None
-    cells: float
-    selections: int
+    linked: bool  # any column could have a parent
+    parents: int | None  # if their number is fixed; None: as many as stay useful
+    cells: float  # the most of a useful table
+    selections: int  # families that are chosen privately; none if no column could have a parent
     each_selection: float
-    joint_columns: int
+    joint_columns: int  # how many of the first columns share one table
     n_tables: int
-    structure: float
+    structure: float  # what the steps cost in all
     tables: float
 
 
@@ -129,21 +110,9 @@ def planned(settings: PrivBayes, schema: Schema) -> Plan:
     split = split_of(settings, opening.schema, opening.left, opening.schema.rows or 0)
     steps = []
     if split.selections:
-        choice = Charge(
-            "choice of a family",
-            "structure",
-            epsilon=split.each_selection,
-            mechanism=settings.mechanism,
-            noise=f"score {split.score}",
-        )
+        cost, law = split.each_selection, settings.mechanism
+        choice = Charge("choice of a family", "structure", epsilon=cost, mechanism=law, noise=f"score {split.score}")
         steps.append(Step(choice, split.selections))
     each = split.tables / split.n_tables
-    std = laplace_std(settings.unit.l1 / each)
-    table = Charge(
-        "table of a family",
-        "tables",
-        epsilon=each * (1 - 1e-12),
-        mechanism="discrete Laplace",
-        noise=f"standard deviation {std:.4g}",
-    )
-    return opening.plan([*steps, Step(table, split.n_tables)])
+    noise = f"standard deviation {laplace_std(settings.unit.l1 / each):.4g}"
+    return opening.plan([*steps, noise_step("table of a family", "tables", each, noise=noise, times=split.n_tables)])

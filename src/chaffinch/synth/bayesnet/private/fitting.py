@@ -21,15 +21,16 @@ import numpy as np
 
 from ...._base.progress import Progress, silent
 from ...._base.seeds import Seed, generator
-from ....privacy.budget import Charge
 from ....privacy.counter import PrivateCounter
-from ....privacy.ledger import Plan, Step
+from ....privacy.ledger import Plan
 from ....privacy.opening import open_private, opening_of, public_rows
 from ....privacy.relation import Unit
 from ....table.schema import Schema
 from ...data import private_data
 from ...private_model import private_model
+from ...settings import noise_step
 from ..model import BayesNetModel, FitSummary
+from ..network import parents_first
 from ..rules import Rules
 from .assemble import Assembled, assemble
 from .estimate import Table as Counts
@@ -48,7 +49,7 @@ from .links import (
 )
 from .protecting import noisy_protection
 from .searching import searched_parents
-from .shares import StepShares, parts_of, shares_of
+from .shares import StepShares, shares_of, single_columns
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -106,21 +107,13 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
         return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
     pure = opening.budget.kind == "pure"
     shares = _shares(settings, opening.schema.sizes, opening.schema.rows or 0, opening.left, opening.unit, pure)
-    steps = []
-
-    def charge(what: str, why: str, cost: float) -> Charge:
-        law = "discrete Laplace" if pure else "discrete Gaussian"
-        cost *= 1 - 1e-12
-        return Charge(what, why, epsilon=cost if pure else None, rho=None if pure else cost, mechanism=law, noise="")
-
-    steps.append(Step(charge("tables of single columns, all", "single columns", shares.margins)))
-    if shares.distances:
-        steps.append(Step(charge("distances of pairs from independence", "what is worth measuring", shares.distances)))
-    if shares.triples:
-        steps.append(Step(charge("distances of triples from independence", "what is worth measuring", shares.triples)))
-    if shares.tables:
-        steps.append(Step(charge("tables of links that are worth it, all", "links", shares.tables)))
-    return opening.plan(steps)
+    steps = (
+        ("tables of single columns, all", "single columns", shares.margins),
+        ("distances of pairs from independence", "what is worth measuring", shares.distances),
+        ("distances of triples from independence", "what is worth measuring", shares.triples),
+        ("tables of links that are worth it, all", "links", shares.tables),
+    )
+    return opening.plan([noise_step(*step, pure=pure) for step in steps if step[2]])
 
 
 def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> StepShares:
@@ -132,9 +125,7 @@ def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, 
 
 
 def _margins(counter: PrivateCounter, shares: StepShares) -> _Known:
-    names, sizes = counter.schema.names, counter.schema.sizes
-    amounts = (shares.margins * parts_of(sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
-    noisy = counter.tables([(name,) for name in names], amounts, why="single columns")
+    noisy = single_columns(counter, shares.margins, why="single columns")
     raw, stds = [t.counts.astype(np.float64) for t in noisy], [max(t.std, 1e-9) for t in noisy]
     margins, total = margins_of(raw, stds)
     return _Known(raw, margins, stds, total)
@@ -142,8 +133,7 @@ def _margins(counter: PrivateCounter, shares: StepShares) -> _Known:
 
 def _margins_again(counter: PrivateCounter, known: _Known) -> None:
     """Measure single columns once more with what no link was worth, and take the mean of both, weighted by precision."""
-    amounts = (counter.ledger.left * parts_of(counter.schema.sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
-    noisy = counter.tables([(name,) for name in counter.schema.names], amounts, why="single columns, again")
+    noisy = single_columns(counter, counter.ledger.left, why="single columns, again")
     for i, table in enumerate(noisy):
         old, new = known.stds[i] ** -2.0, max(table.std, 1e-9) ** -2.0  # as in `_margins`: a huge epsilon leaves 0
         known.raw[i] = (old * known.raw[i] + new * table.counts) / (old + new)
@@ -175,7 +165,8 @@ def _learn(
         _measure(counter, cliques, known)
     elif counter.ledger.left > 0:
         _margins_again(counter, known)
-    return assemble(rules, sizes, _order(rules, parents), parents, known.margins, known.tables, rng), gaps
+    order = parents_first((i for block in rules.blocks for i in block), parents)
+    return assemble(rules, sizes, order, parents, known.margins, known.tables, rng), gaps
 
 
 def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: _Known) -> Gaps:
@@ -222,12 +213,3 @@ def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: _Known) 
         estimate = shrunk(table.counts.astype(np.float64), model, table.std) + 1e-9
         targets = [((axis,), known.margins[c]) for axis, c in enumerate(clique)]
         known.tables[clique] = raked(estimate, targets, rounds=10)
-
-
-def _order(rules: Rules, parents: dict[int, Clique]) -> list[int]:
-    """An order in which parents come first; inside that, the order of the blocks."""
-    wanted = [i for block in rules.blocks for i in block]
-    order: list[int] = []
-    while len(order) < rules.d:
-        order.append(next(i for i in wanted if i not in order and all(p in order for p in parents[i])))
-    return order

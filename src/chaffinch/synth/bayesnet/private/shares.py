@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ....privacy.counter import NoisyTable, PrivateCounter
 from ....privacy.relation import Unit
 
-__all__ = ["StepShares", "parts_of", "shares_of", "std_of"]
+__all__ = ["StepShares", "parts_of", "shares_of", "single_columns", "std_of"]
 
 DISTANCES = 0.06
 TRIPLES = 0.01
@@ -50,6 +51,12 @@ def parts_of(cells: Sequence[float], *, pure: bool) -> NDArray[np.float64]:
     """
     weights = np.maximum(np.asarray(cells, dtype=np.float64), 1.0) ** (1 / 2 if pure else 2 / 3)
     return np.asarray(weights / weights.sum())
+
+
+def single_columns(counter: PrivateCounter, amount: float, *, why: str) -> list[NoisyTable]:
+    """Return noisy tables of all single columns, which share an amount."""
+    amounts = (amount * parts_of(counter.schema.sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
+    return counter.tables([(name,) for name in counter.schema.names], amounts, why=why)
 
 
 def shares_of(
