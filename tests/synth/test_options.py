@@ -15,6 +15,6 @@ def test_options_become_settings():
 
 def test_what_was_given_and_what_is_promised():
     asked = MethodOptions(parents=2, epsilon=1.0, delta=1e-6)
-    assert asked.given == {"parents": 2, "epsilon": 1.0, "delta": 1e-6}
+    assert asked.changed == {"parents": 2, "epsilon": 1.0, "delta": 1e-6}
     assert asked.promise == {"epsilon": 1.0, "delta": 1e-6, "rows_per_person": 1}
-    assert MethodOptions().given == MethodOptions().promise == {}
+    assert MethodOptions().changed == MethodOptions().promise == {}

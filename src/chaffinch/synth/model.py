@@ -160,7 +160,7 @@ class FittedModel:
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for reports."""
+        """Return plain data for reports: at least the `method` and the `nodes`."""
         account = {} if self.privacy is None else {"privacy": self.privacy.to_dict()}
         return {"method": self.method, "nodes": list(self.schema.names), **account}
 

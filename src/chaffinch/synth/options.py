@@ -45,6 +45,6 @@ class MethodOptions:
         return {"epsilon": self.epsilon, "delta": self.delta, "rows_per_person": self.rows_per_person, **relation}
 
     @property
-    def given(self) -> dict[str, Any]:
+    def changed(self) -> dict[str, Any]:
         """The options that are not at their defaults."""
         return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}

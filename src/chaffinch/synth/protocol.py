@@ -39,49 +39,29 @@ class ModelDescription:
 
 @runtime_checkable
 class Model(Protocol):
-    """What was learnt. `synth.FittedModel` has all of this but what a model draws and what it writes to its file."""
+    """What was learnt. `synth.FittedModel` has all of this, and says what each is, but what a model draws and what it writes to its file."""
 
     @property
-    def schema(self) -> Schema:
-        """The fitted schema of what is drawn."""
-
+    def schema(self) -> Schema: ...
     @property
-    def n_rows(self) -> int:
-        """The number of records it learnt from: what may be known of it, where the fit was private."""
-
+    def n_rows(self) -> int: ...
     @property
-    def confidential(self) -> bool:
-        """Whether it is as confidential as the data."""
-
+    def confidential(self) -> bool: ...
     @property
-    def privacy(self) -> Account | None:
-        """What a private fit spent; None without a promise."""
-
-    def sample(self, n_rows: int | None = None, *, seed: Seed = None) -> Table:
-        """Return a table of new rows, by default as many as it learnt from, in the kind of object that came in."""
-
-    def batches(self, n_rows: int | None = None, *, seed: Seed = None) -> Iterator[Table]:
-        """Return the same rows as smaller tables."""
-
-    def describe(self) -> ModelDescription:
-        """Return what it holds, for people."""
-
-    def plot(self) -> Drawing | None:
-        """Return a drawing of it; None where there is nothing to draw."""
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to a file that `chaffinch.load` reads."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain data for reports: at least the `method` and the `nodes`."""
+    def privacy(self) -> Account | None: ...
+    def sample(self, n_rows: int | None = None, *, seed: Seed = None) -> Table: ...
+    def batches(self, n_rows: int | None = None, *, seed: Seed = None) -> Iterator[Table]: ...
+    def describe(self) -> ModelDescription: ...
+    def plot(self) -> Drawing | None: ...
+    def save(self, path: str | os.PathLike[str]) -> None: ...
+    def to_dict(self) -> dict[str, Any]: ...
 
 
 @runtime_checkable
 class Synthesiser(Protocol):
-    """What to learn: settings with a fit."""
+    """What to learn: settings that fit a model to a table, a counter or whatever can be read as a table."""
 
-    def fit(self, data: Any, *, seed: Seed = None) -> Any:
-        """Return a model of a table, a counter or whatever can be read as a table."""
+    def fit(self, data: Any, *, seed: Seed = None) -> Any: ...
 
 
 def promises_privacy(synthesiser: object) -> bool:

@@ -109,8 +109,8 @@ class Settings:
     def from_options(cls, options: MethodOptions) -> Self:
         """Return the settings that options amount to: those of the same names, where they were given."""
         cls.check_options(options)
-        given = options.given | options.promise
-        return cls(**{name: given[name] for name in cls.setting_names() if name in given})
+        values = options.changed | options.promise
+        return cls(**{name: values[name] for name in cls.setting_names() if name in values})
 
     @classmethod
     def setting_names(cls) -> tuple[str, ...]:
@@ -120,12 +120,12 @@ class Settings:
     @classmethod
     def check_options(cls, options: MethodOptions) -> None:
         """Raise where options contradict the method."""
-        given = options.given
-        if "groups" in given and "groups" not in cls.setting_names():
+        changed = options.changed
+        if "groups" in changed and "groups" not in cls.setting_names():
             names = [kind.name for kind in SYNTHESISERS if "groups" in kind.setting_names()]
             raise InputError(f"--groups is for --method {listed(names)}: add that, or leave it out.")
         method = f"{cls.name}:{options.variant}" if options.variant else cls.name
-        if any(name in given for name in cls.refused):
+        if any(name in changed for name in cls.refused):
             *most, last = [f"--{name}" for name in cls.refused]
             raise InputError(f"--method {method} {cls.refusal}: leave out {', '.join(most)} and {last}.")
         if cls.promise == "always" and options.epsilon is None:

@@ -32,12 +32,12 @@ def synthesiser_of(spec: str) -> Settings:
     if not name:
         raise InputError(f"A synthesiser is missing. {EXAMPLE}")
     kind = SYNTHESISERS[name]
-    given: list[tuple[str, str]] = []
+    variant: list[tuple[str, str]] = []
     first, _, after = rest.partition(":")
     if "variant" in kind.setting_names() and first and "=" not in first:
-        given.append(("variant", first.strip()))
+        variant.append(("variant", first.strip()))
         rest = after
-    settings = settings_of(kind, [*given, *pairs_of(rest, spec)], spec)
+    settings = settings_of(kind, [*variant, *pairs_of(rest, spec)], spec)
     for field in fields(kind):  # type: ignore[arg-type]
         if field.name not in settings and field.default is MISSING and field.default_factory is MISSING:
             raise InputError(f"'{name}' is a private method and needs {field.name}: write it as {name}:{field.name}=1.")
@@ -49,7 +49,7 @@ def pairs_of(words: str, spec: str) -> list[tuple[str, str]]:
     return [_pair(part, spec) for part in words.split(",") if part.strip()]
 
 
-def settings_of(kind: type[Settings], given: Iterable[tuple[str, str]], spec: str) -> dict[str, Any]:
+def settings_of(kind: type[Settings], pairs: Iterable[tuple[str, str]], spec: str) -> dict[str, Any]:
     """Return the arguments that pairs of words say, each as its type asks for.
 
     A setting that is itself a group of settings (`evolution`) is said by their names; other objects are for Python.
@@ -60,7 +60,7 @@ def settings_of(kind: type[Settings], given: Iterable[tuple[str, str]], spec: st
     nested = {key: name for name, group in groups.items() for key in get_type_hints(group)}
     settings: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {}
-    for key, word in given:
+    for key, word in pairs:
         if key in settings or key in parts.get(nested.get(key, ""), {}):
             raise InputError(f"Setting '{key}' is there twice in '{spec}'. Say it once.")
         if key in plain:

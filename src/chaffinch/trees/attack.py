@@ -16,7 +16,7 @@ from .._base.masking import THRESHOLD
 from .predicates import Comparison, Label, Predicate, label_name, label_of, predicate_of
 from .recount import checked_data, label_codes, recounted
 from .result import TreeAudit, Tries
-from .tree import Ensemble, Tree
+from .tree import Ensemble, Kind, Tree
 
 __all__ = ["attack_trees", "exposed_cells", "open_to_value", "safe_values", "tries"]
 
@@ -65,10 +65,8 @@ def attack_trees(
         predicates += [predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells]
         vulnerable += bool(cells)
         if real is not None and cells:
-            there = real.trees[number].counts if model.kind == "classification" else real.trees[number].samples
-            assert there is not None
-            at = np.array(cells)
-            now = there[tuple(at.T)] if model.kind == "classification" else there[at[:, 0]]
+            there = real.trees[number].records(model.kind)
+            now = there[tuple(np.array(cells).T[: there.ndim])]
             confirmed += int(((now > 0) & (now < at_least)).sum())
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
@@ -93,18 +91,15 @@ def attack_trees(
     )
 
 
-def exposed_cells(tree: Tree, kind: str, at_least: int) -> list[tuple[int, int, int]]:
+def exposed_cells(tree: Tree, kind: Kind, at_least: int) -> list[tuple[int, int, int]]:
     """Return (node, output, class) of every class with at least one and fewer than `at_least` records.
 
     A node of a regression tree isolates if it has too few records: output and class are -1 then. With a bootstrap counts are draws: fewer
     draws than `at_least` are fewer records for certain; as many draws may be fewer records all the same, and are not counted here.
     """
-    if kind == "classification":
-        assert tree.counts is not None
-        few = (tree.counts > 0) & (tree.counts < at_least)
-        return [(int(a), int(b), int(c)) for a, b, c in np.argwhere(few)]
-    assert tree.samples is not None
-    return [(int(node), -1, -1) for node in np.flatnonzero((tree.samples > 0) & (tree.samples < at_least))]
+    records = tree.records(kind)
+    few = np.argwhere((records > 0) & (records < at_least)).tolist()
+    return [(node, *(rest or (-1, -1))) for node, *rest in few]
 
 
 def open_to_value(tree: Tree, at_least: int) -> int | None:
@@ -142,28 +137,23 @@ def _exposed_rows(
     columns, labels = data
     mask = np.zeros(len(columns[0]), dtype=bool)
     for tree in real.trees:
-        where = tree.apply(columns)
+        records = tree.records(real.kind)[tree.apply(columns)]
         if real.kind == "regression":
-            assert tree.samples is not None
-            mask |= tree.samples[where] < at_least
-            continue
-        assert tree.counts is not None
+            mask |= records < at_least
         for output, classes in enumerate(real.classes):
             codes = label_codes(labels[output], classes)
-            mask |= (codes >= 0) & (tree.counts[where, output, codes] < at_least)
+            mask |= (codes >= 0) & (records[np.arange(len(mask)), output, codes] < at_least)
     return int(mask.sum()), len(mask)
 
 
-def _exposure(tree: Tree, kind: str, at_least: int) -> tuple[int, int]:
+def _exposure(tree: Tree, kind: Kind, at_least: int) -> tuple[int, int]:
     """How many records (or draws) stand in leaves where their class (or the leaf) has too few, and how many there are."""
+    records = tree.records(kind)
+    leaves = records[tree.leaves]
+    few = np.where(leaves < at_least, leaves, 0)
     if kind == "classification":
-        assert tree.counts is not None
-        counts = tree.counts[tree.leaves]
-        few = np.where((counts > 0) & (counts < at_least), counts, 0).sum(axis=(0, 2))
-        return int(few.max(initial=0)), int(tree.counts[0, 0].sum())
-    assert tree.samples is not None
-    sizes = tree.samples[tree.leaves]
-    return int(sizes[sizes < at_least].sum()), int(tree.samples[0])
+        return int(few.sum(axis=(0, 2)).max(initial=0)), int(records[0, 0].sum())
+    return int(few.sum()), int(records[0])
 
 
 def tries(

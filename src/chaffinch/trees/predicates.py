@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -80,6 +80,15 @@ class Label:
     comparison: Comparison
     value: Any
 
+    @property
+    def operator(self) -> str:
+        """The comparison as Python writes it."""
+        return "==" if self.comparison == "=" else self.comparison
+
+    def words(self) -> str:
+        """Return the label as one reads it."""
+        return f"{self.column} {self.comparison} {_plain(self.value)}"
+
     def holds(self, labels: NDArray[Any]) -> NDArray[np.bool_]:
         """Return for which labels it is true."""
         if self.comparison == "=":
@@ -106,69 +115,57 @@ class Predicate:
 
     def words(self) -> str:
         """Return the predicate as one reads it."""
-        parts = [c.words() for c in self.conditions]
-        if self.label is not None:
-            parts.append(f"{self.label.column} {self.label.comparison} {_plain(self.label.value)}")
-        return " AND ".join(parts) or "any record"
+        return self._joined(Condition.words, Label.words, " AND ") or "any record"
 
     def sql(self) -> str:
         """Return the predicate for the WHERE of a query, in words that DuckDB and PostgreSQL share.
 
         Both hold NaN to be above every number: where it may stand for a missing value it is looked for as such.
         """
-        parts = []
-        for c in self.conditions:
+        top = "CAST('Infinity' AS DOUBLE PRECISION)"
+
+        def part(c: Condition) -> str:
             name = _quoted(c.column)
             value = f"CAST({f'CAST({name} AS REAL)' if c.single else name} AS DOUBLE PRECISION)"
-            top = "CAST('Infinity' AS DOUBLE PRECISION)"
-            parts.append(
-                c.code(
-                    value,
-                    present=f"{value} <= {top}",
-                    missing=f"{name} IS NULL OR {value} > {top}",
-                    join=(" AND ", " OR ", "FALSE"),
-                )
-            )
-        if self.label is not None:
-            parts.append(f"({_quoted(self.label.column)} {self.label.comparison} {_sql_value(self.label.value)})")
-        return " AND ".join(parts) or "TRUE"
+            missing = f"{name} IS NULL OR {value} > {top}"
+            return c.code(value, present=f"{value} <= {top}", missing=missing, join=(" AND ", " OR ", "FALSE"))
+
+        def of_label(label: Label) -> str:
+            return f"({_quoted(label.column)} {label.comparison} {_sql_value(label.value)})"
+
+        return self._joined(part, of_label, " AND ") or "TRUE"
 
     def pandas(self, frame: str = "df") -> str:
         """Return the predicate as a pandas mask."""
-        parts = []
-        for c in self.conditions:
+
+        def part(c: Condition) -> str:
             series = f"{frame}[{c.column!r}]"
             value = f"{series}.astype('float64')" + (".astype('float32').astype('float64')" if c.single else "")
-            parts.append(
-                c.code(
-                    value,
-                    present=f"{series}.notna()",
-                    missing=f"{series}.isna()",
-                    join=(" & ", " | ", f"{series}.isna() & False"),
-                )
-            )
-        if self.label is not None:
-            sign = "==" if self.label.comparison == "=" else self.label.comparison
-            parts.append(f"({frame}[{self.label.column!r}] {sign} {_plain(self.label.value)!r})")
-        return " & ".join(parts) or f"({frame}.iloc[:, 0].isna() | True)"
+            join = (" & ", " | ", f"{series}.isna() & False")
+            return c.code(value, present=f"{series}.notna()", missing=f"{series}.isna()", join=join)
+
+        def of_label(label: Label) -> str:
+            return f"({frame}[{label.column!r}] {label.operator} {_plain(label.value)!r})"
+
+        return self._joined(part, of_label, " & ") or f"({frame}.iloc[:, 0].isna() | True)"
 
     def polars(self) -> str:
         """Return the predicate as a polars expression; NaN counts as missing."""
-        parts = []
-        for c in self.conditions:
+
+        def part(c: Condition) -> str:
             series = f"pl.col({c.column!r}).cast(pl.Float64).fill_nan(None)"
             value = f"{series}.cast(pl.Float32).cast(pl.Float64)" if c.single else series
-            text = c.code(
-                value,
-                present=f"{series}.is_not_null()",
-                missing=f"{series}.is_null()",
-                join=(" & ", " | ", "pl.lit(False)"),
-            )
-            parts.append(f"{text}.fill_null(False)")
-        if self.label is not None:
-            sign = "==" if self.label.comparison == "=" else self.label.comparison
-            parts.append(f"(pl.col({self.label.column!r}) {sign} {_plain(self.label.value)!r}).fill_null(False)")
-        return " & ".join(parts) or "pl.lit(True)"
+            join = (" & ", " | ", "pl.lit(False)")
+            text = c.code(value, present=f"{series}.is_not_null()", missing=f"{series}.is_null()", join=join)
+            return f"{text}.fill_null(False)"
+
+        def of_label(label: Label) -> str:
+            return f"(pl.col({label.column!r}) {label.operator} {_plain(label.value)!r}).fill_null(False)"
+
+        return self._joined(part, of_label, " & ") or "pl.lit(True)"
+
+    def _joined(self, part: Callable[[Condition], str], of_label: Callable[[Label], str], join: str) -> str:
+        return join.join([*map(part, self.conditions), *([] if self.label is None else [of_label(self.label)])])
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, constants and all: confidential."""

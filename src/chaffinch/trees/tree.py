@@ -153,6 +153,12 @@ class Tree:
             where[rows[leaf]] = leaf
         return where
 
+    def records(self, kind: Kind) -> NDArray[np.int64]:
+        """Return the records of each class in each node of a classification, of each node of a regression: they must be known."""
+        records = self.counts if kind == "classification" else self.samples
+        assert records is not None
+        return records
+
     def summed(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return an array of one entry for each node with inner nodes as the sum of their leaves; entries of inner nodes are ignored."""
         out = leaves.copy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,10 @@ from ..synth.generator import TableGenerator
 from ..table.table import Table
 from .composite import composite
 from .delta import delta
-from .mu import Norm, mu_from
+from .mu import mu_from
 from .phi_k import phi_k
 
-__all__ = ["Sweep", "SweepRow", "sweep"]
+__all__ = ["Sweep", "SweepRow", "SweepSettings", "sweep"]
 
 
 @dataclass(frozen=True)
@@ -78,15 +78,25 @@ class Sweep:
         return html_table([self.setting, *_MEASURED], rows, caption="Means over syntheses; lower is better")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings:
+    """What the settings are called, how many syntheses each has, the weights of G and the norm of mu."""
+
+    setting: str = "setting"
+    copies: int = 3
+    alpha: float = 1.0
+    beta: float = 1.0
+    norm: str = "frobenius"
+
+    def __post_init__(self) -> None:
+        if self.copies < 1:
+            raise InputError(f"copies must be at least 1. Got {self.copies}.")
+
+
 def sweep(
     original: Table,
     synthesisers: Mapping[Any, Any],
     *,
-    setting: str = "setting",
-    copies: int = 3,
-    alpha: float = 1.0,
-    beta: float = 1.0,
-    norm: Norm = "frobenius",
     measure_mu: Callable[[Table, Any], Result] | None = None,
     seed: Seed = None,
     progress: Progress = silent,
@@ -102,26 +112,23 @@ def sweep(
     synthesisers
         By setting (a number such as epsilon, or a word): something with `fit(table, seed=...)` whose model has
         `sample(n_rows, seed=...)`, or a function `(table, seed) -> table`.
-    setting
-        What the settings are called.
-    copies
-        Syntheses for each setting.
-    norm, measure_mu
-        The norm of mu; or a function of both tables that returns the result to stand in its place.
+    measure_mu
+        A function of both tables that returns the result to stand in the place of mu.
     options
-        Passed to `delta`.
+        Those of `SweepSettings`, and of `delta`.
     """
     if not synthesisers:
         raise InputError("A sweep needs at least one synthesiser. Got none.")
-    if copies < 1:
-        raise InputError(f"copies must be at least 1. Got {copies}.")
-    relations = _mu(norm) if measure_mu is None else measure_mu
+    own = {part.name: options.pop(part.name) for part in fields(SweepSettings) if part.name in options}
+    asked = SweepSettings(**own)
+    copies = asked.copies
+    relations = _mu(asked.norm) if measure_mu is None else measure_mu
     root = seed_sequence(seed)
     rows, total = [], len(synthesisers) * copies
     for i, (value, synthesiser) in enumerate(synthesisers.items()):
         for copy in range(copies):
             at = i * copies + copy
-            progress(f"{setting} {value}, synthesis {copy + 1} of {copies}", at / total)
+            progress(f"{asked.setting} {value}, synthesis {copy + 1} of {copies}", at / total)
             seeds = (int(state) for state in child(root, 1, i, copy).generate_state(2))
             table = TableGenerator(synthesiser).synthesis(original, *seeds)
 
@@ -130,14 +137,14 @@ def sweep(
 
             first = relations(original, table)
             second = delta(original, table, seed=child(root, 0), progress=part, **options)
-            both = composite(first, second, alpha=alpha, beta=beta)
+            both = composite(first, second, alpha=asked.alpha, beta=asked.beta)
             shown = value if isinstance(value, int | float | str) else str(value)
             rows.append(SweepRow(shown, copy + 1, first.value, second.value, second.tstr.value, both.value))
-    settings = {"copies": copies, "alpha": alpha, "beta": beta, "norm": norm, "delta": dict(second.settings)}
-    return Sweep(setting, tuple(rows), {**settings, "seed": seed if isinstance(seed, int) else None})
+    settings = {**to_plain(asked), "delta": dict(second.settings), "seed": seed if isinstance(seed, int) else None}
+    return Sweep(settings.pop("setting"), tuple(rows), settings)
 
 
-def _mu(norm: Norm) -> Callable[[Table, Any], Result]:
+def _mu(norm: str) -> Callable[[Table, Any], Result]:
     return lambda original, synthetic: mu_from(phi_k(original, synthetic), norm=norm)
 
 

@@ -70,10 +70,10 @@ def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str],
     pairs = cut_pairs(counter.schema.names, label, sensitive, protect)
     mentioned = sorted({name for pair in pairs for name in pair})
     joints = counter.marginals(pairs)
-    given = dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True)) if label else {}
+    with_label = dict(zip(mentioned, counter.marginals([(label, n) for n in mentioned]), strict=True)) if label else {}
     cuts = []
     for (s, o), joint in zip(pairs, joints, strict=True):
-        through = through_label(given[s], given[o]) if given else 0.0
+        through = through_label(with_label[s], with_label[o]) if label else 0.0
         cuts.append(Cut(s, o, mutual_information(joint), through))
     return Protection(protect, tuple(cuts))
 

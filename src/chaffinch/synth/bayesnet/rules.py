@@ -73,11 +73,11 @@ class Constraints:
     root: str | None = None
 
 
-def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
+def make_rules(columns: Sequence[str], constraints: Constraints) -> Rules:
     """Return the rules that constraints amount to; raise where they contradict each other."""
     names = tuple(columns)
-    _check(names, asked)
-    most, label, sensitive, order, root = asked.most, asked.label, asked.sensitive, asked.order, asked.root
+    _check(names, constraints)
+    most, label, sensitive, order, root = constraints.most, constraints.label, constraints.sensitive, constraints.order, constraints.root
     d, at = len(names), {name: i for i, name in enumerate(names)}
     allowed = ~np.eye(d, dtype=bool)
     blocks = [tuple(range(d))]
@@ -86,7 +86,7 @@ def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
         hidden = [at[name] for name in sensitive]
         allowed[:, hidden] = False
         allowed[hidden, :] = False
-        if asked.protect == "together":
+        if constraints.protect == "together":
             for child in hidden:
                 allowed[child, hidden] = True
                 allowed[child, child] = False
@@ -97,11 +97,11 @@ def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
             allowed[hidden, first] = True
             allowed[first, :] = False
             blocks = [(first,), tuple(hidden), tuple(i for i in rest if i != first)]
-            if asked.protect == "separate":
+            if constraints.protect == "separate":
                 for child in hidden:
                     must[child].add(first)
-    if asked.keep:
-        copied = [at[name] for name in asked.keep]
+    if constraints.keep:
+        copied = [at[name] for name in constraints.keep]
         outside = [i for i in range(d) if i not in copied]
         allowed[np.ix_(copied, outside)] = False
         blocks = [tuple(i for i in block if i in copied) for block in blocks] + [
@@ -116,9 +116,9 @@ def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
             for parent in range(d):
                 allowed[child, parent] &= place[parent] < place[child]
         blocks = [tuple(at[name] for name in order)]
-    for source, target in asked.forbid:
+    for source, target in constraints.forbid:
         allowed[at[target], at[source]] = False
-    for source, target in asked.require:
+    for source, target in constraints.require:
         if not allowed[at[target], at[source]]:
             raise InputError(
                 f"The edge {source}:{target} is required, but protection, a kept column, the order, the root or a forbidden edge "
@@ -139,14 +139,14 @@ def make_rules(columns: Sequence[str], asked: Constraints) -> Rules:
     )
 
 
-def _check(names: tuple[str, ...], asked: Constraints) -> None:
-    most, label, sensitive, order, root = asked.most, asked.label, asked.sensitive, asked.order, asked.root
-    require, forbid = asked.require, asked.forbid
+def _check(names: tuple[str, ...], constraints: Constraints) -> None:
+    most, label, sensitive, order, root = constraints.most, constraints.label, constraints.sensitive, constraints.order, constraints.root
+    require, forbid = constraints.require, constraints.forbid
     if most < 1:
         raise InputError(f"parents must be at least 1. Got {most}.")
-    if asked.protect not in get_args(Protect):
-        raise unknown_name("way to protect", asked.protect, get_args(Protect))
-    mentioned = [*sensitive, *asked.keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
+    if constraints.protect not in get_args(Protect):
+        raise unknown_name("way to protect", constraints.protect, get_args(Protect))
+    mentioned = [*sensitive, *constraints.keep, *(n for edge in [*require, *forbid] for n in edge), *(order or ())]
     for name in [*mentioned, *([label] if label else []), *([root] if root else [])]:
         if name not in names:
             raise unknown_name("column", name, names)

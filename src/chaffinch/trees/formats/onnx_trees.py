@@ -144,8 +144,8 @@ def _comparison(mode: str, cut: float, tracks_true: bool) -> tuple[bool, float]:
 
 def _features(graph: Any, node: Any, at_least: int) -> tuple[str, ...]:
     """The names of the columns: those of one-column inputs put side by side, or x0, x1, ... as of a model without names."""
-    given = {constant.name for constant in graph.initializer}
-    inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in given}
+    constants = {constant.name for constant in graph.initializer}
+    inputs = {entry.name: _columns(entry) for entry in graph.input if entry.name not in constants}
     joined = [
         list(other.input) for other in graph.node if other.op_type == "Concat" and list(other.output) == node.input[:1]
     ]

@@ -97,16 +97,16 @@ def _table(
     for p in chosen:
         key = key * sizes[p] + sample[p]
     shape = tuple(sizes[p] for p in chosen)
-    counted = np.bincount(key, minlength=cells_of(sizes, chosen)).astype(np.float64)
-    given: Table = (counted * (total / len(key))).reshape(shape)
-    targets: list[Target] = [(tuple(range(len(chosen))), given)]
+    counts = np.bincount(key, minlength=cells_of(sizes, chosen)).astype(np.float64)
+    of_parents: Table = (counts * (total / len(key))).reshape(shape)
+    targets: list[Target] = [(tuple(range(len(chosen))), of_parents)]
     family = (*chosen, child)
     for clique, estimate in tables.items():
         if child in clique and len(clique) > 1 and set(clique) <= set(family):
             axes = tuple(a for a, c in enumerate(family) if c in clique)
             laid = estimate.transpose([clique.index(family[a]) for a in axes])
-            summed = given.sum(axis=tuple(a for a in range(len(chosen)) if a not in axes))
+            summed = of_parents.sum(axis=tuple(a for a in range(len(chosen)) if a not in axes))
             targets.append((axes, conditional_target(laid, summed, own)))
-    start = given[..., None] * (own / max(total, 1e-300)) + 1e-12
+    start = of_parents[..., None] * (own / max(total, 1e-300)) + 1e-12
     out = raked(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
     return np.where(out > _TRACE, out, 0.0)

@@ -86,15 +86,15 @@ def error_at(curve: NDArray[np.float64], sigma: float) -> float:
     return float(np.interp(np.log(sigma), np.log(SIGMAS), curve))
 
 
-def conditional_target(estimate: Table, given: Table, child: Table) -> Table:
-    """Return sums over (parents, child) that have the estimate's conditional distributions and the given sums of parents.
+def conditional_target(estimate: Table, parents: Table, child: Table) -> Table:
+    """Return sums over (parents, child) that have the estimate's conditional distributions and the sums of parents.
 
     Where the estimate has no weight for a combination of parents, the child is as in its own distribution.
     """
     rows = estimate.sum(axis=-1, keepdims=True)
     share = child / max(float(child.sum()), 1e-300)
     conditional = np.where(rows > 0, estimate / np.maximum(rows, 1e-300), share)
-    return np.asarray(conditional * given[..., None])
+    return np.asarray(conditional * parents[..., None])
 
 
 def cells_of(sizes: Sequence[int], columns: Sequence[int]) -> int:

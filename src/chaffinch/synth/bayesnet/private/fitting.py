@@ -70,10 +70,10 @@ class _Known:
     tables: dict[Clique, Counts] = field(default_factory=dict)
 
 
-def fit_private(settings: BayesNet, given: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
+def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
     """Return a network fitted under the promise that the settings ask for."""
     rng = generator(seed)
-    data, origin = private_data(given)
+    data, origin = private_data(source)
     with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
         rules = settings.rules(counter.schema.names)
         if settings.network is not None:
