@@ -58,7 +58,7 @@ def test_bounds_are_kept_and_told():
     plain = read_model(RandomForestClassifier(12, random_state=0, max_depth=3).fit(x, y))
     found = intersections(plain, x.T, [y], most_pairs=10)
     assert (found.tried, found.pairs) == (10, 66)
-    assert found.to_dict()["pairs_tried"] == 10
+    assert found.summary.pairs_tried == 10
     assert found.n_exposed == intersections(plain, x.T, [y], most_pairs=10).n_exposed
     with pytest.raises(InputError, match="most_pairs"):
         intersections(plain, x.T, [y], most_pairs=0)

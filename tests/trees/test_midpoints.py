@@ -42,7 +42,7 @@ def test_best_splits_are_midpoints_and_random_ones_are_not():
     best = midpoints(read_model(DecisionTreeClassifier(random_state=0).fit(x, y)), x.T)
     assert best.midway == best.splits > 0
     assert 0 < best.share <= 1
-    assert best.to_dict()["midway_share"] == 1.0
+    assert best.summary.midway_share == 1.0
     drawn = midpoints(read_model(ExtraTreesClassifier(3, random_state=0).fit(x, y)), x.T)
     assert drawn.midway == 0
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
-from .._base.plain import to_plain
 from .predicates import Label, Predicate, label_of, predicate_of
 from .recount import checked_data, label_codes
 from .summary import IntersectionSummary
@@ -40,10 +39,6 @@ class Intersections:
         small = 0 < self.n_exposed < self.threshold
         share = f"under {self.threshold} records" if small else self.share
         return IntersectionSummary(self.tried, self.pairs, self.isolating_pairs, share)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what may leave as plain data."""
-        return dict(to_plain(self.summary))
 
 
 def intersections(

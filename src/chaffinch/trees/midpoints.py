@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from .._base.plain import to_plain
 from .summary import MidpointSummary
 from .tree import Ensemble, compared
 
@@ -41,10 +40,6 @@ class Midpoints:
         """What may leave: shares of splits, no threshold."""
         total = max(self.splits, 1)
         return MidpointSummary(self.splits, self.midway / total, self.share, self.lone / total)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what may leave as plain data."""
-        return dict(to_plain(self.summary))
 
 
 def midpoints(model: Ensemble, columns: Sequence[NDArray[Any]]) -> Midpoints:

@@ -200,18 +200,12 @@ def _exchange(parents, c, order, before, rng):  # type: ignore[no-untyped-def]
     """Put a random predecessor that is not yet listed in place of parent c, if there is one."""
     free = 0
     for i in range(before):
-        listed = False
-        for other in parents:
-            listed = listed or other == order[i]
-        free += not listed
+        free += order[i] not in parents
     if free == 0:
         return
     pick = rng.integers(0, free)
     for i in range(before):
-        listed = False
-        for other in parents:
-            listed = listed or other == order[i]
-        if not listed:
+        if order[i] not in parents:
             if pick == 0:
                 parents[c] = order[i]
                 return

@@ -227,6 +227,15 @@ def _worth(child, place, sets, values):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
+def _moved(order, place, at, step):  # type: ignore[no-untyped-def]
+    """Exchange a column with its neighbour, and return that."""
+    column, other = order[at], order[at + step]
+    order[at], order[at + step] = other, column
+    place[other], place[column] = at, at + step
+    return other
+
+
+@numba.njit(cache=True)
 def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
     """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`."""
     d = order.size
@@ -246,9 +255,7 @@ def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
                 gain, at = 0.0, start
                 trial = worth.copy()
                 while 0 <= at + step < d and block[order[at + step]] == block[column]:
-                    other = order[at + step]
-                    order[at], order[at + step] = other, column
-                    place[other], place[column] = at, at + step
+                    other = _moved(order, place, at, step)
                     for moved in (column, other):
                         new = _worth(moved, place, sets, values)
                         gain += new - trial[moved]
@@ -257,17 +264,13 @@ def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
                     if gain > best_gain:
                         best_gain, best_place = gain, at
                 while at != start:  # back to where it was
-                    other = order[at - step]
-                    order[at], order[at - step] = other, column
-                    place[other], place[column] = at, at - step
+                    _moved(order, place, at, -step)
                     at -= step
             if best_place != start:
                 step = 1 if best_place > start else -1
                 at = start
                 while at != best_place:
-                    other = order[at + step]
-                    order[at], order[at + step] = other, column
-                    place[other], place[column] = at, at + step
+                    other = _moved(order, place, at, step)
                     worth[other] = _worth(other, place, sets, values)
                     at += step
                 worth[column] = _worth(column, place, sets, values)

@@ -71,13 +71,8 @@ def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-
                     row = first_key[level] + at
             else:
                 low, high = first_key[level], first_key[level + 1]
-                while low < high:
-                    middle = (low + high) // 2
-                    if keys[middle] < level_key[level]:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low < first_key[level + 1] and keys[low] == level_key[level]:
+                low += np.searchsorted(keys[low:high], level_key[level])
+                if low < high and keys[low] == level_key[level]:
                     row = low
             if row < 0:
                 continue
@@ -85,12 +80,6 @@ def _draw(out, parents, uniform, smoothing, arrays):  # type: ignore[no-untyped-
             x = u * (totals[row] + a)
             if x < totals[row] or level == 0:
                 low, high = starts[row], starts[row + 1] - 1
-                while low < high:
-                    middle = (low + high) // 2
-                    if cumulated[middle] <= x:
-                        low = middle + 1
-                    else:
-                        high = middle
-                out[i] = codes[low]
+                out[i] = codes[low + np.searchsorted(cumulated[low:high], x, side="right")]
                 break
             u = min((x - totals[row]) / a, 1.0 - 1e-16)
