@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from sklearn.tree import DecisionTreeClassifier
@@ -12,17 +10,6 @@ import chaffinch
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 
-
-@pytest.fixture(scope="module")
-def frame():
-    rng = np.random.default_rng(3)
-    x = rng.integers(0, 30, size=(150, 3)).astype(float)
-    noisy = (x[:, 0] + rng.normal(size=150, scale=8) > 15).astype(int)
-    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "y": noisy})
-
-@pytest.fixture(scope="module")
-def tree(frame):
-    return DecisionTreeClassifier(random_state=0).fit(frame[["a", "b", "c"]], frame["y"])
 
 def test_a_model_and_data_are_taken_as_they_come(tree, frame, tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -18,23 +18,6 @@ from chaffinch.utility.tvd import marginal_distance, total_variation
 SIZES = (3, 4, 2, 5)
 
 
-def draw(seed: int, n_rows: int, sizes=SIZES) -> list[np.ndarray]:
-    """Return columns of codes with falling shares; each is linked to the one before."""
-    rng = np.random.default_rng(seed)
-    columns: list[np.ndarray] = []
-    for size in sizes:
-        column = np.minimum(rng.geometric(0.4, n_rows) - 1, size - 1)
-        if columns:
-            column = np.where(rng.random(n_rows) < 0.5, columns[-1] % size, column)
-        columns.append(column)
-    return columns
-
-
-@pytest.fixture
-def tables(coded):
-    return coded(draw(1, 300), SIZES), coded(draw(2, 170), SIZES)
-
-
 def test_jensen_shannon_by_hand(coded):
     # (.5, .5) and (.9, .1): .38313588 in base 2. No level in common: 1.
     first = coded([[0, 1] * 50, [0] * 100], [2, 2])

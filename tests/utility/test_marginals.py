@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from chaffinch.utility import marginals, tvd
 from chaffinch.utility.jensen_shannon import jensen_shannon
 from chaffinch.utility.tvd import marginal_distance
-
-SIZES = (3, 4, 2, 5)
-
-
-def draw(seed: int, n_rows: int, sizes=SIZES) -> list[np.ndarray]:
-    """Return columns of codes with falling shares; each is linked to the one before."""
-    rng = np.random.default_rng(seed)
-    columns: list[np.ndarray] = []
-    for size in sizes:
-        column = np.minimum(rng.geometric(0.4, n_rows) - 1, size - 1)
-        if columns:
-            column = np.where(rng.random(n_rows) < 0.5, columns[-1] % size, column)
-        columns.append(column)
-    return columns
-
-
-@pytest.fixture
-def tables(coded):
-    return coded(draw(1, 300), SIZES), coded(draw(2, 170), SIZES)
 
 
 def test_no_limit_of_memory_changes_a_result(tables, monkeypatch):

@@ -24,23 +24,6 @@ from chaffinch.utility.tvd import marginal_distance
 SIZES = (3, 4, 2, 5)
 
 
-def draw(seed: int, n_rows: int, sizes=SIZES) -> list[np.ndarray]:
-    """Return columns of codes with falling shares; each is linked to the one before."""
-    rng = np.random.default_rng(seed)
-    columns: list[np.ndarray] = []
-    for size in sizes:
-        column = np.minimum(rng.geometric(0.4, n_rows) - 1, size - 1)
-        if columns:
-            column = np.where(rng.random(n_rows) < 0.5, columns[-1] % size, column)
-        columns.append(column)
-    return columns
-
-
-@pytest.fixture
-def tables(coded):
-    return coded(draw(1, 300), SIZES), coded(draw(2, 170), SIZES)
-
-
 def plain_distance(first, second, clique) -> float:
     """Return the total variation distance by going through all records."""
     ours, theirs = (Counter(zip(*(t.code(c).tolist() for c in clique), strict=True)) for t in (first, second))
@@ -113,7 +96,7 @@ def test_independent_columns_lose_pairs_and_keep_columns(data):
 
 @given(st.integers(0, 10_000))
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_wider_marginal_is_no_nearer(coded, seed):
+def test_a_wider_marginal_is_no_nearer(coded, draw, seed):
     first, second = coded(draw(seed, 60), SIZES), coded(draw(seed + 1, 40), SIZES)
     means = [marginal_distance(first, second, width=width).value for width in (1, 2, 3, 4)]
     assert means == sorted(means)

@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy import stats
 
 from chaffinch._base.errors import InputError, TooLargeError, UnknownNameError
-from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.samplers import draw_laplace
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.fieldgroups.groups import _Costs, merged_groups, threshold_of, usable_pairs
-from chaffinch.table import Column, Schema
 
 ODDS = 1e-6
-
-
-def declared(sizes, rows=None):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
-    return Schema(tuple(columns), public=True, rows=rows)
-
-
-def private(codes, sizes, *, rows="true"):
-    """Return a prepared table of columns c0, c1, ... with the given codes."""
-    n = len(codes[0])
-    data = pa.table({f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))})
-    return prepare(data, declared(sizes, n if rows == "true" else rows))
 
 
 def test_thresholds_worked_by_hand():
@@ -67,7 +52,7 @@ def test_usable_pairs_come_from_public_numbers():
     assert usable_pairs((5, 5), 0, 0.5, 1) == []
 
 
-def test_groups_that_cannot_be():
+def test_groups_that_cannot_be(private):
     table = private([[0], [1], [0]], (2, 2, 2))
     with pytest.raises(InputError, match="'a' is in groups twice"):
         FieldGroups(1.0, [["a", "b"], ["c", "a"]])
@@ -84,7 +69,7 @@ def test_groups_that_cannot_be():
             FieldGroups(**{"epsilon": 1.0, **bad})
 
 
-def test_a_group_beyond_memory_is_named_before_anything_is_spent():
+def test_a_group_beyond_memory_is_named_before_anything_is_spent(declared, private):
     sizes = (1000,) * 8  # 10^24 cells: beyond 64 bits
     settings = FieldGroups(1.0, [[f"c{j}" for j in range(8)]])
     for call in (lambda: settings.plan(declared(sizes, 10)), lambda: settings.fit(private([[0]] * 8, sizes), seed=1)):

@@ -5,25 +5,11 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 
 from chaffinch.privacy.counter import NoisyTable
-from chaffinch.privacy.prepare import prepare
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.fieldgroups.measuring import tables_of
-from chaffinch.table import Column, Schema, Table
-
-
-def declared(sizes, rows=None):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
-    return Schema(tuple(columns), public=True, rows=rows)
-
-
-def private(codes, sizes, *, rows="true"):
-    """Return a prepared table of columns c0, c1, ... with the given codes."""
-    n = len(codes[0])
-    data = pa.table({f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))})
-    return prepare(data, declared(sizes, n if rows == "true" else rows))
+from chaffinch.table import Table
 
 
 def whole_domain(model):
@@ -34,7 +20,7 @@ def whole_domain(model):
     return np.exp(model.log_likelihood(table)).reshape(sizes)
 
 
-def test_a_group_with_nothing_above_the_threshold():
+def test_a_group_with_nothing_above_the_threshold(private):
     codes = [[1] * 60, [2] * 60]
     table = private(codes, (4, 30))
     options = {"groups": [["c0", "c1"]], "threshold": 1e6}
@@ -45,7 +31,7 @@ def test_a_group_with_nothing_above_the_threshold():
     assert ours[1, 2] > 0.9  # the single columns that the noisy table adds up to
 
 
-def test_a_learnt_group_that_is_empty_has_its_measured_columns():
+def test_a_learnt_group_that_is_empty_has_its_measured_columns(private):
     a = np.arange(4000) % 4
     table = private([a, a], (4, 4))
     model = FieldGroups(20.0, threshold=0.0).fit(table, seed=1)

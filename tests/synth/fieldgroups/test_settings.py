@@ -7,35 +7,16 @@ from itertools import product
 from math import log10
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy import stats
 
 from chaffinch._base.errors import PrivacyError
-from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.samplers import draw_laplace
 from chaffinch.synth import load_model
 from chaffinch.synth.fieldgroups import FieldGroups
-from chaffinch.table import Column, Schema, Table
+from chaffinch.table import Table
 
 ODDS = 1e-6
-
-
-def declared(sizes, rows=None):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
-    return Schema(tuple(columns), public=True, rows=rows)
-
-
-def private(codes, sizes, *, rows="true"):
-    """Return a prepared table of columns c0, c1, ... with the given codes."""
-    n = len(codes[0])
-    data = pa.table({f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))})
-    return prepare(data, declared(sizes, n if rows == "true" else rows))
-
-
-def random_codes(seed, sizes, n):
-    rng = np.random.default_rng(seed)
-    return [(rng.random(n) ** 2 * size).astype(int) for size in sizes]
 
 
 def whole_domain(model):
@@ -48,7 +29,7 @@ def whole_domain(model):
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
-def test_the_model_is_the_plain_method_with_the_same_noise(neighbours, epsilon):
+def test_the_model_is_the_plain_method_with_the_same_noise(neighbours, epsilon, private, random_codes):
     sizes, groups = (3, 2, 4, 2), (("c2", "c0"), ("c3",))
     codes = random_codes(1, sizes, 300)
     settings = FieldGroups(epsilon, groups, neighbours=neighbours)
@@ -77,7 +58,7 @@ def test_the_model_is_the_plain_method_with_the_same_noise(neighbours, epsilon):
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace-one"])
-def test_a_huge_epsilon_gives_the_tables_of_the_groups(neighbours):
+def test_a_huge_epsilon_gives_the_tables_of_the_groups(neighbours, private, random_codes):
     sizes = (3, 4, 2, 3, 2)
     codes = random_codes(2, sizes, 500)
     model = FieldGroups(1e6, [["c0", "c1", "c2"], ["c3", "c4"]], neighbours=neighbours).fit(
@@ -91,7 +72,7 @@ def test_a_huge_epsilon_gives_the_tables_of_the_groups(neighbours):
         np.testing.assert_allclose(found.sum(axis=others), exact / 500, atol=1e-12)
 
 
-def test_groups_are_drawn_independently_and_columns_of_a_group_are_not():
+def test_groups_are_drawn_independently_and_columns_of_a_group_are_not(private):
     a = np.arange(3000) % 3
     model = FieldGroups(1000.0, [["c0", "c1"]]).fit(private([a, a, a], (3, 3, 3)), seed=1)
     drawn = model.sample(20_000, seed=2)
@@ -102,7 +83,7 @@ def test_groups_are_drawn_independently_and_columns_of_a_group_are_not():
     assert stats.chi2_contingency(table).pvalue > ODDS  # copies in the data, but apart
 
 
-def test_rows_are_measured_where_they_are_not_declared():
+def test_rows_are_measured_where_they_are_not_declared(private, random_codes):
     table = private(random_codes(4, (2, 2), 100), (2, 2), rows=None)
     account = FieldGroups(1.0).fit(table, seed=1).fitted.privacy
     assert account.rows_how == "measured"
@@ -115,18 +96,18 @@ def test_rows_are_measured_where_they_are_not_declared():
 @pytest.mark.parametrize("groups", [None, [["c0", "c1"]]])
 @pytest.mark.parametrize("empty", ["columns", "first"])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 1e6])
-def test_hardly_any_rows(n, groups, empty, epsilon):
+def test_hardly_any_rows(n, groups, empty, epsilon, private):
     model = FieldGroups(epsilon, groups, empty=empty).fit(private([[1] * n, [1] * n], (2, 3)), seed=1)
     assert model.sample(20, seed=1).n_rows == 20
 
 
-def test_a_single_column_of_a_single_level():
+def test_a_single_column_of_a_single_level(private):
     model = FieldGroups(1.0).fit(private([[0] * 9], (1,)), seed=1)
     assert model.sample(5, seed=1).n_rows == 5
     assert model.fitted.privacy.spent == pytest.approx(1.0)
 
 
-def test_groups_are_learnt_where_columns_hang_together():
+def test_groups_are_learnt_where_columns_hang_together(private):
     rng = np.random.default_rng(6)
     a, b, e = rng.integers(0, 3, 5000), rng.integers(0, 4, 5000), rng.integers(0, 2, 5000)
     model = FieldGroups(2.0).fit(private([a, b, a, b, e], (3, 4, 3, 4, 2)), seed=1)
@@ -136,7 +117,7 @@ def test_groups_are_learnt_where_columns_hang_together():
     assert apart.network.edges == ()
 
 
-def test_a_wide_group_of_many_columns():
+def test_a_wide_group_of_many_columns(private):
     rng = np.random.default_rng(1)
     first = rng.integers(0, 2, 2000)
     codes = [first] + [np.where(rng.random(2000) < 0.1, 1 - first, first) for _ in range(15)]
@@ -146,7 +127,7 @@ def test_a_wide_group_of_many_columns():
     assert np.mean(drawn.code("c0") == drawn.code("c9")) > 0.85
 
 
-def test_a_model_survives_its_file(tmp_path):
+def test_a_model_survives_its_file(tmp_path, private, random_codes):
     model = FieldGroups(5.0, [["c0", "c1"]]).fit(private(random_codes(1, (3, 2, 2), 200), (3, 2, 2)), seed=1)
     model.save(tmp_path / "m.chaffinch")
     again = load_model(tmp_path / "m.chaffinch")

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyarrow as pa
 import pytest
 
-from chaffinch.privacy.prepare import prepare
 from chaffinch.privacy.samplers import laplace_std
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.fieldgroups.groups import usable_pairs
-from chaffinch.table import Column, Schema
-
-
-def declared(sizes, rows=None):
-    columns = (Column(f"c{j}", "categorical", levels=tuple(f"v{i}" for i in range(s))) for j, s in enumerate(sizes))
-    return Schema(tuple(columns), public=True, rows=rows)
-
-
-def private(codes, sizes, *, rows="true"):
-    """Return a prepared table of columns c0, c1, ... with the given codes."""
-    n = len(codes[0])
-    data = pa.table({f"c{j}": pa.array([f"v{i}" for i in codes[j]], pa.string()) for j in range(len(sizes))})
-    return prepare(data, declared(sizes, n if rows == "true" else rows))
-
-
-def random_codes(seed, sizes, n):
-    rng = np.random.default_rng(seed)
-    return [(rng.random(n) ** 2 * size).astype(int) for size in sizes]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +20,7 @@ def random_codes(seed, sizes, n):
         {"epsilon": 1e-4},
     ],
 )
-def test_charges_add_up_to_the_budget_and_are_those_of_the_plan(options):
+def test_charges_add_up_to_the_budget_and_are_those_of_the_plan(options, declared, private, random_codes):
     sizes = (3, 2, 4)
     settings = FieldGroups(**{"epsilon": 2.0, **options})
     account = settings.fit(private(random_codes(3, sizes, 400), sizes), seed=1).fitted.privacy
@@ -58,13 +37,13 @@ def test_charges_add_up_to_the_budget_and_are_those_of_the_plan(options):
 @pytest.mark.parametrize(
     ("neighbours", "persons", "scale"), [("add-remove", 1, 3), ("replace-one", 1, 6), ("add-remove", 4, 12)]
 )
-def test_the_noise_of_a_cell_has_the_scale_of_the_relation(neighbours, persons, scale):
+def test_the_noise_of_a_cell_has_the_scale_of_the_relation(neighbours, persons, scale, private, random_codes):
     settings = FieldGroups(1.0, (), neighbours=neighbours, rows_per_person=persons)
     charges = settings.fit(private(random_codes(4, (2, 2, 2), 50), (2, 2, 2)), seed=1).fitted.privacy.charges
     assert [c.noise for c in charges] == [f"standard deviation {laplace_std(scale):.4g}"] * 3
 
 
-def test_nothing_is_spent_on_learning_that_noise_would_drown():
+def test_nothing_is_spent_on_learning_that_noise_would_drown(private, random_codes):
     charges = FieldGroups(0.01).fit(private(random_codes(1, (3, 3, 3), 200), (3, 3, 3)), seed=1).fitted.privacy.charges
     assert [c.what for c in charges] == ["table of c0", "table of c1", "table of c2"]
     # Twenty columns of two levels, 400 rows, epsilon 1: each pair would be worth a table, but 190 distances for 0.15 have

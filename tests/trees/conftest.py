@@ -1,0 +1,21 @@
+"""A small table and a tree that was fitted to it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 30, size=(150, 3)).astype(float)
+    noisy = (x[:, 0] + rng.normal(size=150, scale=8) > 15).astype(int)
+    return pd.DataFrame({"a": x[:, 0], "b": x[:, 1], "c": x[:, 2], "y": noisy})
+
+
+@pytest.fixture(scope="module")
+def tree(frame):
+    return DecisionTreeClassifier(random_state=0).fit(frame[["a", "b", "c"]], frame["y"])
