@@ -33,14 +33,14 @@ def every_subset(columns):
 
 @st.composite
 def cliques(draw):
-    found = draw(
+    result = draw(
         st.lists(st.lists(st.sampled_from("abcd"), min_size=1, max_size=3, unique=True), min_size=1, max_size=5)
     )
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    stds = draw(st.lists(st.floats(0.1, 50), min_size=len(found), max_size=len(found)))
+    stds = draw(st.lists(st.floats(0.1, 50), min_size=len(result), max_size=len(result)))
     return [
         table(clique, rng.integers(-30, 200, [SIZES[name] for name in clique]), std)
-        for clique, std in zip(found, stds, strict=True)
+        for clique, std in zip(result, stds, strict=True)
     ]
 
 
@@ -131,13 +131,13 @@ def nearest(counts):
 @settings(max_examples=100, deadline=None)
 def test_nonnegative_is_the_nearest_table_of_the_same_total(values):
     counts = np.array(values, dtype=float)
-    found = nonnegative(counts)
-    assert found.min() >= 0
+    result = nonnegative(counts)
+    assert result.min() >= 0
     if counts.sum() <= 0:
-        assert not found.any()
+        assert not result.any()
         return
-    assert found.sum() == pytest.approx(counts.sum())
-    assert found == pytest.approx(nearest(counts), abs=1e-9)
+    assert result.sum() == pytest.approx(counts.sum())
+    assert result == pytest.approx(nearest(counts), abs=1e-9)
 
 
 def test_nonnegative_keeps_shapes_and_what_is_not_negative():
@@ -157,19 +157,19 @@ def test_agreeing_is_nearer_to_the_truth_than_clipping():
         for clique in families:
             exact = sums(joint, "abcd", clique).astype(np.int64)
             tables.append(table(clique, exact + np.round(rng.laplace(0, 8, exact.shape)).astype(np.int64), 8 * 2**0.5))
-        for name, found in (("agreed", agreed(tables)), ("clipped", clipped(tables))):
-            for clique, marginal in zip(families, found, strict=True):
+        for name, result in (("agreed", agreed(tables)), ("clipped", clipped(tables))):
+            for clique, marginal in zip(families, result, strict=True):
                 assert marginal.counts.min() >= 0
                 error[name] += np.abs(marginal.counts - sums(joint, "abcd", clique)).sum()
     assert error["agreed"] < 0.85 * error["clipped"]
 
 
 def test_clipping_touches_nothing_but_negative_cells():
-    (found,) = clipped([table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
-    assert found.counts.tolist() == [[3, 0, 0], [5, 1, 0]]
-    assert (found.columns, found.sizes) == (("a", "b"), (2, 3))
+    (result,) = clipped([table("ab", np.array([[3, -2, 0], [5, 1, -9]]))])
+    assert result.counts.tolist() == [[3, 0, 0], [5, 1, 0]]
+    assert (result.columns, result.sizes) == (("a", "b"), (2, 3))
 
 
 def test_tables_of_nothing_but_noise_below_zero():
-    found = agreed([table("ab", np.full((2, 3), -4)), table("b", np.array([-1, -1, -1]))])
-    assert all(not m.counts.any() for m in found)
+    result = agreed([table("ab", np.full((2, 3), -4)), table("b", np.array([-1, -1, -1]))])
+    assert all(not m.counts.any() for m in result)

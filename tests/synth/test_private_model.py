@@ -56,8 +56,8 @@ def test_tables_are_the_conditional_distributions_of_what_was_released():
     pair = counts.sum(axis=2)
     assert chance(model.tables[1], 2, 0) == pytest.approx(pair[0, 2] / pair[0].sum())
     at = dict(zip(model.tables[2].parents, (0, 0), strict=True)) | {"a": 1, "b": 2}
-    found = chance(model.tables[2], 1, *(at[p] for p in model.tables[2].parents))
-    assert found == pytest.approx(counts[1, 2, 1] / counts[1, 2].sum())
+    result = chance(model.tables[2], 1, *(at[p] for p in model.tables[2].parents))
+    assert result == pytest.approx(counts[1, 2, 1] / counts[1, 2].sum())
 
 
 def test_the_strongest_parent_comes_first():

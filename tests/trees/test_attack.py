@@ -54,8 +54,8 @@ def test_several_outputs_and_a_tree_of_one_node():
     assert {p.label.column for p in audit.predicates} == {"a", "b"}
     assert all(p.holds(x.T, list(both.T)).sum() == 1 for p in audit.predicates)
     alone = DecisionTreeClassifier().fit(np.zeros((5, 1)), [0, 0, 0, 0, 1])
-    found = trees.audit(read_model(alone))
-    assert [p.words() for p in found.predicates] == ["label = 1"]
+    result = trees.audit(read_model(alone))
+    assert [p.words() for p in result.predicates] == ["label = 1"]
 
 
 def test_tries_as_counted_by_hand():

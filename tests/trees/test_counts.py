@@ -39,18 +39,18 @@ def test_counts_are_those_of_the_data(settings):
     for seed in range(8):
         x, y = data(seed)
         model = DecisionTreeClassifier(random_state=seed, **settings).fit(x, y)
-        found = read_model(model).trees[0].counts
-        assert found is not None
-        np.testing.assert_array_equal(found[:, 0, :], by_hand(model, x, y, [0, 1, 2]))
+        result = read_model(model).trees[0].counts
+        assert result is not None
+        np.testing.assert_array_equal(result[:, 0, :], by_hand(model, x, y, [0, 1, 2]))
 
 
 def test_several_outputs_of_different_widths():
     x, y = data(1)
     both = np.column_stack([y, x[:, 0] > 0])
     model = DecisionTreeClassifier(random_state=0).fit(x, both)
-    found = read_model(model)
-    assert found.classes == ((0, 1, 2), (0, 1))
-    counts = found.trees[0].counts
+    result = read_model(model)
+    assert result.classes == ((0, 1, 2), (0, 1))
+    counts = result.trees[0].counts
     np.testing.assert_array_equal(counts[:, 0], by_hand(model, x, both[:, 0], [0, 1, 2]))
     np.testing.assert_array_equal(counts[:, 1, :2], by_hand(model, x, both[:, 1], [0, 1]))
     assert not counts[:, 1, 2].any()

@@ -20,7 +20,7 @@ def data(seed, n=120):
 def test_as_brute_force_finds_them(kind, at_least):
     x, y = data(0)
     model = kind(4, random_state=0, max_depth=3).fit(x, y)
-    found = intersections(read_model(model), x.T, [y], at_least=at_least)
+    result = intersections(read_model(model), x.T, [y], at_least=at_least)
     leaves = model.apply(x)
     classes = [y == 0, y == 1] if kind is RandomForestClassifier else [np.ones(len(y), dtype=bool)]
     exposed, cells, pairs = np.zeros(len(y), dtype=bool), 0, 0
@@ -36,8 +36,8 @@ def test_as_brute_force_finds_them(kind, at_least):
                             cells += 1
                             exposed |= both
             pairs += cells > before
-    assert (found.cells, found.n_exposed, found.isolating_pairs) == (cells, exposed.sum(), pairs)
-    assert (found.tried, found.pairs) == (6, 6)
+    assert (result.cells, result.n_exposed, result.isolating_pairs) == (cells, exposed.sum(), pairs)
+    assert (result.tried, result.pairs) == (6, 6)
     assert cells > 0
 
 
@@ -45,9 +45,9 @@ def test_examples_isolate_together_and_not_alone():
     x, y = data(1)
     model = RandomForestClassifier(6, random_state=0, max_depth=3).fit(x, y)
     done = prune(model, columns=x.T, labels=[y])
-    found = intersections(read_model(done.model), x.T, [y], most_examples=5)
-    assert len(found.examples) == 5  # pruning tree by tree does not help against pairs, and the docs say so
-    for one, two in found.examples:
+    result = intersections(read_model(done.model), x.T, [y], most_examples=5)
+    assert len(result.examples) == 5  # pruning tree by tree does not help against pairs, and the docs say so
+    for one, two in result.examples:
         a, b = one.holds(x.T, [y]), two.holds(x.T, [y])
         assert (a & b).sum() == 1
         assert min(a.sum(), b.sum()) >= 2
@@ -56,10 +56,10 @@ def test_examples_isolate_together_and_not_alone():
 def test_bounds_are_kept_and_told():
     x, y = data(2)
     plain = read_model(RandomForestClassifier(12, random_state=0, max_depth=3).fit(x, y))
-    found = intersections(plain, x.T, [y], most_pairs=10)
-    assert (found.tried, found.pairs) == (10, 66)
-    assert found.summary.pairs_tried == 10
-    assert found.n_exposed == intersections(plain, x.T, [y], most_pairs=10).n_exposed
+    result = intersections(plain, x.T, [y], most_pairs=10)
+    assert (result.tried, result.pairs) == (10, 66)
+    assert result.summary.pairs_tried == 10
+    assert result.n_exposed == intersections(plain, x.T, [y], most_pairs=10).n_exposed
     with pytest.raises(InputError, match="most_pairs"):
         intersections(plain, x.T, [y], most_pairs=0)
 

@@ -14,11 +14,11 @@ def test_by_hand():
     # One split, between 2 and 5: midway at 3.5; 5 is the value of a single record.
     x = np.array([[1.0], [2.0], [2.0], [5.0], [7.0], [7.0]])
     plain = read_model(DecisionTreeClassifier().fit(x, [0, 0, 0, 1, 1, 1]))
-    found = midpoints(plain, x.T)
-    assert (found.splits, found.midway, found.neighbours, found.lone) == (1, 1, 1, 1)
+    result = midpoints(plain, x.T)
+    assert (result.splits, result.midway, result.neighbours, result.lone) == (1, 1, 1, 1)
     # A record that the tree never saw stands between: midway no longer of two neighbours.
-    found = midpoints(plain, np.array([[1.0, 2.0, 2.0, 3.0, 5.0, 7.0, 7.0]]))
-    assert (found.splits, found.midway) == (1, 0)
+    result = midpoints(plain, np.array([[1.0, 2.0, 2.0, 3.0, 5.0, 7.0, 7.0]]))
+    assert (result.splits, result.midway) == (1, 0)
     # Both values doubled: nobody is alone at the cut.
     assert midpoints(plain, np.array([[2.0, 2.0, 5.0, 5.0]])).lone == 0
 
@@ -29,9 +29,9 @@ def test_neighbours_in_the_node_need_not_be_neighbours_in_the_column():
         [[0.0, 0.0], [0.0, 4.0], [0.0, 4.0], [0.0, 0.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0], [9.0, 2.0]]
     )
     y = [0, 1, 1, 0, 2, 2, 2, 2, 2]
-    found = midpoints(read_model(DecisionTreeClassifier(random_state=1).fit(x, y)), x.T)
-    assert found.midway == found.splits == 2
-    assert found.neighbours < 2
+    result = midpoints(read_model(DecisionTreeClassifier(random_state=1).fit(x, y)), x.T)
+    assert result.midway == result.splits == 2
+    assert result.neighbours < 2
 
 
 def test_best_splits_are_midpoints_and_random_ones_are_not():

@@ -46,11 +46,11 @@ def test_interval_holds_the_value_and_shrinks_with_records(data: Path) -> None:
     widths = []
     for n in (1000, 16_000):
         table = chaffinch.read(adult(data, n))
-        found = phi_k(table, Independent().fit(table).sample(n, seed=1))
-        for result in (found, mu_from(found), mu_from(found, norm="spectral"), pearson(table, table)):
+        outcome = phi_k(table, Independent().fit(table).sample(n, seed=1))
+        for result in (outcome, mu_from(outcome), mu_from(outcome, norm="spectral"), pearson(table, table)):
             assert result.interval is not None
             assert result.interval[0] <= result.value <= result.interval[1]
-        widths.append(found.interval[1] - found.interval[0])
+        widths.append(outcome.interval[1] - outcome.interval[0])
     assert widths[1] < widths[0]
 
 
@@ -72,13 +72,13 @@ def test_constant_columns_are_left_out_and_said(coded: Coded) -> None:
     rng = np.random.default_rng(6)
     a, b = rng.integers(0, 3, 200), rng.integers(0, 3, 200)
     table = coded([a, np.zeros(200, int), b, (a + b) % 3], (3, 2, 3, 3))
-    found = phi_k(table, table)
-    assert found.settings["left_out"] == ["c1"]
-    assert found.settings["columns"] == 3
-    assert found.settings["pairs"] == 3
-    assert np.isnan(found.original[1]).all()
-    assert found.to_dict()["original"][1] == [None] * 4
-    assert np.isfinite(np.delete(np.delete(found.original, 1, 0), 1, 1)).all()
+    result = phi_k(table, table)
+    assert result.settings["left_out"] == ["c1"]
+    assert result.settings["columns"] == 3
+    assert result.settings["pairs"] == 3
+    assert np.isnan(result.original[1]).all()
+    assert result.to_dict()["original"][1] == [None] * 4
+    assert np.isfinite(np.delete(np.delete(result.original, 1, 0), 1, 1)).all()
     # m = 3, not 4, in mu
     other = coded([a[::-1], np.zeros(200, int), b, (a + b) % 3], (3, 2, 3, 3))
     apart = phi_k(table, other)
@@ -92,9 +92,9 @@ def test_constant_columns_are_left_out_and_said(coded: Coded) -> None:
 def test_a_column_that_only_the_synthetic_table_holds_constant_counts(coded: Coded) -> None:
     a = np.tile([0, 1], 100)
     table, flat = coded([a, a], (2, 2)), coded([a, np.zeros(200, int)], (2, 2))
-    found = phi_k(table, flat)
-    assert found.synthetic[0, 1] == 0.0  # the cell is there, empty: independent
-    assert found.value == pytest.approx(phik_from_hist2d(np.diag([100, 100])), abs=2e-5)
+    result = phi_k(table, flat)
+    assert result.synthetic[0, 1] == 0.0  # the cell is there, empty: independent
+    assert result.value == pytest.approx(phik_from_hist2d(np.diag([100, 100])), abs=2e-5)
     codes = pearson(table, flat)
     assert np.isnan(codes.synthetic[0, 1])
     assert codes.value == pytest.approx(1.0)
@@ -105,26 +105,26 @@ def test_too_few_usable_columns_do_not_apply(coded: Coded) -> None:
     rows = np.arange(60)
     for table in (coded([rows % 2, rows * 0], (2, 2)), coded([rows * 0, rows * 0], (2, 2)), coded([rows % 2], (2,))):
         for measure in (phi_k, mu, pearson):
-            found = measure(table, table)
-            assert found.value is None
-            assert "at least two columns" in found.reason
-            assert json.dumps(found.to_dict(), allow_nan=False)
+            result = measure(table, table)
+            assert result.value is None
+            assert "at least two columns" in result.reason
+            assert json.dumps(result.to_dict(), allow_nan=False)
     assert "and none has" in phi_k(coded([rows * 0], (2,)), coded([rows * 0], (2,))).reason
 
 
 def test_plain_data(data: Path) -> None:
     table = chaffinch.read(adult(data, 2000))
-    found = phi_k(table, Independent().fit(table).sample(2000, seed=1))
-    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    result = phi_k(table, Independent().fit(table).sample(2000, seed=1))
+    plain = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert plain["columns"] == list(table.schema.names)
-    np.testing.assert_allclose(np.array(plain["synthetic"], dtype=float), found.synthetic, atol=1e-6)
+    np.testing.assert_allclose(np.array(plain["synthetic"], dtype=float), result.synthetic, atol=1e-6)
     worst = plain["worst"]
     assert len(worst) == 20
     gaps = [abs(entry["difference"]) for entry in worst]
     assert gaps == sorted(gaps, reverse=True)
-    assert gaps[0] == pytest.approx(np.abs(found.synthetic - found.original).max(), abs=1e-6)
+    assert gaps[0] == pytest.approx(np.abs(result.synthetic - result.original).max(), abs=1e-6)
     first = worst[0]
     assert first["difference"] == pytest.approx(first["synthetic"] - first["original"], abs=2e-6)
     with pytest.raises(ValueError, match="read-only"):
-        found.original[0, 0] = 0.5
-    assert repr(found).startswith("PhiK(phi_k = ")
+        result.original[0, 0] = 0.5
+    assert repr(result).startswith("PhiK(phi_k = ")

@@ -19,11 +19,11 @@ class Part(Result):
 
 
 def test_g_is_the_weighted_sum_and_half_widths_add_in_squares() -> None:
-    found = composite(Part(value=0.2, interval=(0.17, 0.23)), Part(value=0.1, interval=(0.08, 0.14)), alpha=1, beta=2)
-    assert found.value == pytest.approx(0.4)
+    result = composite(Part(value=0.2, interval=(0.17, 0.23)), Part(value=0.1, interval=(0.08, 0.14)), alpha=1, beta=2)
+    assert result.value == pytest.approx(0.4)
     # Below: sqrt(0.03^2 + (2 x 0.02)^2) = 0.05; above: sqrt(0.03^2 + (2 x 0.04)^2).
-    assert found.interval == pytest.approx((0.35, 0.4 + np.hypot(0.03, 0.08)))
-    told = found.to_dict()
+    assert result.interval == pytest.approx((0.35, 0.4 + np.hypot(0.03, 0.08)))
+    told = result.to_dict()
     assert (told["alpha"], told["beta"], told["identical"]) == (1, 2, 0)
 
 
@@ -37,9 +37,9 @@ def test_g_without_a_part_is_not_applicable() -> None:
         (Part(value=None, reason="no pairs"), Part(value=1)),
         (Part(value=1), Part(value=None, reason="no pairs")),
     ]:
-        found = composite(*parts)
-        assert found.value is None
-        assert found.reason == "part is not applicable: no pairs"
+        result = composite(*parts)
+        assert result.value is None
+        assert result.reason == "part is not applicable: no pairs"
 
 
 @pytest.mark.parametrize("weight", [-1, float("nan"), float("inf")])

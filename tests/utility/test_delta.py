@@ -75,21 +75,21 @@ def test_delta_is_equation_3_written_out() -> None:
             own, synthetic, crossed = errors.mean(axis=0)
             terms.append(abs(synthetic - own))
             twins.append(abs(crossed - own))
-    found = delta(ORIGINAL, GOOD, models=("nb", "svc"), repeats=3, seed=np.random.SeedSequence(9))
-    assert found.value == pytest.approx(np.mean(terms))
-    assert found.tstr.value == pytest.approx(np.mean(twins))
-    assert [abs(row.synthetic - row.original) for row in found.rows] == pytest.approx(terms)
-    assert [abs(row.synthetic_on_original - row.original) for row in found.rows] == pytest.approx(twins)
-    assert [(row.label, row.model) for row in found.rows[:3]] == [("size", "nb"), ("size", "svc"), ("kind", "nb")]
+    result = delta(ORIGINAL, GOOD, models=("nb", "svc"), repeats=3, seed=np.random.SeedSequence(9))
+    assert result.value == pytest.approx(np.mean(terms))
+    assert result.tstr.value == pytest.approx(np.mean(twins))
+    assert [abs(row.synthetic - row.original) for row in result.rows] == pytest.approx(terms)
+    assert [abs(row.synthetic_on_original - row.original) for row in result.rows] == pytest.approx(twins)
+    assert [(row.label, row.model) for row in result.rows[:3]] == [("size", "nb"), ("size", "svc"), ("kind", "nb")]
 
 
 def test_identical_tables_score_exactly_nothing_since_both_are_split_alike() -> None:
     models = {"svc": SVC(), "forest": RandomForestClassifier(7)}
-    found = delta(ORIGINAL, ORIGINAL, models=models, labels=["kind"], repeats=2, seed=1, rows=200)
-    assert found.value == 0
-    assert found.interval == (0, 0)
-    assert found.tstr.value == 0
-    assert found.tstr.interval == (0, 0)
+    result = delta(ORIGINAL, ORIGINAL, models=models, labels=["kind"], repeats=2, seed=1, rows=200)
+    assert result.value == 0
+    assert result.interval == (0, 0)
+    assert result.tstr.value == 0
+    assert result.tstr.interval == (0, 0)
 
 
 def test_a_fresh_sample_scores_well_and_independent_columns_badly() -> None:
@@ -109,28 +109,28 @@ def test_delta_can_be_gamed_and_its_twin_cannot() -> None:
     clue = np.where(rng.random(n) < 0.8, truth, ~truth)
     real = chaffinch.read(pa.table({"label": np.where(truth, "y", "n"), "clue": np.where(clue, "u", "v")}))
     fake = pa.table({"label": rng.permutation(["y"] * 80 + ["n"] * 320), "clue": rng.permutation(["u"] * 399 + ["v"])})
-    found = delta(real, fake, labels=["label"], models=("svc",), repeats=5, seed=1)
-    (row,) = found.rows
+    result = delta(real, fake, labels=["label"], models=("svc",), repeats=5, seed=1)
+    (row,) = result.rows
     # Own errors: 0.2 by the minority's share, and 0.2 by the noise in the clue (sd 0.02 of 5 tests of 80).
-    assert found.value < 0.06
+    assert result.value < 0.06
     assert row.synthetic_on_original == pytest.approx(0.5, abs=0.02)  # it always answers n
-    assert found.tstr.value > 0.2
+    assert result.tstr.value > 0.2
 
 
 def test_other_scores_and_estimators() -> None:
-    found = delta(ORIGINAL, GOOD, labels=["kind", "size"], scores=("error", "balanced_error", "auc"), seed=2, **FAST)
-    assert [(r.label, r.score) for r in found.rows[:3]] == [
+    result = delta(ORIGINAL, GOOD, labels=["kind", "size"], scores=("error", "balanced_error", "auc"), seed=2, **FAST)
+    assert [(r.label, r.score) for r in result.rows[:3]] == [
         ("kind", "error"),
         ("kind", "balanced_error"),
         ("kind", "auc"),
     ]
-    by_score = {r.score: r for r in found.rows if r.label == "size"}
+    by_score = {r.score: r for r in result.rows if r.label == "size"}
     assert by_score["auc"].original > 0.8
     assert (
         abs(by_score["error"].original - by_score["balanced_error"].original) < 0.05
     )  # two classes of about equal size
-    gaps = [abs(r.synthetic - r.original) for r in found.rows]
-    assert found.value == pytest.approx(np.mean(gaps))
+    gaps = [abs(r.synthetic - r.original) for r in result.rows]
+    assert result.value == pytest.approx(np.mean(gaps))
     mine = delta(ORIGINAL, GOOD, labels=["kind"], models={"bayes": GaussianNB()}, repeats=3, seed=2)
     named = delta(ORIGINAL, GOOD, labels=["kind"], models=["nb"], repeats=3, seed=2)
     assert mine.value == named.value
@@ -185,20 +185,20 @@ def test_the_number_of_threads_changes_nothing() -> None:
 
 
 def test_intervals_come_from_repeats_and_plain_data_hold_the_twin() -> None:
-    found = delta(ORIGINAL, apart(GOOD), labels=["kind"], models=["nb"], repeats=5, seed=4)
-    assert found.interval is not None
-    assert 0 <= found.interval[0] < found.value < found.interval[1] <= 1
+    result = delta(ORIGINAL, apart(GOOD), labels=["kind"], models=["nb"], repeats=5, seed=4)
+    assert result.interval is not None
+    assert 0 <= result.interval[0] < result.value < result.interval[1] <= 1
     assert delta(ORIGINAL, GOOD, labels=["kind"], models=["nb"], repeats=1, seed=4).interval is None
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert told["tstr"]["value"] == found.tstr.value
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert told["tstr"]["value"] == result.tstr.value
     assert set(told["rows"][0]) == {"label", "model", "score", "original", "synthetic", "synthetic_on_original"}
-    assert "synthetic on original" in found._repr_html_()
+    assert "synthetic on original" in result._repr_html_()
 
 
 def test_the_jackknife_over_repeats_is_student_s_interval_where_signs_agree() -> None:
     from scipy import stats
 
-    found = delta(ORIGINAL, apart(GOOD), labels=["size"], models=["nb"], repeats=6, seed=4)
+    result = delta(ORIGINAL, apart(GOOD), labels=["size"], models=["nb"], repeats=6, seed=4)
     gaps = []
     for repeat in range(6):
         parts = []
@@ -213,29 +213,29 @@ def test_the_jackknife_over_repeats_is_student_s_interval_where_signs_agree() ->
             parts.append((model.predict(scaler.transform(matrix[test])) != size[test]).mean())
         gaps.append(parts[1] - parts[0])
     wanted = stats.t.interval(0.95, 5, loc=np.mean(gaps), scale=stats.sem(gaps))
-    assert found.interval == pytest.approx(wanted)
+    assert result.interval == pytest.approx(wanted)
 
 
 def test_labels_with_one_class_or_few_records_are_listed() -> None:
     dull = GOOD.set_column(0, "size", pa.array(["big"] * 240)).set_column(
         2, "old", pa.array([None] * 235 + [True, False] * 2 + [True])
     )
-    found = delta(ORIGINAL, dull, seed=1, **FAST)
-    assert found.skipped == (
+    result = delta(ORIGINAL, dull, seed=1, **FAST)
+    assert result.skipped == (
         SkippedLabel("size", "label 'size' has one class in the synthetic table"),
         SkippedLabel("old", "the synthetic table has fewer than 10 records with a label 'old'"),
     )
-    assert [row.label for row in found.rows] == ["kind"]
-    assert found.to_dict()["skipped"][0]["label"] == "size"
+    assert [row.label for row in result.rows] == ["kind"]
+    assert result.to_dict()["skipped"][0]["label"] == "size"
 
 
 def test_nothing_left_is_not_applicable() -> None:
     dull = GOOD.set_column(0, "size", pa.array(["big"] * 240))
-    found = delta(ORIGINAL, dull, labels=["size"], seed=1, **FAST)
-    assert isinstance(found, Delta)
-    assert found.reason == "no label is left: label 'size' has one class in the synthetic table"
-    assert found.tstr.value is None
-    assert found.to_dict()["value"] is None
+    result = delta(ORIGINAL, dull, labels=["size"], seed=1, **FAST)
+    assert isinstance(result, Delta)
+    assert result.reason == "no label is left: label 'size' has one class in the synthetic table"
+    assert result.tstr.value is None
+    assert result.to_dict()["value"] is None
     rng = np.random.default_rng(0)
     numbers = pa.table({"x": rng.normal(size=50), "y": rng.normal(size=50)})
     assert delta(chaffinch.read(numbers), numbers, **FAST).reason.startswith("no column is categorical or boolean")

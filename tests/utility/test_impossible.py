@@ -25,9 +25,9 @@ def plain(first, second) -> tuple[float, int, int, dict[tuple[str, str], int]]:
     rows = {}
     for names in combinations(first.schema.names, 2):
         known = set(zip(*(first.code(n).tolist() for n in names), strict=True))
-        found = list(zip(*(second.code(n).tolist() for n in names), strict=True))
-        bad = [i for i, cell in enumerate(found) if cell not in known]
-        cells += len({found[i] for i in bad})
+        result = list(zip(*(second.code(n).tolist() for n in names), strict=True))
+        bad = [i for i, cell in enumerate(result) if cell not in known]
+        cells += len({result[i] for i in bad})
         bad_rows.update(bad)
         if bad:
             rows[names] = len(bad)
@@ -131,8 +131,8 @@ def test_two_rows_one_level_and_missing_values(coded):
     assert impossible_pairs(first, second).value == 0.0
     original = chaffinch.read(pa.table({"a": ["x", "y"] * 20, "b": pa.nulls(40, pa.string())}))
     assert impossible_pairs(original, original.data).value == 0.0
-    found = impossible_pairs(original, pa.table({"a": ["x", None] * 20, "b": pa.nulls(40, pa.string())}))
-    assert found.value == 0.5
+    result = impossible_pairs(original, pa.table({"a": ["x", None] * 20, "b": pa.nulls(40, pa.string())}))
+    assert result.value == 0.5
 
 
 def test_small_counts_do_not_show(coded):

@@ -40,19 +40,19 @@ def test_small_counts_and_rare_levels_do_not_leave(monkeypatch: pytest.MonkeyPat
     words[:4] = ["odd"] * 4
     table = chaffinch.read(GOOD.set_column(5, "stage", pa.array(words)))
     asked = {"label": "stage", "models": ["nb"], "repeats": 2, "seed": 3}
-    found = learning(table, table, **asked)
+    result = learning(table, table, **asked)
     monkeypatch.setattr(sys.modules["chaffinch.utility.learning"], "masked_count", lambda count, *_, **__: count)
     exact = learning(table, table, **asked)
-    told = found.to_dict()
+    told = result.to_dict()
     assert "odd" not in json.dumps(told)
     assert "(rare level)" in told["confusion"][0]["levels"]
     for matrix, shown in zip(exact.confusion, told["confusion"], strict=True):
         for count, masked in zip(np.ravel(matrix.counts), np.ravel(np.array(shown["counts"], dtype=object)), strict=True):
             # Two fits may count a record twice: below 20 there may be fewer than ten.
             assert masked == (0 if count == 0 else "<20" if count < 20 else round(count / 10) * 10)
-    assert [list(map(list, matrix.counts)) for matrix in found.confusion] == [m["counts"] for m in told["confusion"]]
-    assert "odd" not in repr(found.confusion[0])
-    assert repr(found).startswith("Learning(loss in learning = ")
+    assert [list(map(list, matrix.counts)) for matrix in result.confusion] == [m["counts"] for m in told["confusion"]]
+    assert "odd" not in repr(result.confusion[0])
+    assert repr(result).startswith("Learning(loss in learning = ")
     label = LearningLabel.of(align(table, table)[0], "stage")
     assert shown_levels(label, table, [0, 1, 2, 3]) == ("early", "late", "none", "(rare level)")
 

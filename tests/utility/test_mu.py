@@ -20,17 +20,17 @@ Coded = Callable[[Sequence[Sequence[int]], Sequence[int]], Table]
 
 def test_norms_by_hand(data: Path) -> None:
     table = chaffinch.read(data / "cmc.csv")
-    found = phi_k(table, Independent().fit(table).sample(table.n_rows, seed=1))
-    apart = found.synthetic - found.original
-    m = len(found.names)
+    result = phi_k(table, Independent().fit(table).sample(table.n_rows, seed=1))
+    apart = result.synthetic - result.original
+    m = len(result.names)
     pairs = m * (m - 1) / 2
     upper = apart[np.triu_indices(m, 1)]
-    assert found.value == pytest.approx(np.abs(upper).mean())
-    assert mu_from(found).value == pytest.approx(np.sqrt((upper**2).sum()) / pairs)
-    assert mu_from(found, norm="frobenius_full").value == pytest.approx(np.linalg.norm(apart) / pairs)
-    assert mu_from(found, norm="spectral").value == pytest.approx(np.linalg.norm(apart, 2) / pairs)
-    assert mu_from(found, norm="spectral").to_dict()["norm"] == "spectral"
-    assert mu_from(found).settings["columns"] == m
+    assert result.value == pytest.approx(np.abs(upper).mean())
+    assert mu_from(result).value == pytest.approx(np.sqrt((upper**2).sum()) / pairs)
+    assert mu_from(result, norm="frobenius_full").value == pytest.approx(np.linalg.norm(apart) / pairs)
+    assert mu_from(result, norm="spectral").value == pytest.approx(np.linalg.norm(apart, 2) / pairs)
+    assert mu_from(result, norm="spectral").to_dict()["norm"] == "spectral"
+    assert mu_from(result).settings["columns"] == m
     assert mu(table, table, norm="spectral").settings["norm"] == "spectral"
 
 

@@ -28,12 +28,12 @@ def adult(data: Path, rows: int) -> pa.Table:
 def test_pearson_is_numpys(data: Path) -> None:
     table = chaffinch.read(adult(data, 5000))
     other = Independent().fit(table).sample(3000, seed=1)
-    found = pearson(table, other)
-    for held, matrix in ((table, found.original), (other, found.synthetic)):
+    result = pearson(table, other)
+    for held, matrix in ((table, result.original), (other, result.synthetic)):
         codes = np.stack([held.codes[j] for j in range(len(held.codes))]).astype(float)
         np.testing.assert_allclose(matrix, np.corrcoef(codes), atol=1e-10)
     upper = np.triu_indices(15, 1)
-    assert found.value == pytest.approx(np.abs(found.synthetic - found.original)[upper].mean())
+    assert result.value == pytest.approx(np.abs(result.synthetic - result.original)[upper].mean())
 
 
 def test_pearson_interval_is_the_jackknife_by_brute_force(coded: Coded) -> None:
@@ -44,7 +44,7 @@ def test_pearson_interval_is_the_jackknife_by_brute_force(coded: Coded) -> None:
     real, fake = ([a := rng.integers(0, 4, 300), (a + rng.integers(0, k, 300)) % 5, one * 1] for k in (2, 4))
     real.append(one * 1)
     fake.append(other * 1)
-    found = pearson(coded(real, (4, 5, 2, 2)), coded(fake, (4, 5, 2, 2)))
+    result = pearson(coded(real, (4, 5, 2, 2)), coded(fake, (4, 5, 2, 2)))
     upper = np.triu_indices(4, 1)
     with np.errstate(invalid="ignore"):
         first, second = (
@@ -53,17 +53,17 @@ def test_pearson_interval_is_the_jackknife_by_brute_force(coded: Coded) -> None:
         )
     assert np.isnan(first[:, -1]).sum() == 1
     without = np.abs(np.nan_to_num(second) - np.nan_to_num(first)).mean(axis=1)
-    assert found.value is not None
-    assert found.interval == pytest.approx(jackknife(found.value, without, low=0, high=2))
+    assert result.value is not None
+    assert result.interval == pytest.approx(jackknife(result.value, without, low=0, high=2))
 
 
 def test_pearson_of_a_constant_column_is_not_defined(coded: Coded) -> None:
     rng = np.random.default_rng(9)
     a = rng.integers(0, 3, 90)
     table = coded([a, np.full(90, 2), 2 - a], (3, 3, 3))
-    found = pearson(table, table)
-    assert np.isnan(found.original[1]).all()
-    assert found.original[0, 2] == pytest.approx(-1.0)
-    assert found.settings["left_out"] == ["c1"]
-    assert found.settings["pairs"] == 1
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["original"][1] == [None] * 3
+    result = pearson(table, table)
+    assert np.isnan(result.original[1]).all()
+    assert result.original[0, 2] == pytest.approx(-1.0)
+    assert result.settings["left_out"] == ["c1"]
+    assert result.settings["pairs"] == 1
+    assert json.loads(json.dumps(result.to_dict(), allow_nan=False))["original"][1] == [None] * 3

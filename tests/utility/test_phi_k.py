@@ -42,10 +42,10 @@ def adult(data: Path, rows: int) -> pa.Table:
 def test_matrices_are_the_phik_librarys_on_adult(data: Path) -> None:
     values = adult(data, 4000)
     table = chaffinch.read(values, rare="keep")
-    found = phi_k(table, table, missing="drop")
-    np.testing.assert_allclose(found.original, library(values.to_pandas(), table), atol=2e-5)
-    np.testing.assert_array_equal(found.synthetic, found.original)
-    assert found.names == tuple(values.column_names)
+    result = phi_k(table, table, missing="drop")
+    np.testing.assert_allclose(result.original, library(values.to_pandas(), table), atol=2e-5)
+    np.testing.assert_array_equal(result.synthetic, result.original)
+    assert result.names == tuple(values.column_names)
 
 
 def test_matrices_are_the_phik_librarys_on_cmc(data: Path) -> None:
@@ -77,15 +77,15 @@ def test_a_lost_level_and_a_new_one_keep_the_grid() -> None:
     real = pd.DataFrame({"a": a, "b": b})
     fake = real.replace({"a": {"x": "w"}, "b": {"U": "new"}})  # x lost; U lost, (other) gained
     table = chaffinch.read(real)
-    found = phi_k(table, fake)
+    result = phi_k(table, fake)
     levels_b = ["U", "V", "W", "X", "new"]
-    for frame, matrix in ((real, found.original), (fake, found.synthetic)):
+    for frame, matrix in ((real, result.original), (fake, result.synthetic)):
         counts = shared_counts(frame["a"], frame["b"], list("uvwx"), levels_b)
         assert counts.shape == (4, 5)
         assert matrix[0, 1] == pytest.approx(phik_from_hist2d(counts), abs=2e-5)
     # Not what the library says of the original's own 4 x 4 and the synthetic table's own 3 x 4 cells.
     own = phik_from_hist2d(pd.crosstab(fake["a"], fake["b"]).to_numpy())
-    assert abs(found.synthetic[0, 1] - own) > 1e-3
+    assert abs(result.synthetic[0, 1] - own) > 1e-3
 
 
 def by_hand_without_groups(codes: list[np.ndarray], shape: tuple[int, int]) -> list[float]:
@@ -103,12 +103,12 @@ def by_hand_without_groups(codes: list[np.ndarray], shape: tuple[int, int]) -> l
 def test_interval_is_the_jackknife_by_brute_force(coded: Coded) -> None:
     rng = np.random.default_rng(5)
     real, fake = ([a := rng.integers(0, 4, 500), (a + rng.integers(0, k, 500)) % 5] for k in (2, 4))
-    found = phi_k(coded(real, (4, 5)), coded(fake, (4, 5)))
+    result = phi_k(coded(real, (4, 5)), coded(fake, (4, 5)))
     apart = np.array(by_hand_without_groups(fake, (4, 5))) - by_hand_without_groups(real, (4, 5))
-    assert found.value is not None
-    assert found.interval == pytest.approx(jackknife(found.value, np.abs(apart), low=0, high=1))
-    assert mu_from(found).interval == pytest.approx(found.interval)  # one pair: the same number
-    assert mu_from(found, norm="spectral").interval == pytest.approx(found.interval)
+    assert result.value is not None
+    assert result.interval == pytest.approx(jackknife(result.value, np.abs(apart), low=0, high=1))
+    assert mu_from(result).interval == pytest.approx(result.interval)  # one pair: the same number
+    assert mu_from(result, norm="spectral").interval == pytest.approx(result.interval)
 
 
 def test_pairs_that_are_never_both_there_have_no_value() -> None:
@@ -116,10 +116,10 @@ def test_pairs_that_are_never_both_there_have_no_value() -> None:
     a = ["x", "y", None, None] * (n // 4)
     b = [None, None, "p", "q"] * (n // 4)
     table = chaffinch.read(pa.table({"a": a, "b": b, "c": ["k", "k", "k", "l", "l"] * (n // 5)}))
-    found = phi_k(table, table, missing="drop")
-    assert np.isnan(found.original[0, 1])
-    assert found.settings["pairs"] == 2
-    assert mu_from(found, norm="spectral").value == 0.0
+    result = phi_k(table, table, missing="drop")
+    assert np.isnan(result.original[0, 1])
+    assert result.settings["pairs"] == 2
+    assert mu_from(result, norm="spectral").value == 0.0
     alone = chaffinch.read(pa.table({"a": a, "b": b}))
     assert "same record" in phi_k(alone, alone, missing="drop").reason
     assert mu(alone, alone, missing="drop").value is None
@@ -148,14 +148,14 @@ small = st.integers(2, 4).flatmap(
 def test_matrices_are_symmetric_in_range_and_blind_to_order(first: list, second: list, random: object) -> None:
     width = min(len(first[0]), len(second[0]))
     tables = [as_table(list(zip(*rows, strict=True))[:width], [4] * width) for rows in (first, second)]
-    found = phi_k(*tables, interval=False)
-    if found.value is None:
+    result = phi_k(*tables, interval=False)
+    if result.value is None:
         return
-    for matrix in (found.original, found.synthetic):
+    for matrix in (result.original, result.synthetic):
         np.testing.assert_array_equal(matrix, matrix.T)
         held = matrix[np.isfinite(matrix)]
         assert ((held >= 0) & (held <= 1)).all()
-    assert 0 <= found.value <= 1
+    assert 0 <= result.value <= 1
     shuffled = [list(rows) for rows in (first, second)]
     for rows in shuffled:
         random.shuffle(rows)  # type: ignore[attr-defined]
@@ -166,5 +166,5 @@ def test_matrices_are_symmetric_in_range_and_blind_to_order(first: list, second:
         for rows in shuffled
     ]
     again = phi_k(*relabelled, interval=False)
-    np.testing.assert_allclose(again.original, found.original, atol=1e-9)
-    np.testing.assert_allclose(again.synthetic, found.synthetic, atol=1e-9)
+    np.testing.assert_allclose(again.original, result.original, atol=1e-9)
+    np.testing.assert_allclose(again.synthetic, result.synthetic, atol=1e-9)

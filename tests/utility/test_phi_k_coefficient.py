@@ -72,8 +72,8 @@ def test_agrees_with_quadrature(shape: tuple[int, int]) -> None:
 def test_two_by_two_has_a_closed_form() -> None:
     # A quadrant has probability 1/4 + arcsin(rho) / (2 pi), so f(rho) / f(1) = (2 arcsin(rho) / pi)^2; [-5, 5] cuts 1e-6 off.
     shares = np.array([0.01, 0.2, 0.5, 0.9])
-    found = phi_k_from_chi_square(100 * shares, 100, (2, 2))
-    np.testing.assert_allclose(found, np.sin(np.pi / 2 * np.sqrt(shares)), atol=1e-6)
+    result = phi_k_from_chi_square(100 * shares, 100, (2, 2))
+    np.testing.assert_allclose(result, np.sin(np.pi / 2 * np.sqrt(shares)), atol=1e-6)
 
 
 def random_counts(rng: np.random.Generator, shape: tuple[int, int], n: int, tie: float) -> np.ndarray:
@@ -107,10 +107,10 @@ def test_yates_correction_where_two_by_two_cells_are_left() -> None:
 def test_ends_of_the_scale() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = phi_k_from_chi_square([0.0, 4.0, 4.1, 200.0, 250.0], 100, (3, 3), pedestal=4.0)
-        assert found[[0, 1]].tolist() == [0.0, 0.0]
-        assert 0 < found[2] < 0.1
-        assert found[[3, 4]].tolist() == [1.0, 1.0]
+        result = phi_k_from_chi_square([0.0, 4.0, 4.1, 200.0, 250.0], 100, (3, 3), pedestal=4.0)
+        assert result[[0, 1]].tolist() == [0.0, 0.0]
+        assert 0 < result[2] < 0.1
+        assert result[[3, 4]].tolist() == [1.0, 1.0]
         assert np.isnan(phi_k_from_chi_square(0.0, 0, (3, 3)))
         assert phi_k_from_chi_square(40.0, 5, (10, 10), pedestal=81.0) == 0.0  # more noise than room
         assert np.isnan(phi_k_of_counts(np.zeros((3, 3))))

@@ -34,7 +34,7 @@ def test_numbers_beyond_the_range_fall_in_the_end_bins() -> None:
     real = pd.DataFrame({"x": x, "y": (x / 10 + rng.normal(0, 0.5, n)).round(3), "z": rng.choice(list("pqr"), n)})
     fake = real.assign(x=real["x"] * 1.5, y=real["y"].sample(frac=1, random_state=1).to_numpy())
     fake.loc[:40, "x"] = np.nan
-    found = phi_k(chaffinch.read(real), fake)
+    result = phi_k(chaffinch.read(real), fake)
     levels = [*range(10), "missing"]
 
     def binned(name: str) -> pd.Series:
@@ -51,19 +51,19 @@ def test_numbers_beyond_the_range_fall_in_the_end_bins() -> None:
         levels[:10],
     )
     rows = counts.any(axis=1) | in_use.any(axis=1)
-    assert found.synthetic[0, 1] == pytest.approx(phik_from_hist2d(counts[rows]), abs=2e-5)
+    assert result.synthetic[0, 1] == pytest.approx(phik_from_hist2d(counts[rows]), abs=2e-5)
     z = shared_counts(first, fake["z"], levels, list("pqr"))
-    assert found.synthetic[0, 2] == pytest.approx(phik_from_hist2d(z[rows]), abs=2e-5)
+    assert result.synthetic[0, 2] == pytest.approx(phik_from_hist2d(z[rows]), abs=2e-5)
 
 
 def test_bins_of_the_schema(data: Path) -> None:
     table = chaffinch.read(data / "diabetes.csv")
-    found = phi_k(table, table, bins="schema")
+    result = phi_k(table, table, bins="schema")
     for i, j in ((0, 1), (2, 7), (5, 8)):
         counts = pd.crosstab(table.codes[i], table.codes[j]).to_numpy()
-        assert found.original[i, j] == pytest.approx(phik_from_hist2d(counts), abs=2e-5)
-    assert found.settings["bins"] == "schema"
-    assert found.original[0, 1] != phi_k(table, table).original[0, 1]
+        assert result.original[i, j] == pytest.approx(phik_from_hist2d(counts), abs=2e-5)
+    assert result.settings["bins"] == "schema"
+    assert result.original[0, 1] != phi_k(table, table).original[0, 1]
 
 
 def test_dates_and_missing_codes_of_numbers() -> None:
@@ -97,9 +97,9 @@ def test_pairs_of_many_levels_are_counted_sparsely(coded: Coded) -> None:
     rng = np.random.default_rng(7)
     real = [a := rng.integers(0, 500, 3000), (a // 5 + rng.integers(0, 3, 3000)) % 500, a % 3]
     fake = [rng.permutation(a), real[1], real[2]]
-    found = phi_k(coded(real, (500, 500, 3)), coded(fake, (500, 500, 3)))  # 20 x 500 x 500 is over the limit for dense
+    result = phi_k(coded(real, (500, 500, 3)), coded(fake, (500, 500, 3)))  # 20 x 500 x 500 is over the limit for dense
     used = [np.union1d(real[j], fake[j]) for j in range(3)]
-    for codes, matrix in ((real, found.original), (fake, found.synthetic)):
+    for codes, matrix in ((real, result.original), (fake, result.synthetic)):
         for i, j in combinations(range(3), 2):
             counts = shared_counts(pd.Series(codes[i]), pd.Series(codes[j]), list(used[i]), list(used[j]))
             assert matrix[i, j] == pytest.approx(phi_k_of_counts(counts), abs=1e-9)

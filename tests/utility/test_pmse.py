@@ -89,11 +89,11 @@ def test_columns_that_say_the_same_count_once(coded):
 def ratios(coded, times, sizes, draw, **options) -> tuple[np.ndarray, np.ndarray]:
     """Return the ratios, and those with the original held fixed, of many pairs of tables."""
     rng = np.random.default_rng(7)
-    found = [
+    result = [
         pmse(*(coded(codes, SIZES) for codes in draw(rng, *sizes)), seed=i, permutations=6, threads=1, **options)
         for i in range(times)
     ]
-    return np.array([r.value for r in found]), np.array([r.fixed_ratio for r in found])
+    return np.array([r.value for r in result]), np.array([r.fixed_ratio for r in result])
 
 
 def two_samples(rng, first, second):

@@ -47,10 +47,10 @@ def test_what_does_not_apply_comes_back_with_its_reason():
     import pyarrow as pa
 
     two = pa.table({"a": ["x", "y"], "b": [1, 2], "c": ["u", "u"]})
-    found = chaffinch.utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
-    again = UtilityResult.from_dict(json.loads(json.dumps(found.to_dict())))
-    assert again.to_dict() == json.loads(json.dumps(found.to_dict()))
-    assert {name: one.reason for name, one in again.results.items()} == {n: r.reason for n, r in found.results.items()}
+    outcome = chaffinch.utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
+    again = UtilityResult.from_dict(json.loads(json.dumps(outcome.to_dict())))
+    assert again.to_dict() == json.loads(json.dumps(outcome.to_dict()))
+    assert {name: one.reason for name, one in again.results.items()} == {n: r.reason for n, r in outcome.results.items()}
     assert again["learning"].reason
 
 

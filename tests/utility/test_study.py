@@ -70,9 +70,9 @@ def test_g_is_the_sum_of_mu_and_delta(study):
 
 
 def test_identical_tables_score_perfectly(cmc):
-    found = chaffinch.utility(cmc[0], cmc[0], measures=[*QUICK, "delta"], formula="num_children ~ wife_age", repeats=1, seed=1,
+    outcome = chaffinch.utility(cmc[0], cmc[0], measures=[*QUICK, "delta"], formula="num_children ~ wife_age", repeats=1, seed=1,
                           svm_rows=200)  # fmt: skip
-    for name, result in found.results.items():
+    for name, result in outcome.results.items():
         if name != "learning":
             assert result.value == pytest.approx(result.identical, abs=1e-12), name
 
@@ -90,8 +90,8 @@ def test_the_same_seed_gives_the_same_study_whatever_the_threads(cmc):
 def test_a_holdout_stands_beside_each_value(data):
     table, holdout = (chaffinch.read(data / f"adult_{part}.parquet") for part in ("train", "test"))
     synthetic = BayesNet(parents=1).fit(table, seed=1).sample(4000, seed=2)
-    found = chaffinch.utility(table, synthetic, holdout, measures=["phi_k", "tvd", "impossible"], seed=1)
-    assert all(0 < found.references[name].holdout < found[name].value for name in ("mu", "tvd.2", "tvd.3"))
+    result = chaffinch.utility(table, synthetic, holdout, measures=["phi_k", "tvd", "impossible"], seed=1)
+    assert all(0 < result.references[name].holdout < result[name].value for name in ("mu", "tvd.2", "tvd.3"))
 
 
 def test_what_was_not_asked_for_is_absent_and_what_does_not_apply_says_why(cmc):
@@ -111,8 +111,8 @@ def test_what_was_not_asked_for_is_absent_and_what_does_not_apply_says_why(cmc):
 
 def test_two_rows_give_values_or_reasons():
     two = pa.table({"a": ["x", "y"], "b": [1, 2], "c": ["u", "u"]})
-    found = chaffinch.utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
-    for name, result in found.results.items():
+    outcome = chaffinch.utility(chaffinch.read(two, rare="keep"), two, label="a", repeats=1, seed=1)
+    for name, result in outcome.results.items():
         assert result.value is not None or result.reason, name
 
 

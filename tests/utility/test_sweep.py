@@ -49,23 +49,23 @@ def blurred(share: float):
 
 def test_a_sweep_over_worse_and_worse_tables_rises_and_starts_at_zero() -> None:
     original = table()
-    found = sweep(
+    result = sweep(
         original, {0.0: blurred(0), 0.5: blurred(0.5), 1.0: blurred(1)}, setting="blur", copies=2, seed=1,
         models=["nb"], repeats=2,
     )  # fmt: skip
-    assert [(row.setting, row.copy) for row in found.rows] == [(s, c) for s in (0.0, 0.5, 1.0) for c in (1, 2)]
-    means = found.means()
+    assert [(row.setting, row.copy) for row in result.rows] == [(s, c) for s in (0.0, 0.5, 1.0) for c in (1, 2)]
+    means = result.means()
     assert means[0] == {"setting": 0.0, "mu": 0, "delta": 0, "delta_tstr": 0, "G": 0}
     # Errors move from 0.15 to 0.5 and phi_k from 0.9 to 0.1, half as far at the middle: far beyond the noise of two copies.
     for name in ("mu", "delta", "G"):
         assert means[0][name] < means[1][name] < means[2][name]
-    for row in found.rows:
+    for row in result.rows:
         assert pytest.approx(row.mu + row.delta) == row.G
-    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    told = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert told["setting"] == "blur"
     assert told["rows"][0] == {"setting": 0.0, "copy": 1, "mu": 0, "delta": 0, "delta_tstr": 0, "G": 0}
     assert told["settings"]["delta"]["repeats"] == 2
-    assert "<th>blur</th>" in found._repr_html_()
+    assert "<th>blur</th>" in result._repr_html_()
 
 
 def test_a_sweep_measures_what_the_measures_alone_do() -> None:
@@ -85,11 +85,11 @@ def test_a_sweep_measures_what_the_measures_alone_do() -> None:
 
         seeds: ClassVar[list[int]] = []
 
-    found = sweep(original, {"kept": Kept()}, copies=2, seed=7, alpha=2, models=["nb"], repeats=2, labels=["a"])
+    result = sweep(original, {"kept": Kept()}, copies=2, seed=7, alpha=2, models=["nb"], repeats=2, labels=["a"])
     assert len(set(Kept.seeds)) == 4  # every fit and every sample has its own
     assert all(t.n_rows == original.n_rows for t in made)
     seed = np.random.SeedSequence(7, spawn_key=(0,))
-    for row, synthetic in zip(found.rows, made, strict=True):
+    for row, synthetic in zip(result.rows, made, strict=True):
         alone = delta(original, synthetic, models=["nb"], repeats=2, labels=["a"], seed=seed)
         assert (row.delta, row.delta_tstr) == (alone.value, alone.tstr.value)
         assert row.mu == mu(original, synthetic).value
@@ -107,17 +107,17 @@ def test_a_sweep_repeats_itself_with_its_seed_whatever_the_threads() -> None:
 
 def test_a_sweep_takes_another_measure_for_mu_and_says_none_where_a_part_does_not_apply() -> None:
     heard: list[float] = []
-    found = sweep(
+    result = sweep(
         table(), {"alone": Independent()}, copies=1, seed=1, measure_mu=lambda *_: Part(value=None, reason="none"),
         models=["nb"], repeats=1, progress=lambda _, share: heard.append(share),
     )  # fmt: skip
-    (row,) = found.rows
+    (row,) = result.rows
     assert row.mu is None
     assert row.G is None
     assert row.delta is not None
-    assert found.means()[0]["G"] is None
+    assert result.means()[0]["G"] is None
     assert heard == sorted(heard)
-    assert "<td></td>" in found._repr_html_()
+    assert "<td></td>" in result._repr_html_()
 
 
 def test_errors() -> None:

@@ -45,7 +45,7 @@ def features(table: pa.Table, label: str) -> np.ndarray:
 
 
 def test_scores_of_splits_are_those_of_scikit_learn_written_out() -> None:
-    found = learning(ORIGINAL, GOOD, label="stage", models=["nb"], repeats=3, seed=np.random.SeedSequence(5))
+    result = learning(ORIGINAL, GOOD, label="stage", models=["nb"], repeats=3, seed=np.random.SeedSequence(5))
     matrix, labels = features(ORIGINAL.data, "stage"), ORIGINAL.data["stage"].to_numpy()
     scores = []
     for repeat in range(3):
@@ -53,8 +53,8 @@ def test_scores_of_splits_are_those_of_scikit_learn_written_out() -> None:
         scaler = StandardScaler().fit(matrix[train])
         model = GaussianNB().fit(scaler.transform(matrix[train]), labels[train])
         scores.append((model.predict(scaler.transform(matrix[test])) == labels[test]).mean())
-    assert found.rows[0].score == pytest.approx(np.mean(scores))
-    assert found.rows[0].sd == pytest.approx(np.std(scores, ddof=1))
+    assert result.rows[0].score == pytest.approx(np.mean(scores))
+    assert result.rows[0].sd == pytest.approx(np.std(scores, ddof=1))
 
 
 def test_every_table_trains_with_as_many_records() -> None:
@@ -69,9 +69,9 @@ def test_every_table_trains_with_as_many_records() -> None:
     learning(ORIGINAL, twice, label="ill", models={"spy": Spy()}, repeats=2, seed=1, threads=1)
     assert set(sizes) == {240}
     sizes.clear()
-    found = learning(ORIGINAL, GOOD.slice(0, 100), label="ill", models={"spy": Spy()}, repeats=1, seed=1, threads=1)
+    result = learning(ORIGINAL, GOOD.slice(0, 100), label="ill", models={"spy": Spy()}, repeats=1, seed=1, threads=1)
     assert sorted(sizes) == [100, 240, 240]
-    assert "The synthetic table has fewer rows (100) than train on the original." in found.notes
+    assert "The synthetic table has fewer rows (100) than train on the original." in result.notes
 
 
 def test_on_a_holdout_only_what_is_random_is_fitted_again() -> None:
@@ -83,10 +83,10 @@ def test_on_a_holdout_only_what_is_random_is_fitted_again() -> None:
             return super().fit(x, y, **more)
 
     models = {"forest": Counted(5), "nb": GaussianNB()}
-    found = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=models, repeats=4, seed=1, marginals=False)
+    result = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=models, repeats=4, seed=1, marginals=False)
     assert len(fits) == 8  # four repeats, two tables
-    assert [row.sd is None for row in found.rows] == [False, False, True, True]
-    assert [matrix.fits for matrix in found.confusion] == [4, 4, 1, 1]
+    assert [row.sd is None for row in result.rows] == [False, False, True, True]
+    assert [matrix.fits for matrix in result.confusion] == [4, 4, 1, 1]
     capped = learning(ORIGINAL, GOOD, HOLDOUT, label="ill", models=["svc"], repeats=4, seed=1, svm_rows=50)
     assert all(row.sd is not None for row in capped.rows)
     assert "Support vector machines are trained on at most 50 records, drawn by class." in capped.notes

@@ -153,8 +153,8 @@ def test_learning_finds_its_reference_in_its_own_rows():
         for model, scores in (("nb", (0.8, 0.79, 0.7)), ("rf", (0.9, 0.88, 0.6)))
         for side, score in zip(("original", "synthetic", "marginals"), scores, strict=True)
     ]
-    found = Learning.from_dict(Learning(value=0.015, rows=tuple(rows)).to_dict())
-    row = verdict_row(METRICS["learning"], found, found.references)
+    result = Learning.from_dict(Learning(value=0.015, rows=tuple(rows)).to_dict())
+    row = verdict_row(METRICS["learning"], result, result.references)
     assert row.marginals == pytest.approx((0.1 + 0.3) / 2)
     assert row.kept == pytest.approx((0.2 - 0.015) / 0.2)
 

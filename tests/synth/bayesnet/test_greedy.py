@@ -24,16 +24,16 @@ def plain_greedy(columns, root, most, allowed=lambda parent, child: True):
     """Return the parents of each column: P0 section III, no caching, scikit-learn's mutual information."""
     placed, parents = [root], {root: ()}
     while len(placed) < len(columns):
-        found = [
+        result = [
             (mutual_info_score(columns[child], joined(columns, chosen)), child, chosen)
             for child in range(len(columns))
             if child not in placed
             for width in range(min(most, len(placed)) + 1)
             for chosen in combinations(sorted(p for p in placed if allowed(p, child)), width)
         ]
-        best = max(value for value, _, _ in found)
+        best = max(value for value, _, _ in result)
         # Of sets that tell the same the smallest, and of columns the first.
-        _, child, chosen = min((f for f in found if f[0] > best - 1e-10), key=lambda f: (len(f[2]), f[1]))
+        _, child, chosen = min((f for f in result if f[0] > best - 1e-10), key=lambda f: (len(f[2]), f[1]))
         placed.append(child)
         parents[child] = chosen
     return parents

@@ -264,5 +264,5 @@ def test_strengths_are_the_pairwise_information_of_edges(linked, information):
     for (parent, child), strength in zip(model.network.edges, model.fitted.strengths, strict=True):
         assert strength == pytest.approx(information(rows, names.index(child), [names.index(parent)]), abs=1e-12)
     for child in names:  # strongest first: the last to be dropped when a combination is unseen
-        found = [information(rows, names.index(child), [names.index(p)]) for p in model.network[child]]
-        assert found == sorted(found, reverse=True)
+        result = [information(rows, names.index(child), [names.index(p)]) for p in model.network[child]]
+        assert result == sorted(result, reverse=True)

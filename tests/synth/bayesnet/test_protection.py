@@ -89,10 +89,10 @@ def test_drawn_rows_are_as_dependent_as_the_model_says(table, how, protect):
     for cut in model.fitted.protection.cuts:
         if cut.other in settings.sensitive:
             continue
-        found = mutual_info_score(drawn.code(cut.sensitive), drawn.code(cut.other))
+        result = mutual_info_score(drawn.code(cut.sensitive), drawn.code(cut.other))
         # 2 n I of the plug-in estimate spreads by about 2 sqrt(2 n I 2): 0.002 is many deviations at n = 200,000. Indirect
         # ways to the other column can only tell less than the link through the label.
-        assert found <= cut.through_label + 0.002 + 0.05 * cut.through_label
+        assert result <= cut.through_label + 0.002 + 0.05 * cut.through_label
     free = BayesNet(parents=2, **how).fit(table, seed=0).sample(200_000, seed=1)
     gaps = [
         mutual_info_score(free.code(c.sensitive), free.code(c.other)) - c.through_label

@@ -64,12 +64,12 @@ def test_a_huge_epsilon_gives_the_tables_of_the_groups(neighbours, private, rand
     model = FieldGroups(1e6, [["c0", "c1", "c2"], ["c3", "c4"]], neighbours=neighbours).fit(
         private(codes, sizes), seed=1
     )
-    found = whole_domain(model)
+    result = whole_domain(model)
     for group in ((0, 1, 2), (3, 4)):
         exact = np.zeros([sizes[c] for c in group])
         np.add.at(exact, tuple(codes[c] for c in group), 1)
         others = tuple(c for c in range(5) if c not in group)
-        np.testing.assert_allclose(found.sum(axis=others), exact / 500, atol=1e-12)
+        np.testing.assert_allclose(result.sum(axis=others), exact / 500, atol=1e-12)
 
 
 def test_groups_are_drawn_independently_and_columns_of_a_group_are_not(private):

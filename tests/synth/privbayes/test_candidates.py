@@ -39,9 +39,9 @@ def brute(columns, sizes, cells):
 @settings(max_examples=100, deadline=None)
 def test_maximal_sets_against_all_subsets(sizes, cells, data):
     columns = data.draw(st.lists(st.sampled_from(range(len(sizes))), unique=True))
-    found = maximal_sets(columns, sizes, cells, most=10_000, rng=rng())
-    assert sorted(found) == brute(columns, sizes, cells)
-    assert len(set(found)) == len(found)
+    result = maximal_sets(columns, sizes, cells, most=10_000, rng=rng())
+    assert sorted(result) == brute(columns, sizes, cells)
+    assert len(set(result)) == len(result)
 
 
 @given(st.lists(st.integers(1, 6), min_size=4, max_size=8), st.floats(4, 60), st.integers(1, 5))
@@ -49,12 +49,12 @@ def test_maximal_sets_against_all_subsets(sizes, cells, data):
 def test_where_there_are_too_many_some_maximal_ones_are_drawn(sizes, cells, most):
     columns = list(range(len(sizes)))
     every = brute(columns, sizes, cells)
-    found = maximal_sets(columns, sizes, cells, most=most, rng=rng())
-    assert 1 <= len(found) <= most
-    assert len(set(found)) == len(found)
-    assert set(found) <= set(every)
+    result = maximal_sets(columns, sizes, cells, most=most, rng=rng())
+    assert 1 <= len(result) <= most
+    assert len(set(result)) == len(result)
+    assert set(result) <= set(every)
     if len(every) <= most:
-        assert sorted(found) == every
+        assert sorted(result) == every
 
 
 def test_no_room_for_anything():
@@ -66,12 +66,12 @@ def test_no_room_for_anything():
 @pytest.mark.parametrize("cells", [1.0, 3.9, 4.0, 12.0, 24.0, 1000.0])
 def test_maximal_candidates_keep_the_whole_table_within_bounds(cells):
     sizes, placed, left = [2, 3, 4, 2, 6], [0, 2, 3], [1, 4]
-    found = maximal_candidates(placed, left, sizes, cells, most=1000, rng=rng())
+    result = maximal_candidates(placed, left, sizes, cells, most=1000, rng=rng())
     for child in left:
-        own = sorted(parents for c, parents in found if c == child)
+        own = sorted(parents for c, parents in result if c == child)
         # A column wider than any useful table still has to be measured somehow: alone.
         assert own == (brute(placed, sizes, cells / sizes[child]) or [()])
-    assert {child for child, _ in found} == set(left)
+    assert {child for child, _ in result} == set(left)
 
 
 def published_degree(n, epsilon2, d, theta):
@@ -107,16 +107,16 @@ def test_useful_cells_by_hand():
 
 @pytest.mark.parametrize(("placed", "left", "k"), [(1, 5, 2), (4, 3, 2), (5, 1, 5), (3, 2, 7), (4, 2, 0)])
 def test_exact_candidates_are_all_of_a_width(placed, left, k):
-    found = exact_candidates(range(placed), range(placed, placed + left), k, most=10_000, rng=rng())
+    result = exact_candidates(range(placed), range(placed, placed + left), k, most=10_000, rng=rng())
     width = min(k, placed)
-    assert len(found) == len(set(found)) == left * comb(placed, width)
-    assert all(len(parents) == width and set(parents) <= set(range(placed)) for _, parents in found)
-    assert {child for child, _ in found} == set(range(placed, placed + left))
+    assert len(result) == len(set(result)) == left * comb(placed, width)
+    assert all(len(parents) == width and set(parents) <= set(range(placed)) for _, parents in result)
+    assert {child for child, _ in result} == set(range(placed, placed + left))
 
 
 def test_exact_candidates_are_drawn_where_there_are_too_many():
-    found = exact_candidates(range(20), range(20, 30), 4, most=100, rng=rng())
-    assert 10 < len(found) <= 100
-    assert len(set(found)) == len(found)
-    assert all(len(set(parents)) == 4 and max(parents) < 20 for _, parents in found)
-    assert {child for child, _ in found} == set(range(20, 30))  # every column keeps a chance
+    result = exact_candidates(range(20), range(20, 30), 4, most=100, rng=rng())
+    assert 10 < len(result) <= 100
+    assert len(set(result)) == len(result)
+    assert all(len(set(parents)) == 4 and max(parents) < 20 for _, parents in result)
+    assert {child for child, _ in result} == set(range(20, 30))  # every column keeps a chance

@@ -169,8 +169,8 @@ def test_siblings_are_independent_given_their_parent():
         counts = np.zeros((3, 3))
         np.add.at(counts, (others[0][here], others[1][here]), 1)
         counts = counts[counts.sum(1) > 0][:, counts.sum(0) > 0]
-        found = stats.chi2_contingency(counts, correction=False)
-        statistic, free = statistic + found.statistic, free + found.dof
+        result = stats.chi2_contingency(counts, correction=False)
+        statistic, free = statistic + result.statistic, free + result.dof
     assert free > 0
     assert stats.chi2.sf(statistic, free) > ODDS
 

@@ -101,10 +101,10 @@ def split(settings, sizes, n):
 
 
 def test_dpart_halves_the_budget_and_measures_a_table_for_each_column():
-    found = split(PrivBayes(epsilon=2.0, variant="dpart"), MIXED, 500)
-    assert (found.score, found.parents, found.n_tables, found.joint_columns) == ("I", 2, 6, 1)
-    assert (found.structure, found.tables) == (1.0, 1.0)
-    assert (found.selections, found.each_selection) == (5, pytest.approx(1.0 / 5))
+    result = split(PrivBayes(epsilon=2.0, variant="dpart"), MIXED, 500)
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("I", 2, 6, 1)
+    assert (result.structure, result.tables) == (1.0, 1.0)
+    assert (result.selections, result.each_selection) == (5, pytest.approx(1.0 / 5))
     account = PrivBayes(epsilon=2.0, variant="dpart").fit(sealed(MIXED, 500), seed=1).fitted.privacy
     tables = [c for c in account.charges if c.why == "tables"]
     assert [c.epsilon for c in tables] == pytest.approx(
@@ -115,24 +115,24 @@ def test_dpart_halves_the_budget_and_measures_a_table_for_each_column():
 
 
 def test_sdg_takes_three_tenths_for_the_structure():
-    found = split(PrivBayes(epsilon=2.0, variant="sdg"), MIXED, 3000)
-    assert (found.score, found.parents, found.n_tables, found.joint_columns) == ("R", None, 6, 1)
-    assert (found.structure, found.tables) == (pytest.approx(0.6), pytest.approx(1.4))
-    assert found.cells == pytest.approx(3000 * 1.4 / (2 * 6 * 4))  # theta 4
+    result = split(PrivBayes(epsilon=2.0, variant="sdg"), MIXED, 3000)
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("R", None, 6, 1)
+    assert (result.structure, result.tables) == (pytest.approx(0.6), pytest.approx(1.4))
+    assert result.cells == pytest.approx(3000 * 1.4 / (2 * 6 * 4))  # theta 4
 
 
 def test_datasynthesizer_measures_d_minus_k_tables():
-    found = split(PrivBayes(epsilon=2.0, variant="datasynthesizer"), MIXED, 500)
-    assert (found.score, found.parents, found.n_tables, found.joint_columns) == ("I", 3, 6 - 3, 4)
-    assert (found.structure, found.tables) == (1.0, 1.0)
+    result = split(PrivBayes(epsilon=2.0, variant="datasynthesizer"), MIXED, 500)
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("I", 3, 6 - 3, 4)
+    assert (result.structure, result.tables) == (1.0, 1.0)
 
 
 def test_published_on_columns_of_two_levels():
-    found = split(PrivBayes(epsilon=2.0), BINARY, 300)
+    result = split(PrivBayes(epsilon=2.0), BINARY, 300)
     k = degree(300, 1.4, 6, l1=2, theta=4)
     assert k == 3  # n epsilon2 = 420: 420 / ((6-3) 2^5) = 4.4, but 420 / ((6-4) 2^6) = 420 / ((6-5) 2^7) = 3.3 < 4
-    assert (found.score, found.parents, found.n_tables, found.joint_columns) == ("F", k, 6 - k, k + 1)
-    assert (found.structure, found.tables) == (pytest.approx(0.6), pytest.approx(1.4))
+    assert (result.score, result.parents, result.n_tables, result.joint_columns) == ("F", k, 6 - k, k + 1)
+    assert (result.structure, result.tables) == (pytest.approx(0.6), pytest.approx(1.4))
     settings = PrivBayes(epsilon=2.0)
     account = settings.fit(sealed(BINARY, 300), seed=1).fitted.privacy
     assert sum(c.why == "tables" for c in account.charges) == 6 - k
@@ -140,9 +140,9 @@ def test_published_on_columns_of_two_levels():
 
 
 def test_where_no_parent_is_useful_all_goes_to_the_tables():
-    found = split(PrivBayes(epsilon=0.01), MIXED, 100)
-    assert (found.selections, found.structure, found.n_tables) == (0, 0.0, 6)
-    assert found.tables == 0.01
+    result = split(PrivBayes(epsilon=0.01), MIXED, 100)
+    assert (result.selections, result.structure, result.n_tables) == (0, 0.0, 6)
+    assert result.tables == 0.01
 
 
 def test_what_a_split_refuses():

@@ -73,13 +73,13 @@ def joint(table, *names):
 @cache
 def noise_links(n, delta):
     """How many links each of ten fits has, on eight independent columns: all of them made by noise."""
-    sizes, found = (2, 3, 4, 2, 3, 4, 2, 5), []
+    sizes, result = (2, 3, 4, 2, 3, 4, 2, 5), []
     for seed in range(10):
         rng = np.random.default_rng(seed)
         model = BayesNet(epsilon=1.0, delta=delta).fit(sealed([rng.integers(0, s, n) for s in sizes], sizes), seed=seed)
         spends_all(model)
-        found.append(len(model.network.edges))
-    return found
+        result.append(len(model.network.edges))
+    return result
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6], ids=["pure", "zcdp"])
