@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf, sqrt
-from typing import Any
 
 import numpy as np
 
 from .._base.errors import InputError
 from .excess import Excess
+from .intervals import student_quantile
 
 __all__ = ["ONE_SYNTHESIS", "Combined", "combine"]
 
@@ -44,23 +44,6 @@ class Combined:
     level: float = 0.95
     note: str = ""
     reason: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain data."""
-        head: dict[str, Any] = {"excess": self.value}
-        if self.reason:
-            head["not_applicable"] = self.reason
-        return {
-            **head,
-            "excess_interval": None if self.interval is None else list(self.interval),
-            "standard_error": self.standard_error,
-            "within": self.within,
-            "between": self.between,
-            "degrees": self.degrees,
-            "syntheses": self.syntheses,
-            "level": self.level,
-            "note": self.note,
-        }
 
 
 def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
@@ -106,7 +89,7 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     extra = (1 + 1 / m) * between
     degrees = (m - 1) * (1 + within / extra) ** 2 if extra > 1e-12 * within and extra > 0 else inf
     error = sqrt(within + extra)
-    middle, half = float(values.mean()), _student(degrees, level) * error
+    middle, half = float(values.mean()), student_quantile(0.5 + level / 2, degrees) * error
     return Combined(
         value=middle,
         interval=(max(-1.0, middle - half), min(1.0, middle + half)),
@@ -118,10 +101,3 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
         level=level,
         note=f"Mean of {m} synthetic tables; variance within them plus (1 + 1/m) times the variance between.",
     )
-
-
-def _student(degrees: float, level: float) -> float:
-    from scipy.special import ndtri, stdtrit
-
-    tail = 0.5 + level / 2
-    return float(ndtri(tail)) if isinf(degrees) else float(stdtrit(degrees, tail))

@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.masking import masked_count
 from .._base.seeds import Seed, seed_sequence
-from .intervals import wilson
+from .intervals import student_quantile, wilson
 from .panel import Pair, Panel, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
@@ -77,27 +76,6 @@ class Excess:
     resamples: int = 1000
     reason: str = ""
     notes: tuple[str, ...] = field(default=())
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the excess as plain data; counts of people are masked."""
-        head: dict[str, Any] = {"excess": self.value}
-        if self.reason:
-            head["not_applicable"] = self.reason
-        return {
-            **head,
-            "excess_interval": None if self.interval is None else list(self.interval),
-            "p_value": self.p_value,
-            "p_two_sided": self.p_two_sided,
-            "detectable": self.detectable,
-            "standard_error": self.standard_error,
-            "members": self.members,
-            "others": self.others,
-            "n_members": masked_count(self.n_members),
-            "n_others": masked_count(self.n_others),
-            "level": self.level,
-            "resamples": self.resamples,
-            "notes": list(self.notes),
-        }
 
 
 def excess(
@@ -241,9 +219,7 @@ def excess_error(statistic: Statistic, members: Group, others: Group, null_error
 
 def stretch(degrees: float, tail: float) -> float:
     """Return how much wider Student's interval is than the normal one: percentiles of few people are too narrow by that."""
-    from scipy.special import ndtri, stdtrit
-
-    return 1.0 if isinf(degrees) else float(stdtrit(max(degrees, 1.0), tail) / ndtri(tail))
+    return 1.0 if isinf(degrees) else student_quantile(tail, max(degrees, 1.0)) / student_quantile(tail, inf)
 
 
 def _error(group: Group, statistic: Statistic, common: int) -> tuple[float, float]:

@@ -72,8 +72,6 @@ def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 
     >>> [round(end, 6) for end in clustered_rate(np.arange(100) < 85, np.arange(100))]  # Clopper and Pearson
     [0.764692, 0.913546]
     """
-    from scipy.special import stdtrit
-
     n, rate = len(hits), float(np.mean(hits))
     _, number = np.unique(cluster, return_inverse=True)
     clusters = int(number.max()) + 1
@@ -87,7 +85,7 @@ def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 
             effect = max(1.0, variance / (rate * (1 - rate) / n))
             tail = 0.5 + level / 2
             # Few clusters: the variance itself is uncertain.
-            trials = n / effect * min(1.0, float(stdtrit(n - 1, tail) / stdtrit(clusters - 1, tail)) ** 2)
+            trials = n / effect * min(1.0, (student_quantile(tail, n - 1) / student_quantile(tail, clusters - 1)) ** 2)
     return clopper_pearson(rate * trials, trials, level=level)
 
 
@@ -168,10 +166,8 @@ def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval |
     """
     if len(values) < 2:
         return None
-    from scipy.special import stdtrit
-
     middle, sd = float(np.mean(values)), float(np.std(values, ddof=1))
-    half = float(stdtrit(len(values) - 1, 0.5 + level / 2)) * sd / sqrt(len(values))
+    half = student_quantile(0.5 + level / 2, len(values) - 1) * sd / sqrt(len(values))
     return middle - half, middle + half
 
 
@@ -187,10 +183,8 @@ def jackknife(value: float, without: ArrayLike, *, low: float = -np.inf, high: f
     >>> [round(end, 3) for end in jackknife(x.mean(), (x.sum() - x) / 9)]  # mean +- t of 9 degrees x standard error
     [2.334, 6.666]
     """
-    from scipy.special import stdtrit
-
     left = np.asarray(without, dtype=np.float64)
     groups = len(left)
     error = sqrt((groups - 1) / groups * float(((left - left.mean()) ** 2).sum()))
-    value, half = float(value), float(stdtrit(groups - 1, 0.975)) * error
+    value, half = float(value), student_quantile(0.975, groups - 1) * error
     return max(low, value - half), min(high, value + half)

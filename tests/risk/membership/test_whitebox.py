@@ -13,7 +13,7 @@ from chaffinch._base.errors import InputError, TooLargeError
 from chaffinch.counts.marginal import Marginal
 from chaffinch.privacy.prepare import prepare
 from chaffinch.risk.membership import whitebox
-from chaffinch.risk.membership.whitebox import FLOOR, Filling, WhiteBox, filled
+from chaffinch.risk.membership.whitebox import FLOOR, WhiteBox
 from chaffinch.synth.bayesnet.network import Network
 from chaffinch.synth.bayesnet.tables import table_from_marginal
 from chaffinch.table import Column, Schema
@@ -145,22 +145,6 @@ def test_privbayes_models_of_one_table_line_up():
     for family in box.families:  # chances given each combination of parents add up to 1
         sums = cells[:, family.start : family.stop].reshape(6, -1, family.sizes[-1]).sum(axis=2)
         assert np.allclose(sums[~np.isnan(sums)], 1, atol=1e-5)
-    assert np.isfinite(filled(cells)).all()
-
-
-def test_filling_by_hand():
-    nan = np.nan
-    cells = np.array([[1, 2, nan, nan, nan, 5], [3, 4, 6, 8, nan, nan], [5, 6, 8, 0, nan, 7]])
-    filling = Filling.of(cells)
-    # The fifth place is never there. Marks: of the third and fourth place, which come together, and of the last.
-    assert filling(cells).tolist() == [[1, 2, 7, 4, 5, 0, 1], [3, 4, 6, 8, 6, 1, 0], [5, 6, 8, 0, 7, 1, 1]]
-    other = np.full((1, 6), nan)
-    assert filling(other).tolist() == [[3, 4, 7, 4, 6, 0, 0]]  # means of those it was made of, not its own
-    assert filled(cells[:, :2]).tolist() == cells[:, :2].tolist()
-    with pytest.raises(InputError, match="6 places"):
-        filling(cells[:, :5])
-    with pytest.raises(InputError, match="two axes"):
-        Filling.of(cells[0])
 
 
 def test_bad_input_is_refused(monkeypatch):

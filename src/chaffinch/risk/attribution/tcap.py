@@ -18,6 +18,7 @@ certain <= matched <= conditional.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -29,17 +30,17 @@ from ...stats.rates import ClassStatistic, Ratio
 from ...stats.scores import Scores
 from .attacker import ATTACKERS, Attacker, Outcome
 from .cap import TAUB
-from .classes import KeyCells, Keys
+from .classes import Ints, KeyCells, Keys
 from .guess import Guess, guess
 from .matching import Match, check_tau, match
-from .tcap_cells import Floats, TcapCells
 from .wildcard import wild_sums
 
 if TYPE_CHECKING:
     from .attempt import Attempt
 
-__all__ = ["CONVENTIONS", "Convention", "Tcap", "all_conventions", "check_convention", "tcap", "tcap_credit", "tcap_of", "weap"]
+__all__ = ["CONVENTIONS", "Convention", "Tcap", "TcapCells", "all_conventions", "check_convention", "tcap", "tcap_credit", "tcap_of", "weap"]
 
+Floats = NDArray[np.float64]
 Convention = Literal["matched_rows", "all_rows", "certain", "matched", "conditional"]
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 FORMER = {"p1": "matched_rows", "p1_zero": "all_rows"}
@@ -51,6 +52,52 @@ def check_convention(name: str) -> None:
         raise UnknownNameError(f"The convention '{name}' is called '{FORMER[name]}' now. Name it so.")
     if name not in CONVENTIONS:
         raise unknown_name("convention", name, CONVENTIONS)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TcapCells:
+    """What a mean over source rows depends on when people are drawn anew and the source stays.
+
+    Parameters
+    ----------
+    weight
+        Selected source rows of each selected class (a key with at least one selected row).
+    person_class
+        The selected class of each person, -1 for none.
+    person_right
+        The share of the class's selected rows that have the person's value: 0 or 1 for tau above 1/2.
+    zero
+        Whether classes without people count 0 ("all_rows") or are dropped ("matched_rows").
+    """
+
+    weight: Floats
+    person_class: Ints
+    person_right: Floats
+    zero: bool = False
+
+    @classmethod
+    def of(cls, cells: KeyCells, *, tau: float, zero: bool) -> TcapCells:
+        """Return the selected classes of the cells of people and source."""
+        rows = cells.source_of_class[cells.cell_class]
+        selected = (cells.source > 0) & (cells.source / np.maximum(rows, 1) >= tau)
+        chosen = np.where(selected, cells.source, 0)
+        weight = np.bincount(cells.cell_class, chosen, cells.n_classes).astype(np.float64, copy=False)
+        number = np.where(weight > 0, np.cumsum(weight > 0) - 1, -1)
+        right = chosen / np.maximum(weight[cells.cell_class], 1)
+        return cls(weight[weight > 0], number[cells.people_class], right[cells.people_cell], zero)
+
+    @cached_property
+    def n_people(self) -> Ints:
+        """The number of people in each selected class."""
+        return np.bincount(self.person_class[self.person_class >= 0], minlength=len(self.weight))
+
+    @property
+    def statistic(self) -> ClassStatistic:
+        """What makes a value of people's classes and rights."""
+        return ClassStatistic(self.weight, "zero" if self.zero else "dropped")
+
+    def __repr__(self) -> str:
+        return f"TcapCells(classes: {masked_count(len(self.weight))}, people: {masked_count(len(self.person_class))})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,14 +144,8 @@ def weap(source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: K
     >>> weap(np.array([[0], [0], [1]]), np.array([1, 2, 2])).tolist()
     [0.5, 0.5, 1.0]
     """
-    own = match(
-        source_keys,
-        source_sensitive,
-        source_keys,
-        source_sensitive,
-        people_missing=source_missing,
-        source_missing=source_missing,
-    )
+    rows = (source_keys, source_sensitive)
+    own = match(*rows, *rows, people_missing=source_missing, source_missing=source_missing)
     return own.n_both / own.n_key
 
 
@@ -127,15 +168,8 @@ def tcap(
     >>> tcap(keys[0], np.array([1, 1, 2, 2, 3, 4]), keys[1], np.array([1, 2, 3, 4]))
     Tcap(0.8333, convention: matched_rows, tau: 1, matched: <10)
     """
-    found = match(
-        people_keys,
-        people_sensitive,
-        source_keys,
-        source_sensitive,
-        people_missing=people_missing,
-        source_missing=source_missing,
-    )
-    return tcap_of(found, convention=convention, tau=tau)
+    rows = (people_keys, people_sensitive, source_keys, source_sensitive)
+    return tcap_of(match(*rows, people_missing=people_missing, source_missing=source_missing), convention=convention, tau=tau)
 
 
 def tcap_of(found: Match, *, convention: Convention = "matched_rows", tau: float = 1.0) -> Tcap:
@@ -184,16 +218,8 @@ def _over_people(found: Match, convention: Convention, tau: float) -> Tcap:
     rows = found.source_rows
     n_selected = int(rows.weight[rows.weap >= tau].sum())
     n_counted = int(counted.sum())
-    return Tcap(
-        scores.value,
-        "" if n_counted else reason,
-        convention,
-        tau,
-        n_selected,
-        n_counted,
-        scores=scores,
-        counted=n_counted,
-    )
+    why = "" if n_counted else reason
+    return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted)
 
 
 def tcap_credit(found: Match, result: Tcap) -> Floats:
@@ -243,10 +269,9 @@ def _attack(attempt: Attempt) -> list[Outcome]:
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
     assert cells is not None
-    statistic = ClassStatistic(cells.weight, "zero" if cells.zero else "dropped")
     groups = zip(*(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)), strict=True)
     return [
-        Outcome(statistic, group, result.value, beside, result.n_matched, result.reason)
+        Outcome(cells.statistic, group, result.value, beside, result.n_matched, result.reason)
         for result, beside, group in zip(results, guesses, groups, strict=True)
     ]
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.plain import from_plain, to_plain, without_none
-from ...stats.intervals import Interval, clustered_auc, clustered_rate
+from ...stats.intervals import Interval, clustered_auc, clustered_rate, student_quantile
 
 __all__ = ["MOST_POINTS", "AtFpr", "Rates", "Trials", "rates", "roc"]
 
@@ -203,8 +203,6 @@ def _best_threshold(trials: Trials) -> float:
 
 def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[float, Interval]:
     """True less false positives above a threshold, and an interval."""
-    from scipy.special import stdtrit
-
     hits, falls = trials.side(True, threshold), trials.side(False, threshold)
     tpr, fpr = float(hits[0].mean()), float(falls[0].mean())
     value = tpr - fpr
@@ -216,7 +214,7 @@ def _advantage(trials: Trials, threshold: float, confidence: float) -> tuple[flo
     part[~trials.member] = -(falls[0] - fpr) / len(falls[0])
     summed = np.bincount(trials.shadow, weights=part)
     count = max(len(summed), 2)
-    half = float(stdtrit(count - 1, 0.5 + confidence / 2)) * sqrt(count / (count - 1) * float(summed @ summed))
+    half = student_quantile(0.5 + confidence / 2, count - 1) * sqrt(count / (count - 1) * float(summed @ summed))
     return value, (max(-1.0, value - max(down, half)), min(1.0, value + max(up, half)))
 
 

@@ -22,7 +22,7 @@ from ...synth.bayesnet.network import Network
 from ...synth.bayesnet.tables import ConditionalTable
 from ...table.schema import Schema
 
-__all__ = ["FLOOR", "Filling", "NodeFamily", "WhiteBox", "filled"]
+__all__ = ["FLOOR", "NodeFamily", "WhiteBox"]
 
 Singles = NDArray[np.float32]
 Values = Literal["chances", "weights"]
@@ -185,52 +185,3 @@ def _weights(family: NodeFamily, table: ConditionalTable) -> NDArray[np.float64]
     dense[np.repeat(level.keys, np.diff(level.starts)), level.codes] = level.weights
     axes = [*(table.parents.index(name) for name in family.parents), len(table.parents)]
     return dense.reshape(*level.sizes, table.size).transpose(axes).ravel()
-
-
-@dataclass(frozen=True, eq=False)
-class Filling:
-    """Cells of some models made whole: learnt from training models with `Filling.of`, then called on those of any."""
-
-    kept: NDArray[np.int64] = field(repr=False)
-    means: Singles = field(repr=False)
-    marks: NDArray[np.int64] = field(repr=False)
-    width: int
-
-    @classmethod
-    def of(cls, cells: ArrayLike) -> Filling:
-        """Return the filling for cells (models, places) of training models."""
-        x = np.asarray(cells, dtype=np.float32)
-        if x.ndim != 2:
-            raise InputError(f"Cells have two axes: models, places. Got shape {x.shape}.")
-        missing = np.isnan(x)
-        kept = np.flatnonzero(~missing.all(axis=0))
-        known = ~missing[:, kept]
-        total = np.where(known, x[:, kept], 0).sum(axis=0, dtype=np.float64)
-        # Places that are missing together are a family, or families that always come together: one mark for them.
-        new = np.ones(len(kept), dtype=bool)
-        new[1:] = (known[:, 1:] != known[:, :-1]).any(axis=0)
-        marks = kept[new & ~known.all(axis=0)]
-        return cls(kept, (total / np.maximum(known.sum(axis=0), 1)).astype(np.float32), marks, x.shape[1])
-
-    def __call__(self, cells: ArrayLike) -> Singles:
-        """Return the cells that some training model has, means where missing, then a mark (0 or 1) for families that vary."""
-        x = np.asarray(cells, dtype=np.float32)
-        if x.ndim < 1 or x.shape[-1] != self.width:
-            raise InputError(f"Cells must have {self.width} places, as in training. Got shape {x.shape}.")
-        held: NDArray[Any] = x[..., self.kept]
-        whole = np.where(np.isnan(held), self.means, held)
-        return np.concatenate([whole, (~np.isnan(x[..., self.marks])).astype(np.float32)], axis=-1)
-
-
-def filled(cells: ArrayLike) -> Singles:
-    """Return cells (models, places) without gaps: column means, and a mark for each family that only some models have.
-
-    Families that no model has are dropped. To treat other models alike keep `Filling.of(cells)` and call it on theirs.
-
-    Examples
-    --------
-    >>> nan = np.nan
-    >>> filled([[0.5, 0.5, nan, nan, nan], [0.125, 0.875, 0.25, 0.75, nan]]).tolist()  # two, two and one cell
-    [[0.5, 0.5, 0.25, 0.75, 0.0], [0.125, 0.875, 0.25, 0.75, 1.0]]
-    """
-    return Filling.of(cells)(cells)
