@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution import grouping, hamming
+from chaffinch.risk.attribution import classes, grouping, hamming
 from chaffinch.risk.attribution.gcap import Gcap, gcap
 
 SEARCHES = ("auto", "classes", "pairs")
@@ -109,12 +109,13 @@ def test_agrees_with_all_pairs_where_missing_matches_anything(problem: dict[str,
 @given(problems(wild=True), st.sampled_from([0, 3, 1 << 21]), st.sampled_from([1, 2, 7]), st.booleans(), st.booleans())
 @settings(max_examples=100, deadline=None)
 def test_limits_change_nothing(problem: dict[str, Any], pending: int, block: int, narrow: bool, sort: bool) -> None:
-    """Keys halved when they have too many neighbours, blocks of a pair or two, columns in words of their own, sorting for tables."""
+    """Keys halved when they have too many neighbours, blocks of a pair or two, classes squeezed column after column, sorting for tables."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(hamming, "PENDING", pending)
         patch.setattr(hamming, "BLOCK", block)
         if narrow:
-            patch.setattr(grouping, "WIDEST", 4)
+            patch.setattr(classes, "SMALL_ROOM", 4)
+            patch.setattr(classes, "ROOM", 0)
         if sort:
             patch.setattr(grouping, "_few", lambda cells, n: False)
         check(problem, "common")
@@ -174,7 +175,8 @@ def test_larger_tables_agree_whatever_the_search_and_the_threads(
     expected = brute(people.tolist(), values.tolist(), source.tolist(), others.tolist())
     assert len({radius for radius, *_ in expected}) > 2
     if narrow:
-        monkeypatch.setattr(grouping, "WIDEST", 60)  # two columns to a word
+        monkeypatch.setattr(classes, "SMALL_ROOM", 60)  # two columns fill it
+        monkeypatch.setattr(classes, "ROOM", 0)
     if sort:
         monkeypatch.setattr(grouping, "_few", lambda cells, n: False)
     monkeypatch.setattr(hamming, "FOR_THREADS", 0)

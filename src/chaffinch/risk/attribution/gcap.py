@@ -20,7 +20,8 @@ from ..._base.errors import InputError, unknown_name
 from ..._base.masking import masked_count
 from ..._base.progress import Progress, silent
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
-from .grouping import Ints, Mask, align, distinct
+from .classes import Ints
+from .grouping import Mask, align, distinct
 from .guess import By
 from .hamming import Search, find_nearest
 
@@ -155,8 +156,8 @@ def gcap(
 
     aligned = [align(first, second) for first, second in zip(mine, theirs, strict=True)]
     sizes = [size for _, _, size in aligned]
-    people = distinct([first for first, _, _ in aligned], sizes, rank[value], n_levels, mine_missing)
-    source = distinct([second for _, second, _ in aligned], sizes, rank[other], n_levels, their_missing)
+    people = distinct([first for first, _, _ in aligned], rank[value], mine_missing)
+    source = distinct([second for _, second, _ in aligned], rank[other], their_missing)
     found = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
     key = np.repeat(np.arange(people.n_keys), np.diff(people.starts))[people.inverse]
     return Gcap(

@@ -1,4 +1,4 @@
-"""Distinct rows of integer codes, and which keys of two tables agree on some columns: by a table of cells, or by sorting."""
+"""Distinct rows of integer codes, and codes of two tables that agree where values do: by a table of cells, or by sorting."""
 
 from __future__ import annotations
 
@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Distinct", "Ints", "Mask", "Word", "align", "distinct", "fold", "meet", "pool", "spread"]
+from .classes import Ints, KeySpace
 
-Ints = NDArray[np.int64]
+__all__ = ["Distinct", "Mask", "align", "distinct", "pool", "spread"]
+
 Mask = NDArray[np.bool_]
-Word = tuple[Ints, int]
-"""Several columns folded into one number for each row, and the number of cells that they span."""
-
-WIDEST = 1 << 62
-"""Cells that one word may span."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,29 +92,13 @@ def _place(codes: NDArray[Any], among: NDArray[Any], otherwise: int) -> NDArray[
     return np.where(among[at] == codes, at, otherwise).astype(narrow)
 
 
-def distinct(
-    columns: Sequence[NDArray[Any]],
-    sizes: Sequence[int],
-    values: NDArray[Any],
-    n_levels: int,
-    missing: Mask | None = None,
-) -> Distinct:
-    """Return the distinct keys of rows, with the values that go with them.
-
-    Parameters
-    ----------
-    columns, sizes
-        Codes of each key column and the number of codes it may have.
-    missing
-        By column and row, whether the code is missing: the code there means nothing.
-    """
+def distinct(columns: Sequence[NDArray[Any]], values: NDArray[Any], missing: Mask | None = None) -> Distinct:
+    """Return the distinct keys of rows, with the values that go with them; a code that is missing means nothing."""
     n = len(values)
     if missing is not None:
-        columns = [
-            np.where(gone, 0, column).astype(column.dtype) for gone, column in zip(missing, columns, strict=True)
-        ]
+        columns = [np.where(gone, 0, column).astype(column.dtype) for gone, column in zip(missing, columns, strict=True)]
     pattern, patterns = _patterns(missing, len(columns), n)
-    inverse, n_found = _number(fold([pattern, *columns, values], [len(patterns), *sizes, n_levels], n))
+    inverse, n_found = _number([pattern, *columns, values])
     row = np.empty(n_found, dtype=np.intp)
     row[inverse] = np.arange(n)  # any row will do for those that it is equal to
     new = np.zeros(n_found, dtype=bool)
@@ -143,85 +123,16 @@ def _patterns(missing: Mask | None, n_columns: int, n_rows: int) -> tuple[Ints, 
     """Return the number of each row's pattern of missing columns, and the patterns."""
     if missing is None or not missing.any():
         return np.zeros(n_rows, dtype=np.int64), np.zeros((1, n_columns), dtype=bool)
-    ids, n_patterns = _number(fold([column.view(np.uint8) for column in missing], [2] * n_columns, n_rows))
+    ids, n_patterns = _number(missing)
     row = np.empty(n_patterns, dtype=np.intp)
     row[ids] = np.arange(n_rows)
     return ids, missing[:, row].T
 
 
-def fold(columns: Sequence[NDArray[Any]], sizes: Sequence[int], n_rows: int) -> list[Word]:
-    """Return columns as few numbers for each row, in which the order of rows is that of the columns, first one first.
-
-    Examples
-    --------
-    >>> [(key.tolist(), cells) for key, cells in fold([np.array([0, 2]), np.array([1, 0])], [3, 2], 2)]
-    [([1, 4], 6)]
-    """
-    words: list[Word] = []
-    key, cells = np.zeros(n_rows, dtype=np.int64), 1
-    for column, size in zip(columns, sizes, strict=True):
-        if cells * size > WIDEST:
-            words.append((key, cells))
-            key, cells = np.zeros(n_rows, dtype=np.int64), 1
-        key *= size
-        key += column
-        cells *= size
-    return [*words, (key, cells)]
-
-
-def _number(words: list[Word]) -> tuple[Ints, int]:
+def _number(columns: Sequence[NDArray[Any]] | Mask) -> tuple[Ints, int]:
     """Return the place of each row among the distinct ones, in order, and how many there are."""
-    ids, n = _rank(*words[0])
-    for word in words[1:]:
-        more, m = _rank(*word)
-        ids, n = _rank(ids * m + more, n * m)
-    return ids, n
-
-
-def _rank(key: Ints, cells: int) -> tuple[Ints, int]:
-    """Return the place of each number among the distinct ones, and how many there are."""
-    if _few(cells, len(key)):
-        seen = np.zeros(cells, dtype=bool)
-        seen[key] = True
-        place = np.cumsum(seen) - 1
-        return place[key], int(place[-1]) + 1
-    found, ids = np.unique(key, return_inverse=True)
-    return ids, len(found)
-
-
-def meet(mine: list[Word], theirs: list[Word]) -> tuple[Ints, Ints, Ints, int]:
-    """Return the class of each of mine; which of theirs are in one of these classes, and in which; and a bound of the classes.
-
-    Examples
-    --------
-    >>> mine_in, met, met_in, n = meet([(np.array([4, 0, 4]), 5)], [(np.array([3, 4]), 5)])
-    >>> bool(mine_in[0] == mine_in[2] != mine_in[1]), met.tolist(), bool(met_in[0] == mine_in[0])
-    (True, [1], True)
-    """
-    met = np.arange(len(theirs[0][0]))
-    mine_in, met_in, n = np.zeros(len(mine[0][0]), dtype=np.int64), np.zeros(len(met), dtype=np.int64), 1
-    for (key, cells), (other, _) in zip(mine, theirs, strict=True):
-        ids, others, m = _match(key, other[met], cells)
-        kept = others >= 0
-        met, met_in, others = met[kept], met_in[kept], others[kept]
-        if n == 1:
-            mine_in, met_in, n = ids, others, m
-            continue
-        mine_in, met_in, n = _match(mine_in * m + ids, met_in * m + others, n * m)
-        kept = met_in >= 0
-        met, met_in = met[kept], met_in[kept]
-    return mine_in, met, met_in, n
-
-
-def _match(key: Ints, other: Ints, cells: int) -> tuple[Ints, Ints, int]:
-    """Return ids of numbers, the id of each other number or -1 if it is not among them, and a bound of the ids."""
-    if _few(cells, len(key) + len(other)):
-        table = np.full(cells, -1, dtype=np.int64)
-        table[key] = np.arange(len(key))
-        return table[key], table[other], len(key)
-    found, ids = np.unique(key, return_inverse=True)
-    at = np.minimum(np.searchsorted(found, other), len(found) - 1)
-    return ids, np.where(found[at] == other, at, -1), len(found)
+    found = KeySpace.of(list(columns)).classes()
+    return found.ids[0], found.n_classes
 
 
 def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:

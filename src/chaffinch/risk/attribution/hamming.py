@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from ..._base.progress import Progress, silent
 from ..._base.threads import thread_count, thread_map
-from .grouping import Distinct, Ints, fold, meet, pool, spread
+from .classes import Ints, KeySpace
+from .grouping import Distinct, pool, spread
 
 __all__ = ["Found", "Search", "find_nearest"]
 
@@ -156,11 +157,13 @@ class _Hunt:
 
     def _agreeing(self, keys: Ints, theirs: Ints, kept: tuple[int, ...]) -> tuple[Ints, Ints] | None:
         """Return the cells (key and value) of rows that agree on the kept columns, with counts; None if they are too many."""
-        sizes = [self.sizes[j] for j in kept]
-        mine_in, met, met_in, n_classes = meet(
-            fold([self.people.columns[j][keys] for j in kept], sizes, len(keys)),
-            fold([self.source.columns[j][theirs] for j in kept], sizes, len(theirs)),
-        )
+        codes = [np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]]) for j in kept]
+        classes = KeySpace(tuple(codes), tuple(self.sizes[j] for j in kept), (len(keys), len(theirs))).classes()
+        (mine_in, theirs_in), n_classes = classes.ids, classes.n_classes
+        shared = np.zeros(n_classes, dtype=bool)
+        shared[mine_in] = True
+        met = np.flatnonzero(shared[theirs_in])
+        met_in = theirs_in[met]
         owner, row = self._rows_of(theirs[met])
         levels = self.found.n_levels
         cells, counts = pool(
