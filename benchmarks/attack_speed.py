@@ -26,7 +26,7 @@ from chaffinch.risk.membership.classifiers import learner
 from chaffinch.risk.membership.features import black_box
 from chaffinch.risk.membership.rates import Trials
 from chaffinch.risk.membership.settings import ShadowSettings
-from chaffinch.risk.shadows import Generator, run_shadows, shared_draws, world_of
+from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws, world_of
 from chaffinch.risk.singling_out.study import singling_out
 from chaffinch.stats.intervals import clustered_auc
 
@@ -103,8 +103,8 @@ def fits() -> None:
         "PrivBayes, epsilon 10": PrivBayes(10.0),
         "BayesNet, epsilon 10, delta 1e-6": BayesNet(epsilon=10.0, delta=1e-6),
     }.items():
-        run_shadows(Generator(settings, table), draws[:10], seed=1, workers=1)  # compiles
-        cost = 1000 * run_shadows(Generator(settings, table), draws, seed=1, workers=1).seconds / len(draws)
+        run_shadows(Generator(settings, table), draws[:10], seed=1, working=Working(workers=1))  # compiles
+        cost = 1000 * run_shadows(Generator(settings, table), draws, seed=1, working=Working(workers=1)).seconds / len(draws)
         rows.append([name, f"{cost:.1f}", f"{slow / cost:.0f}"])
     save(
         "attack_fits", ["one shadow: fit 1,000 x 11, draw 1,000 rows", "ms", "times quicker than DataSynthesizer"], rows

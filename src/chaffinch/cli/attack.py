@@ -47,7 +47,7 @@ def membership(
     result = wanted.finished(result, _policy("max_auc", max_auc, bound))
     wanted.write(result, lambda: membership_page(result))
     if not wanted.quiet:
-        _print(*result.rows_of_words("closest row", "worst target", "too few trials"), result)
+        _print(*result.table(), result)
     _end("AUC", bound, max_auc)
 
 
@@ -69,7 +69,6 @@ def singling_out(
     For each release the attacker names one target. That is right if the target is in the data, and nobody else has the same values.
     """
     from ..report.singling_out import singling_out_page
-    from ..risk.singling_out.result import HEAD
     from ..risk.singling_out.study import singling_out as attack_singling_out
 
     _check_limit("--max-success", max_success)
@@ -78,7 +77,7 @@ def singling_out(
     result = wanted.finished(result, _policy("max_success", max_success, result.interval[0]))
     wanted.write(result, lambda: singling_out_page(result))
     if not wanted.quiet:
-        _print(HEAD, result.table_rows(), result)
+        _print(*result.table(), result)
     _end("success", result.interval[0], max_success)
 
 

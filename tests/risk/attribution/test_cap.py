@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.attribution import wildcard
+from chaffinch.risk.attribution import hamming
 from chaffinch.risk.attribution.cap import MEASURES, cap, dcap, dis, disco, disdio, in_source
 from chaffinch.risk.attribution.matching import Match, match
 from chaffinch.risk.attribution.tcap import weap
@@ -177,7 +177,7 @@ def test_loops_agree_where_missing_matches_anything(tables: tuple[list[Row], lis
 @given(two_tables(wild=True))
 def test_counts_merged_in_small_chunks(tables: tuple[list[Row], list[Row]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wildcard, "CHUNK", 3)
+        patch.setattr(hamming, "PENDING", 3)
         check(*tables, 0.5, wild=True)
 
 

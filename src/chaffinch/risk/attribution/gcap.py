@@ -159,14 +159,8 @@ def gcap(
     people = distinct([first for first, _, _ in aligned], rank[value], mine_missing)
     source = distinct([second for _, second, _ in aligned], rank[other], their_missing)
     found = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
-    key = np.repeat(np.arange(people.n_keys), np.diff(people.starts))[people.inverse]
-    return Gcap(
-        value=value,
-        radius=found.radius[key],
-        n_near=found.near[key],
-        n_right=found.right[people.inverse],
-        vote=by_rank[found.vote][key],
-    )
+    key, right = found.key, found.right[people.inverse]
+    return Gcap(value=value, radius=found.radius[key], n_near=found.near[key], n_right=right, vote=by_rank[found.vote][key])
 
 
 def _nobody(value: Ints, reason: str) -> Gcap:

@@ -46,7 +46,7 @@ PER_PAIR = 2e-10
 
 @dataclass(eq=False)
 class Found:
-    """What was found: for each key its radius, rows and most frequent value; for each key and value the rows with it.
+    """What was found: for each key its radius, rows, those with their most frequent value, and that value; for each key and value the rows with it.
 
     Parameters
     ----------
@@ -60,13 +60,19 @@ class Found:
     n_levels: int
     radius: Ints = field(init=False)
     near: Ints = field(init=False)
+    top: Ints = field(init=False)
     vote: Ints = field(init=False)
     right: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         self.radius, self.vote = (np.full(self.people.n_keys, -1, dtype=np.int64) for _ in range(2))
-        self.near = np.zeros(self.people.n_keys, dtype=np.int64)
+        self.near, self.top = (np.zeros(self.people.n_keys, dtype=np.int64) for _ in range(2))
         self.right = np.zeros(len(self.people.values), dtype=np.int64)
+
+    @property
+    def key(self) -> Ints:
+        """The place of each row's key among the distinct ones."""
+        return np.repeat(np.arange(self.people.n_keys), np.diff(self.people.starts))[self.people.inverse]
 
     def take(self, keys: Ints, cells: Ints, counts: Ints, radius: NDArray[Any] | int) -> None:
         """Note the neighbours of keys: cell `i * n_levels + value` has so many rows for `keys[i]`; cells ascend."""
@@ -78,6 +84,7 @@ class Found:
         self.radius[resolved] = np.broadcast_to(radius, keys.shape)[local[first]]
         self.near[resolved] = np.add.reduceat(counts, first)
         highest = np.maximum.reduceat(counts, first)
+        self.top[resolved] = highest
         top = np.flatnonzero(counts == np.repeat(highest, np.diff(first, append=len(cells))))
         winner = top[np.flatnonzero(np.diff(local[top], prepend=-1))]
         self.vote[resolved] = cells[winner] % self.n_levels
@@ -100,12 +107,13 @@ class _Hunt:
     by: Search
     threads: int
     progress: Progress
+    farthest: int
 
     def resolve(self, keys: Ints, columns: Sequence[int]) -> None:
         """Find the neighbours of keys that lack no column of these: radius by radius, or all pairs if that costs less."""
         lots = self._lots(columns)
         spent = 0.0
-        for radius in range(len(columns) + 1):
+        for radius in range(min(self.farthest, len(columns)) + 1):
             cost = sum(
                 comb(len(compared), radius) * (PER_GROUPING + PER_ROW * (len(keys) + len(theirs)))
                 for theirs, compared in lots
@@ -215,27 +223,17 @@ class _Hunt:
 
 
 def find_nearest(
-    people: Distinct,
-    source: Distinct,
-    sizes: Sequence[int],
-    *,
-    n_levels: int,
-    by: Search = "auto",
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Found:
+    people: Distinct, source: Distinct, sizes: Sequence[int], *, n_levels: int, by: Search = "auto", threads: int | None = None,
+    progress: Progress = silent, farthest: int | None = None,
+) -> Found:  # fmt: skip
     """Return, for each distinct key of people, the rows of the source at the smallest Hamming distance.
 
-    Parameters
-    ----------
-    sizes
-        The number of levels of each key column.
-    by
-        "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and rows, in blocks), or "auto": whichever is
-        expected to cost less. They give the same.
+    `sizes` has the number of levels of each key column. `by` is "classes" (groupings of kept columns), "pairs" (all pairs of distinct keys and
+    rows, in blocks), or "auto": whichever is expected to cost less. They give the same, but that `farthest`, the largest distance to look
+    at, is for classes alone.
     """
     found = Found(people, n_levels)
-    hunt = _Hunt(found, people, source, tuple(sizes), by, thread_count(threads), progress)
+    hunt = _Hunt(found, people, source, tuple(sizes), by, thread_count(threads), progress, len(sizes) if farthest is None else farthest)
     for missing, keys in people.by_pattern():
         hunt.resolve(keys, [j for j in range(len(sizes)) if not missing[j]])
     return found

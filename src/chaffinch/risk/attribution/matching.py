@@ -123,7 +123,7 @@ class Match:
         if isinstance(self.sides, KeyCells):
             return _rows_of_cells(self.sides)
         people, source = self.sides
-        own, theirs = wild_counts(source, source, top=False), wild_counts(source, people, top=False)
+        own, theirs = wild_counts(source, source), wild_counts(source, people)
         return SourceRows(np.ones_like(own.n_key), own.n_key, own.n_both, theirs.n_key, theirs.n_both)
 
     def __repr__(self) -> str:
@@ -165,7 +165,7 @@ def match(
     people, source = wild_tables(
         people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing
     )
-    theirs, own = wild_counts(people, source), wild_counts(people, people, top=False)
+    theirs, own = wild_counts(people, source), wild_counts(people, people)
     return Match(theirs.n_key, theirs.n_both, theirs.n_top, own.n_key, own.n_both, people.values, (people, source))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.registry import Registry
+from ...stats.splits import child
 from .bounds import Threshold, choose_threshold, epsilon_lower
 
 __all__ = ["ATTACKERS", "AuditAttacker", "Parts", "Verdicts", "attack", "parts_of"]
@@ -106,8 +107,7 @@ def attack(
     best: tuple[float, float] | None = None
     chosen: tuple[str, Scores, Threshold] | None = None
     for attacker in ATTACKERS:
-        state = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, attacker.stream))
-        scores = attacker.learn(train, held, state)
+        scores = attacker.learn(train, held, child(seed, attacker.stream))
         found = scores(seen[parts.validation])
         line = choose_threshold(found, member[parts.validation], delta=delta, level=level)
         said = line.says_with(found)

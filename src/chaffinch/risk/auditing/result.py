@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from markupsafe import Markup
 
-from ..._base.html import html_page, html_table
-from ..._base.plain import check_format, from_plain
-from ..._base.safe_files import write_text
+from ..._base.plain import check_format, from_plain, to_plain
 from ..._base.svg import Dot, dots
-from ..._base.text import text_table
 from ..._base.words import number
 from ...privacy.budget import shown
+from ..shown import ShownResult, Words
 from .pairs import Skipped
 
 __all__ = ["AuditFinding", "AuditResult", "ClaimVerdict", "bounds_plot"]
@@ -85,24 +82,11 @@ class AuditFinding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
-        return {
-            "pair": self.pair,
-            "box": self.box,
-            "verdict": str(self.verdict),
-            "bound": self.bound,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "runs": self.runs,
-            "test_runs": self.test_runs,
-            "detectable": self.detectable,
-            "attacker": self.attacker,
-            "true_positives": self.true_positives,
-            "false_positives": self.false_positives,
-        }
+        return {"pair": self.pair, "box": self.box, "verdict": str(self.verdict), **to_plain(self)}
 
 
 @dataclass(frozen=True)
-class AuditResult:
+class AuditResult(ShownResult):
     """What an audit found. Numbers of runs and names of pairs only: it may leave, except that it says how a user's table fared.
 
     Parameters
@@ -118,6 +102,8 @@ class AuditResult:
     about, run
         What a command adds: its arguments, and how it ran.
     """
+
+    title: ClassVar[str] = "Is the promise kept?"
 
     synthesiser: str
     epsilon: float
@@ -193,31 +179,24 @@ class AuditResult:
         check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch audit.")
         return from_plain(cls, data, what="the audit")
 
-    def show(self) -> None:
-        """Print the bounds, and what was found in sentences."""
-        print(text_table(HEAD, self._rows()))
-        for sentence in (*self.sentences[:2], *self.sentences[2 + len(self.findings) :]):
-            print(sentence)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the table and the picture as one HTML file, and write it to a path if one is given."""
-        page = html_page("Is the promise kept?", self._repr_html_())
-        if path is not None:
-            write_text(path, page)
-        return page
-
-    def _rows(self) -> list[list[str]]:
-        return [
+    def table(self, *, page: bool = False) -> Words:
+        """Return a row for each test."""
+        rows = [
             [f.pair, f.box, f"{f.bound:.3g}", shown(f.epsilon), str(f.verdict), f"{f.detectable:.3g}", f"{f.runs:,}", f.attacker]
             for f in self.findings
         ]  # fmt: skip
+        return HEAD, rows
+
+    def said(self, *, page: bool = False) -> Sequence[str]:
+        """Return the verdict and its confidence; where they are printed also what was not tried."""
+        return self.sentences[:2] if page else (*self.sentences[:2], *self.sentences[2 + len(self.findings) :])
+
+    def plot(self) -> Markup:
+        """Return what each test proved beside the claim."""
+        return bounds_plot("audit-bounds", self)
 
     def __repr__(self) -> str:
         return f"AuditResult({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
-
-    def _repr_html_(self) -> str:
-        table = html_table(HEAD, self._rows(), caption=" ".join(self.sentences[:2]))
-        return f"{table}{bounds_plot('audit-bounds', self)}"
 
 
 def bounds_plot(key: str, audit: AuditResult) -> Markup:

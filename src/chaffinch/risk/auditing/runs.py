@@ -7,7 +7,6 @@ would take longer than the runs. Seeds follow the numbers of the runs; who works
 from __future__ import annotations
 
 import time
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
 from ..shadows.run import results, stage_words
 from ..shadows.store import ShadowPart
-from ..shadows.work import ShadowJob
+from ..shadows.work import ShadowJob, Working
 from .pairs import Pair
 from .watch import Look, Watched
 
@@ -51,37 +49,24 @@ class PairRuns:
 
 
 def run_pair(
-    generator: Watched,
-    pair: Pair,
-    look: Look,
-    *,
-    times: int,
-    rows: int,
-    seed: np.random.SeedSequence,
-    threads: int | None = None,
-    executor: Executor | None = None,
-    time_limit: float | None = None,
-    progress: Progress = silent,
+    generator: Watched, pair: Pair, look: Look, *, times: int, rows: int, seed: np.random.SeedSequence, working: Working
 ) -> PairRuns:
     """Return what is seen of `times` runs on each table of a pair, each run with a seed of its own."""
     draws, total = pair.draws, 2 * times
     size = max(SMALLEST, -(-total // PARTS))
     jobs = [
-        ShadowJob(
-            generator, ids, tuple(draws[i % 2] for i in ids), 1, rows, seed.entropy, tuple(seed.spawn_key), look, time_limit
-        )
+        ShadowJob(generator, ids, tuple(draws[i % 2] for i in ids), 1, rows, seed, look, working.time_limit)
         for ids in np.array_split(np.arange(total), -(-total // size))
-    ]  # fmt: skip
+    ]
     parts: list[ShadowPart] = []
     began, finished = time.monotonic(), 0
-    for done in results(jobs, threads, executor):
+    for done in results(jobs, working):
         if done.failed is not None or done.part is None:
             raise InputError(f"Run {done.failed} of {total:,} on pair '{pair.name}' failed: {done.reason.rstrip('.')}.")
         parts.append(done.part)
         finished += len(done.part.ids)
-        progress(
-            stage_words(finished, total, total, time.monotonic() - began).replace("shadow", "run"), finished / total
-        )
+        words = stage_words(finished, total, total, time.monotonic() - began).replace("shadow", "run")
+        working.progress(words, finished / total)
     order = np.argsort(np.concatenate([part.ids for part in parts]))
     cells = np.concatenate([np.asarray(part.cells) for part in parts])[order]
     return PairRuns(pair, np.concatenate([part.codes[:, 0] for part in parts])[order], cells)

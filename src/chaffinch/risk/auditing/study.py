@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,12 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
 from ...privacy.relation import Neighbours, Unit
+from ...stats.splits import child
 from ...synth.bayesnet.network import Network
 from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import coded
-from ..shadows.work import OutOfTime, within
+from ..shadows.work import OutOfTime, Working, within
 from .attacker import attack
 from .bounds import detectable, divided
 from .features import table_features
@@ -87,6 +88,8 @@ def measure_audit(
     executor: Executor | None = None, time_limit: float | None = None, progress: Progress = silent,
 ) -> AuditResult:  # fmt: skip
     """Return what an audit under some settings proves."""
+    working = Working(threads, executor, None, time_limit, progress)
+    working.check("run")
     table = table if table is None or isinstance(table, Table) else read(table)
     claim = _claim(synthesiser, settings.epsilon, settings.delta)
     unit = _unit(synthesiser, settings.neighbours, said=settings.epsilon is not None)
@@ -96,7 +99,7 @@ def measure_audit(
     skipped: list[Skipped] = []
     seen: list[tuple[PairRuns, str]] = []
     for number, one in enumerate(asked):
-        stream = _stream(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
+        stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
         pair = _pair(one, unit, table, settings.average_rows, threads, stream)
 
         def told(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
@@ -108,8 +111,8 @@ def measure_audit(
             continue
         assert isinstance(pair, Pair)
         runs_seen = run_pair(
-            ready.generator, pair, _look(ready, pair), times=settings.runs // 2, rows=ready.rows, seed=_stream(stream, 1), threads=threads,
-            executor=executor, time_limit=time_limit, progress=told,
+            ready.generator, pair, _look(ready, pair), times=settings.runs // 2, rows=ready.rows, seed=child(stream, 1),
+            working=replace(working, progress=told),
         )  # fmt: skip
         seen.append((runs_seen, ready.no_model))
     tests = [(one, b) for one, no_model in seen for b in boxes if not (b == "white" and no_model)]
@@ -123,7 +126,7 @@ def measure_audit(
     findings: list[AuditFinding] = []
     for seen_runs, b in tests:
         progress(f"pair '{seen_runs.pair.name}': attacking, {b} box", -1)
-        findings.append(_finding(seen_runs, b, claim, each, _stream(root, 1000 + len(findings)), threads))
+        findings.append(_finding(seen_runs, b, claim, each, child(root, 1000 + len(findings)), threads))
     words = Watched(synthesiser, seen[0][0].pair.base).words
     return AuditResult(words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped))
 
@@ -176,10 +179,6 @@ def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
     return kept
 
 
-def _stream(root: np.random.SeedSequence, number: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, number))
-
-
 def _pair(
     asked: str | Pair, unit: Unit, table: Table | None, rows: int, threads: int | None, seed: np.random.SeedSequence
 ) -> Pair | Skipped:
@@ -190,7 +189,7 @@ def _pair(
     if asked == "average":
         if table is None:
             raise InputError("The pair 'average' is made from a table: pass table=..., or leave it out.")
-        return average_pair(table, unit, rows=rows, threads=threads, rng=np.random.default_rng(_stream(seed, 1 << 31)))
+        return average_pair(table, unit, rows=rows, threads=threads, rng=np.random.default_rng(child(seed, 1 << 31)))
     return made_pair(asked, unit)
 
 
@@ -212,14 +211,12 @@ def _ready(
     wanted = max(ROWS, len(pair.rows_with)) if rows is None else rows
     if wanted < 1:
         raise InputError(f"rows must be at least 1. Got {rows}.")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"The time limit of a run must be above 0 seconds. Got {time_limit:g}.")
     tried = []
     for i, taken in enumerate(pair.draws):
         try:
             with within(time_limit):
                 made = generator.release(
-                    pair.base.take(taken), tables=1, rows=wanted, seed=_stream(seed, (1 << 30) + i)
+                    pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i)
                 )
         except OutOfTime:
             raise InputError(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...stats.splits import child
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.generator import TableGenerator
@@ -72,7 +73,7 @@ class Watched(Generator):
 
     def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
         """Return what a run on `table` gave, and what it did, as an `Answer` in place of the model. One table for each run."""
-        fitting, drawing = (np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, i)) for i in range(2))
+        fitting, drawing = (child(seed, i) for i in range(2))
         out = np.full((1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype)
         model, found, error = None, out[0, :0], ""
         with _warned() as said:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.progress import Progress, silent
-from ..._base.seeds import Seed, seed_sequence
+from ...stats.splits import child
 from ...synth.protocol import promises_privacy
 from ..shadows.draws import Draws, neighbour_draws, shared_draws
 from ..shadows.generator import Generator
 from ..shadows.run import Shadows, run_shadows
-from ..shadows.store import stored_seed
+from ..shadows.work import Working
 from ..shadows.world import World
 from .attacker import TargetAttacker
 from .classifiers import learner
@@ -26,7 +23,7 @@ from .matches import closest_matches
 from .settings import ShadowSettings
 from .whitebox import WhiteBox
 
-__all__ = ["Campaign", "Seen", "prepare_campaign"]
+__all__ = ["Campaign", "Learnt", "Seen"]
 
 MEMORY = 1 << 30
 """Bytes that the features of one target may take; beyond, only those that vary most are learnt from."""
@@ -53,15 +50,11 @@ class Campaign:
     generator: Generator
     plan: ShadowSettings
     seed: np.random.SeedSequence
-    workers: int | None = None
-    executor: Executor | None = None
-    keep: Path | None = None
-    time_limit: float | None = None
-    progress: Progress = field(default=silent, repr=False)
+    working: Working
 
     def stream(self, step: int) -> np.random.SeedSequence:
         """Return the randomness of a step: 0 draws, 1 shadows, 2 learning, 3 and more what is attacked."""
-        return np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, step))
+        return child(self.seed, step)
 
     def drawn(self, pairs: int, step: int) -> Draws:
         """Return subsets by the plan's design: so many pairs, shared by all targets or for each."""
@@ -77,12 +70,10 @@ class Campaign:
         """Return the shadows of draws, kept in a folder of this name where they are kept."""
 
         def progress(words: str, share: float) -> None:
-            self.progress(f"{name}: {words}", share)
+            self.working.progress(f"{name}: {words}", share)
 
-        return run_shadows(
-            self.generator, draws.rows, tables=tables, white=white, seed=self.stream(step), workers=self.workers,
-            executor=self.executor, keep=None if self.keep is None else self.keep / name, time_limit=self.time_limit, progress=progress,
-        )  # fmt: skip
+        working = replace(self.working, keep=None if self.working.keep is None else self.working.keep / name, progress=progress)
+        return run_shadows(self.generator, draws.rows, tables=tables, white=white, seed=self.stream(step), working=working)
 
     def learnt(self) -> Learnt:
         """Return an attacker for each target."""
@@ -90,31 +81,24 @@ class Campaign:
         draws = self.drawn(self.plan.shadows, 0)
         shadows = self.fitted(draws, "learn", 1, tables=1 if white is not None else self.plan.tables, white=white)
         table = self.world.table
-        sight = black_box(
-            self.plan.features,
-            table.schema.sizes,
-            columns=table.schema.names,
-            seed=np.random.default_rng(self.stream(2)),
-        )
-        learning = learner(
-            self.plan.learner,
-            kind="counts" if white is None and self.plan.features in ("queries", "histogram") else "real",
-        )
+        rng = np.random.default_rng(self.stream(2))
+        sight = black_box(self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng)
+        counts = white is None and self.plan.features in ("queries", "histogram")
+        learning = learner(self.plan.learner, kind="counts" if counts else "real")
         attackers, chosen = [], []
         shape = (len(draws), len(self.world.targets))
         odds, closest = np.full(shape, np.nan), np.full(shape, np.nan)
         for k in range(len(self.world.targets)):
             mine = draws.of(k)
             features, used = _features(shadows, self.world, sight, white, k, mine)
-            stream = np.random.SeedSequence(self.seed.entropy, spawn_key=(*self.seed.spawn_key, 2, k))
-            attacker = learning.fit(features, draws.member[mine, k], seed=stream, threads=self.workers)
+            attacker = learning.fit(features, draws.member[mine, k], seed=child(self.seed, 2, k), threads=self.working.workers)
             odds[mine, k] = attacker.checked[:, 0]
             closest[mine, k] = _closest(shadows, self.world, k, mine)
             attackers.append(attacker)
             chosen.append(used)
             if len(attackers) == SEARCHED:
                 learning = learning.narrowed(attackers)
-            self.progress("learning", (k + 1) / len(self.world.targets))
+            self.working.progress("learning", (k + 1) / len(self.world.targets))
         seconds = None if promises_privacy(self.generator.maker) else shadows.seconds
         return Learnt(self, Seen(draws, odds, closest), seconds, sight, white, tuple(attackers), tuple(chosen))
 
@@ -161,7 +145,7 @@ class Learnt:
             features, _ = _features(shadows, world, self.sight, self.white, k, mine, self.used[k])
             odds[mine, k] = attacker.log_odds(features[:, 0])
             closest[mine, k] = _closest(shadows, world, k, mine)
-            campaign.progress(f"{name}: attacking", (k + 1) / len(self.attackers))
+            campaign.working.progress(f"{name}: attacking", (k + 1) / len(self.attackers))
         return Seen(draws, odds, closest)
 
 
@@ -205,24 +189,3 @@ def _affordable(
     some = shadows.gather(lambda tables: sight.of(tables, target), only=only[:: max(1, len(only) // 50)])
     spread = np.sqrt(some.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])
-
-
-def prepare_campaign(
-    world: World,
-    synthesiser: Any,
-    plan: ShadowSettings,
-    *,
-    seed: Seed = None,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    keep: Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress = silent,
-) -> Campaign:
-    """Return a campaign against a synthesiser or a function, after its settings were checked."""
-    if keep is not None:
-        seed = stored_seed(Path(keep), seed)
-    generator = Generator(synthesiser, world.table)
-    return Campaign(
-        world, generator, plan, seed_sequence(seed), workers, executor, None if keep is None else Path(keep), time_limit, progress
-    )  # fmt: skip

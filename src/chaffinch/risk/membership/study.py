@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,16 +17,19 @@ from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
-from ..._base.seeds import Seed
+from ..._base.seeds import Seed, seed_sequence
 from ...table.read import read
 from ...table.table import Table
+from ..shadows.generator import Generator
+from ..shadows.store import stored_seed
+from ..shadows.work import Working
 from ..shadows.world import Duplicates, world_of
-from .learning import Campaign, Learnt, Seen, prepare_campaign
+from .learning import Campaign, Learnt, Seen
 from .rates import Rates, Trials, rates
 from .result import MembershipResult
 from .settings import ShadowSettings
 
-__all__ = ["campaign_against", "judged", "membership"]
+__all__ = ["campaign_against", "judged", "membership", "sizes_of"]
 
 
 def membership(
@@ -60,34 +64,49 @@ def membership(
     targets, rows, duplicates, distance
         Whom to attack, and what is drawn from: see `shadows.world_of`.
     workers, executor, keep, time_limit
-        See `shadows.run_shadows`.
+        See `shadows.Working`.
     """
     campaign = campaign_against(
-        original, synthesiser, population, settings or ShadowSettings(**options),
-        whom={"targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance},
-        running={
-            "seed": seed, "workers": workers, "executor": executor, "keep": keep, "time_limit": time_limit, "progress": progress,
-        },
+        original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
+        targets=targets, rows=rows, duplicates=duplicates, distance=distance,
     )  # fmt: skip
     learnt = campaign.learnt()
     return judged(learnt, learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4), threshold)
 
 
 def campaign_against(
-    original: Any, synthesiser: Any, population: Any, settings: ShadowSettings, *, whom: dict[str, Any], running: dict[str, Any]
+    original: Any, synthesiser: Any, population: Any, settings: ShadowSettings, seed: Seed, working: Working, *,
+    targets: int | Sequence[int], **world: Any,
 ) -> Campaign:  # fmt: skip
-    """Return a campaign against a synthesiser: `whom` goes to `world_of`, `running` to `prepare_campaign`."""
+    """Return a campaign against a synthesiser; `targets` and what follows are those of `world_of`."""
     table = original if isinstance(original, Table) else read(original)
     others = population if population is None or isinstance(population, Table) else read(population, table.schema)
-    targets = whom["targets"]
-    chosen = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
-    return prepare_campaign(world_of(table, others, **{**whom, "targets": chosen}), synthesiser, settings, **running)
+    whom = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
+    drawn_from = world_of(table, others, targets=whom, **world)
+    if working.keep is not None:
+        working = replace(working, keep=Path(working.keep))
+        seed = stored_seed(working.keep, seed)
+    return Campaign(drawn_from, Generator(synthesiser, drawn_from.table), settings, seed_sequence(seed), working)
+
+
+def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
+    """Return what every result of shadow modelling holds: whom it is about, out of whom, and how attackers learnt."""
+    world, campaign = learnt.campaign.world, learnt.campaign
+    return {
+        "targets": len(world.targets),
+        "rows": world.rows,
+        "population": masked_count(world.n_population, threshold),
+        "duplicates": masked_count(world.duplicates, threshold),
+        "settings": {**campaign.plan.to_dict(), "synthesiser": campaign.generator.words},
+        "run": {} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
+        "threshold": threshold,
+        "world": world,
+    }
 
 
 def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> MembershipResult:
     """Return how well attackers did on shadows that they did not learn from."""
-    campaign, checked = learnt.campaign, learnt.checked
-    world = campaign.world
+    checked, world = learnt.checked, learnt.campaign.world
 
     def compared(of_checked: NDArray[np.float64], of_seen: NDArray[np.float64], target: int | None = None) -> Rates:
         return rates(_trials(checked, of_checked, target), _trials(seen, of_seen, target))
@@ -98,14 +117,8 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
         closest=compared(checked.closest, seen.closest),
         worst=max(each, key=lambda one: one.auc),
         target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
-        targets=len(world.targets),
-        rows=world.rows,
-        population=masked_count(world.n_population, threshold),
-        duplicates=masked_count(world.duplicates, threshold),
-        settings={**campaign.plan.to_dict(), "synthesiser": campaign.generator.words},
-        run={} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
         each=each,
-        world=world,
+        **sizes_of(learnt, threshold),
     )
 
 

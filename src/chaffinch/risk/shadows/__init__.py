@@ -3,16 +3,9 @@
 from .draws import Draws, fresh_draws, neighbour_draws, shared_draws
 from .generator import Generator
 from .run import Shadows, run_shadows
+from .work import Working
 from .world import World, world_of
 
 __all__ = [
-    "Draws",
-    "Generator",
-    "Shadows",
-    "World",
-    "fresh_draws",
-    "neighbour_draws",
-    "run_shadows",
-    "shared_draws",
-    "world_of",
-]
+    "Draws", "Generator", "Shadows", "Working", "World", "fresh_draws", "neighbour_draws", "run_shadows", "shared_draws", "world_of",
+]  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
+from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...table.align import align
 from ...table.schema import Schema
@@ -66,9 +67,7 @@ class Generator(TableGenerator):
 
     def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
         """Return what a fit on `table` releases. The fit and each table have random streams of their own."""
-        streams = [
-            np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, part)) for part in range(tables + 1)
-        ]
+        streams = [child(seed, part) for part in range(tables + 1)]
         model = self.fit(table, streams[0])
         parts = [self._one(model, table, rows, stream) for stream in streams[1:]]
         return Released(np.stack(parts), model)

@@ -8,25 +8,23 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
-from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.threads import thread_count
 from ...table.table import Table
 from .generator import Generator, coded
 from .store import ShadowPart, Store
-from .work import Done, ShadowJob, work
+from .work import Done, ShadowJob, Working, work
 
 __all__ = ["Shadows", "results", "run_shadows", "stage_words"]
 
@@ -101,11 +99,7 @@ def run_shadows(
     rows: int | None = None,
     white: Any = None,
     seed: Seed = None,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    keep: Path | None = None,
-    time_limit: float | None = None,
-    progress: Progress = silent,
+    working: Working | None = None,
 ) -> Shadows:
     """Fit a generator to subsets of its population, each with independent noise, and return what they released.
 
@@ -119,13 +113,6 @@ def run_shadows(
         Rows of a synthetic table; as many as the shadow has, unless said (needed where shadows differ in size).
     white
         What looks at each model: an object with `nodes(model)` and `cells(model)`.
-    workers, executor
-        Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
-        is done in this process.
-    keep
-        A folder for finished shadows: a run that was stopped goes on from there.
-    time_limit
-        Seconds that one shadow may take.
 
     Raises
     ------
@@ -134,28 +121,28 @@ def run_shadows(
     """
     if tables < 1:
         raise InputError(f"A shadow must give at least 1 table. Got {tables}.")
-    if time_limit is not None and not time_limit > 0:
-        raise InputError(f"The time limit of a shadow must be above 0 seconds. Got {time_limit:g}.")
+    working = working or Working()
+    working.check("shadow")
     if white is not None and not generator.fits:
         raise InputError("A function gives tables and no model to look into: attack it from its tables.")
     root = seed_sequence(seed)
-    store = Store(keep, _fingerprint(generator, draws, root, tables, rows, white))
+    store = Store(working.keep, _fingerprint(generator, draws, root, tables, rows, white))
     done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
     left = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
     jobs = [
-        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root.entropy, tuple(root.spawn_key), white, time_limit)
+        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root, white, working.time_limit)
         for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
     ] if len(left) else []  # fmt: skip
     began = time.monotonic()
     finished = len(done)
-    for result in results(jobs, workers, executor):
+    for result in results(jobs, working):
         if result.part is not None:
             store.add(result.part)
             finished += len(result.part.ids)
         if result.failed is not None:
             raise _failure(result, store, finished, len(draws))
-        progress(stage_words(finished, len(draws), len(left), time.monotonic() - began), finished / len(draws))
+        working.progress(stage_words(finished, len(draws), len(left), time.monotonic() - began), finished / len(draws))
     return Shadows(store, tuple(store.parts()), len(draws), tables, time.monotonic() - began)
 
 
@@ -176,16 +163,17 @@ def _failure(result: Done, store: Store, finished: int, total: int) -> InputErro
     )
 
 
-def results(jobs: list[ShadowJob], workers: int | None, executor: Executor | None) -> Iterator[Done]:
+def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:
     """The results of jobs as they come."""
-    if executor is None and (thread_count(workers) == 1 or len(jobs) == 1):
+    executor, workers = working.executor, thread_count(working.workers)
+    if executor is None and (workers == 1 or len(jobs) == 1):
         yield from map(work, jobs)
         return
     own = executor is None
     if executor is None:
         from joblib.externals.loky import get_reusable_executor
 
-        executor = get_reusable_executor(max_workers=thread_count(workers), timeout=120)
+        executor = get_reusable_executor(max_workers=workers, timeout=120)
     pending: set[Future[Done]] = set()
     try:
         numbers = {}
@@ -200,11 +188,8 @@ def results(jobs: list[ShadowJob], workers: int | None, executor: Executor | Non
                 hung = min(int(numbers[f].ids[0]) for f in ({f for f in pending if f.running()} or pending))
                 if own:
                     executor.shutdown(wait=False, kill_workers=True)  # type: ignore[call-arg]
-                yield Done(
-                    None,
-                    hung,
-                    f"it, or one of the {LARGEST} after it, took longer than the limit and could not be interrupted",
-                )
+                words = f"it, or one of the {LARGEST} after it, took longer than the limit and could not be interrupted"
+                yield Done(None, hung, words)
                 return
             for future in ready:
                 yield _result(future, numbers[future])
@@ -221,11 +206,8 @@ def _result(future: Future[Done], job: ShadowJob) -> Done:
     except BrokenProcessPool:
         return Done(None, int(job.ids[0]), "a worker process ended (out of memory, or killed)")
     except Exception as error:
-        return Done(
-            None,
-            int(job.ids[0]),
-            f"it could not be sent to a worker or back ({type(error).__name__}): use one worker, or a generator that can be copied between processes",
-        )
+        why = f"it could not be sent to a worker or back ({type(error).__name__}): use one worker, or a generator that can be copied between processes"
+        return Done(None, int(job.ids[0]), why)
 
 
 def _fingerprint(
@@ -234,16 +216,8 @@ def _fingerprint(
     """A hash of all that shadows depend on. A function is known by its name: who changes it names another folder."""
     digest = hashlib.sha256()
     base: Table = generator.base
-    for word in (
-        generator.words,
-        base.schema.names,
-        base.schema.sizes,
-        root.entropy,
-        root.spawn_key,
-        tables,
-        rows,
-        white is not None,
-    ):
+    settings = (root.entropy, root.spawn_key, tables, rows, white is not None)
+    for word in (generator.words, base.schema.names, base.schema.sizes, *settings):
         digest.update(repr(word).encode() + b"\0")
     digest.update(np.ascontiguousarray(coded(base)).tobytes())
     for taken in draws:

@@ -6,18 +6,49 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..._base.errors import ChaffinchError
+from ..._base.errors import ChaffinchError, InputError
+from ..._base.progress import Progress, silent
 from ..._base.threads import one_blas_thread, one_thread
+from ...stats.splits import child
 from .generator import Generator
 from .store import ShadowPart
 
-__all__ = ["Done", "OutOfTime", "ShadowJob", "within", "work"]
+__all__ = ["Done", "OutOfTime", "ShadowJob", "Working", "within", "work"]
+
+
+@dataclass(frozen=True)
+class Working:
+    """Who works on fits and for how long; none of it changes a result.
+
+    Parameters
+    ----------
+    workers, executor
+        Processes to use (joblib's; every core unless said), or any `concurrent.futures.Executor` to use instead. With one worker all
+        is done in this process.
+    keep
+        A folder for finished shadows: a run that was stopped goes on from there.
+    time_limit
+        Seconds that one fit may take.
+    """
+
+    workers: int | None = None
+    executor: Executor | None = None
+    keep: Path | None = None
+    time_limit: float | None = None
+    progress: Progress = field(default=silent, repr=False)
+
+    def check(self, what: str) -> None:
+        """Raise unless the time limit leaves time."""
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InputError(f"The time limit of a {what} must be above 0 seconds. Got {self.time_limit:g}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,8 +60,7 @@ class ShadowJob:
     rows: tuple[NDArray[np.int64], ...]
     tables: int
     n_rows: int | None
-    entropy: Any
-    spawn_key: tuple[int, ...]
+    seed: np.random.SeedSequence
     white: Any
     time_limit: float | None
 
@@ -54,7 +84,7 @@ def work(job: ShadowJob) -> Done:
     failed, reason = None, ""
     with one_thread(), one_blas_thread():
         for number, rows in zip(job.ids, job.rows, strict=True):
-            stream = np.random.SeedSequence(job.entropy, spawn_key=(*job.spawn_key, int(number)))
+            stream = child(job.seed, int(number))
             try:
                 with within(job.time_limit):
                     table = job.generator.base.take(rows)

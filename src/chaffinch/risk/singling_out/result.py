@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from markupsafe import Markup
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.html import html_page, html_table
-from ..._base.plain import check_format, from_plain, to_plain
-from ..._base.safe_files import write_text
+from ..._base.plain import to_plain
 from ..._base.svg import Dot, dots
-from ..._base.text import text_table
 from ...stats.intervals import Interval
 from ..shadows.world import World
+from ..shown import ShadowFigures, ShadowResult, Words
 
 __all__ = ["AttackerSkill", "Isolation", "SinglingOutResult"]
 
-FORMAT, VERSION = "chaffinch-singling-out", 1
 HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "without release")
 
 
@@ -67,7 +64,7 @@ class AttackerSkill:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Figures:
+class _Figures(ShadowFigures):
     """What plain data hold of a result."""
 
     isolations: tuple[Isolation, ...]
@@ -77,19 +74,11 @@ class _Figures:
     releases: int
     attributes_that_suffice: float
     skill: AttackerSkill
-    targets: int
-    rows: int
-    population: int | str
-    duplicates: int | str
-    settings: Mapping[str, Any]
-    about: Mapping[str, Any] = field(default_factory=dict)
-    policy: Mapping[str, Any] | None = None
-    run: Mapping[str, Any] = field(default_factory=dict)
     above: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SinglingOutResult(_Figures):
+class SinglingOutResult(_Figures, ShadowResult):
     """The result of an attack by predicate singling out. Holds no record that leaves; `confidential()` does, for the steward alone.
 
     Parameters
@@ -109,7 +98,16 @@ class SinglingOutResult(_Figures):
     aucs, named, right, world
         Of each target its attacker's AUC; for each release the target that was named and whether that was right; the population. Absent
         where plain data were read.
+
+    The others are those of `ShadowFigures`.
     """
+
+    title: ClassVar[str] = "Can somebody be singled out?"
+    format: ClassVar[str] = "chaffinch-singling-out"
+    what: ClassVar[str] = "the attack by singling out"
+    command: ClassVar[str] = "singling-out"
+    value_name: ClassVar[str] = "success"
+    plain: ClassVar[type[ShadowFigures]] = _Figures
 
     aucs: tuple[float, ...] = ()
     named: NDArray[np.int64] | None = None
@@ -146,45 +144,26 @@ class SinglingOutResult(_Figures):
             return f"{head}{guess}the releases tell who is in the data."
         return f"{head}{guess}no more was found than guessing gives."
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data that may leave: `chaffinch-singling-out`, version 1."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            **({"about": dict(self.about)} if self.about else {}),
-            "success": self.success,
-            "interval": list(self.interval),
-            "direction": "lower is safer",
-            "baseline": self.baseline,
-            "above_baseline": self.above_baseline,
-            "nobody_of_targets_in_data": self.nobody,
-            "releases": self.releases,
-            "targets": self.targets,
-            "rows": self.rows,
-            "population": self.population,
-            "duplicates_left_out": self.duplicates,
+    def figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return what stands before and after the sizes of the attack."""
+        after = {
             "closest_distance": to_plain(self.closest),
             "by_attributes": to_plain(self.isolations),
             "attributes_that_suffice": self.attributes_that_suffice,
             "auc_of_attackers": to_plain(self.skill),
-            "settings": dict(self.settings),
-            **({} if self.policy is None else {"policy": dict(self.policy)}),
-            "run": dict(self.run),
         }
+        return {"nobody_of_targets_in_data": self.nobody, "releases": self.releases}, after
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> SinglingOutResult:
-        """Return the result that plain data hold."""
-        check_format(data, FORMAT, VERSION, "Give the JSON of chaffinch attack singling-out.")
+    def parts(cls, data: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what plain data hold under other names than those of fields."""
         if not data.get("by_attributes"):
             raise InputError("The data are no study of singling out: 'by_attributes' is missing.")
         names = {
             "isolations": "by_attributes", "closest": "closest_distance", "guess": "baseline", "nobody": "nobody_of_targets_in_data",
-            "skill": "auc_of_attackers", "duplicates": "duplicates_left_out", "above": "above_baseline",
+            "skill": "auc_of_attackers", "above": "above_baseline",
         }  # fmt: skip
-        fields = {name: data.get(word) for name, word in names.items()}
-        typed = from_plain(_Figures, {**data, **fields}, what="the attack by singling out")
-        return cls(**vars(typed))
+        return {name: data.get(word) for name, word in names.items()}
 
     def confidential(self) -> dict[str, Any]:
         """Return the predicates with their constants, and how often each was right."""
@@ -206,37 +185,25 @@ class SinglingOutResult(_Figures):
             )
         return {"confidential": True, "predicates": predicates}
 
-    def table_rows(self) -> list[list[str]]:
-        """Return the rows of a table, as `HEAD` names them; the closest row alone last."""
-        return [*(one.words() for one in self.isolations), self.closest.words(", closest row")]
-
-    def show(self) -> None:
-        """Print the success by number of attributes, and the result in words."""
-        print(text_table(HEAD, self.table_rows()))
-        print(self.sentence)
-
-    def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
-        """Return the table and the picture as one HTML file, and write it to a path if one is given."""
-        page = html_page("Can somebody be singled out?", self._repr_html_())
-        if path is not None:
-            write_text(path, page)
-        return page
+    def table(self, *, page: bool = False) -> Words:
+        """Return the success by number of attributes, the closest row alone last."""
+        return HEAD, [*(one.words() for one in self.isolations), self.closest.words(", closest row")]
 
     def __repr__(self) -> str:
         low, high = self.interval
         return f"SinglingOutResult(success {self.success:.4g} [{low:.4g}, {high:.4g}], baseline {self.baseline:.4g}, {self.releases:,} releases)"
 
-    def _repr_html_(self) -> str:
+    def plot(self) -> Markup:
+        """Return the success by number of attributes, beside a guess."""
         lines = [
             (f"{one.attributes} attributes", [Dot("attack", one.success, *one.interval), Dot("blind attacker", one.blind_attacker)])
             for one in self.isolations
         ]  # fmt: skip
         words = "; ".join(f"{name}: {marks[0].value:.3f}" for name, marks in lines)
-        plot = dots(
+        return dots(
             "singling-out", "How often somebody is singled out", words, lines, ("attack", "blind attacker"), line=self.baseline, low=0.0,
             high=1.0, label="share of releases; the upright line is a guess; bars: 95 % interval",
         )  # fmt: skip
-        return f"{html_table(HEAD, self.table_rows(), caption=self.sentence)}{plot}"
 
 
 def _plain(value: Any) -> Any:

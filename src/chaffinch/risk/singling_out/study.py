@@ -19,15 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
-from ..._base.masking import THRESHOLD, masked_count
+from ..._base.masking import THRESHOLD
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed
 from ...stats.intervals import clopper_pearson
 from ..membership.choosing import chosen, exclude_weak, weights_by_auc
 from ..membership.learning import Learnt, Seen
 from ..membership.settings import ShadowSettings
-from ..membership.study import campaign_against
+from ..membership.study import campaign_against, sizes_of
 from ..shadows.draws import fresh_draws
+from ..shadows.work import Working
 from ..shadows.world import Duplicates, World
 from .chances import baseline, blind_chance_at_most, drawn_chance, nobody_in
 from .predicates import Lightest, isolates, lightest
@@ -68,11 +69,8 @@ def singling_out(
     if releases < 1:
         raise InputError(f"There must be at least 1 release to attack. Got {releases}.")
     campaign = campaign_against(
-        original, synthesiser, population, settings or ShadowSettings(**options),
-        whom={"targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance},
-        running={
-            "seed": seed, "workers": workers, "executor": executor, "keep": keep, "time_limit": time_limit, "progress": progress,
-        },
+        original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
+        targets=targets, rows=rows, duplicates=duplicates, distance=distance,
     )  # fmt: skip
     world = campaign.world
     learnt = campaign.learnt()
@@ -83,7 +81,7 @@ def singling_out(
 
 def judged(learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int = THRESHOLD) -> SinglingOutResult:
     """Return the result of naming one target for each release."""
-    world, plan = learnt.campaign.world, learnt.campaign.plan
+    world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
     named = _choice(seen.log_odds, learnt.aucs, plan.combine, rng)
     nearest = _choice(seen.closest, learnt.aucs, "argmax", rng)
     known = [lightest(world.codes, target) for target in world.target_codes]
@@ -97,16 +95,10 @@ def judged(learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int 
         releases=len(seen.draws),
         attributes_that_suffice=float(np.mean([min(one.shortest, len(isolations)) for one in known])),
         skill=AttackerSkill(float(np.mean(aucs)), min(aucs), max(aucs)),
-        targets=len(world.targets),
-        rows=world.rows,
-        population=masked_count(world.n_population, threshold),
-        duplicates=masked_count(world.duplicates, threshold),
-        settings={**plan.to_dict(), "synthesiser": learnt.campaign.generator.words, "releases": len(seen.draws)},
-        run={} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
         aucs=aucs,
         named=named,
         right=seen.draws.member[np.arange(len(named)), named],
-        world=world,
+        **{**sizes, "settings": {**sizes["settings"], "releases": len(seen.draws)}},
     )
 
 
