@@ -9,18 +9,15 @@ from math import comb, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch._base.plain import to_plain
 from chaffinch.stats import excess as excess_module
 from chaffinch.stats import panel as panel_module
 from chaffinch.stats import resampling
-from chaffinch.stats.combining import ONE_SYNTHESIS, combine
+from chaffinch.stats.combining import combine
 from chaffinch.stats.excess import (
     NO_HOLDOUT,
-    Excess,
     detectable_excess,
     excess,
     excess_error,
@@ -31,7 +28,6 @@ from chaffinch.stats.excess import (
 )
 from chaffinch.stats.family import family
 from chaffinch.stats.rates import ClassStatistic, Ratio, Statistic
-from chaffinch.stats.resampling import permute, resample, subsets
 
 Pair = tuple[np.ndarray, np.ndarray]
 SIGMAS = 5.0  # a normal value is further out once in 1.7 million
@@ -141,73 +137,7 @@ def test_family_is_that_of_all_choices_of_members() -> None:
     np.testing.assert_allclose(found.excesses, every[0], atol=1e-12)
 
 
-def test_a_family_of_one_has_the_p_value_of_its_attack() -> None:
-    rng = np.random.default_rng(3)
-    pair = (np.round(rng.random(300), 1), np.ones(300))
-    members, others = cut(pair, 180)
-    alone, together = excess(members, others, seed=4), family([members], [others], seed=4)
-    assert together.p_value == alone.p_value
-
-
-def test_adjusted_p_values_are_never_below_their_own() -> None:
-    rng = np.random.default_rng(8)
-    pairs = [((rng.random(400) < rate).astype(float), np.ones(400)) for rate in (0.2, 0.5, 0.8)]
-    sides = [cut(pair, 250) for pair in pairs]
-    together = family([m for m, _ in sides], [o for _, o in sides], seed=2)
-    for (members, others), adjusted in zip(sides, together.adjusted, strict=True):
-        own = excess(members, others, resamples=1000, seed=2).p_value
-        # Different draws: 5 standard errors of a difference of two shares of 1,000.
-        assert adjusted > own - SIGMAS * sqrt(0.5 / 1000)
-
-
 # Random people.
-
-
-@pytest.mark.parametrize("shuffled", [0, 1024], ids=["bytes", "shuffled"])
-@pytest.mark.parametrize(("n", "size"), [(6, 3), (7, 1), (5, 5), (5, 0)])
-def test_every_subset_has_the_same_chance(n: int, size: int, shuffled: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resampling, "SHUFFLED", shuffled)
-    rows = 10_000
-    chosen = subsets(n, np.full(rows, size), np.random.default_rng(1))
-    counts = np.unique(chosen @ (1 << np.arange(n)), return_counts=True)[1]
-    assert chosen.sum(axis=1).tolist() == [size] * rows
-    assert len(counts) == comb(n, size)
-    expected = rows / comb(n, size)
-    # Chi-square of up to 19 degrees: above 75 less than once in ten million.
-    assert ((counts - expected) ** 2 / expected).sum() < 75
-
-
-@pytest.mark.parametrize("shuffled", [0, 1024], ids=["bytes", "shuffled"])
-@pytest.mark.parametrize("bulk", [0, 1, 3])
-def test_permuted_counts_have_the_moments_of_the_hypergeometric(
-    bulk: int, shuffled: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(resampling, "SHUFFLED", shuffled)
-    pool, members, draws = np.array([90, 3, 2]), 40, 10_000
-    drawn = permute(pool, members, draws, np.random.default_rng(2), bulk=bulk)
-    share, total = members / pool.sum(), pool.sum()
-    shares = pool / total
-    covariance = members * (1 - share) * total / (total - 1) * (np.diag(shares) - np.outer(shares, shares))
-    # 5 standard errors of means; of variances with a kurtosis below 6.
-    np.testing.assert_allclose(
-        drawn.mean(axis=0), members * shares, atol=SIGMAS * np.sqrt(covariance.max() / draws), rtol=0
-    )
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0)
-    assert (drawn.sum(axis=1) == members).all()
-    assert (drawn >= 0).all()
-    assert (drawn <= pool).all()
-
-
-@pytest.mark.parametrize("bulk", [0, 1, 4])
-def test_resampled_counts_have_the_moments_of_the_multinomial(bulk: int) -> None:
-    counts, draws = np.array([90, 3, 0, 2]), 10_000
-    drawn = resample(counts, draws, np.random.default_rng(2), bulk=bulk)
-    total, shares = counts.sum(), counts / counts.sum()
-    covariance = total * (np.diag(shares) - np.outer(shares, shares))
-    np.testing.assert_allclose(drawn.mean(axis=0), counts, atol=SIGMAS * np.sqrt(covariance.max() / draws), rtol=0)
-    np.testing.assert_allclose(np.cov(drawn.T), covariance, atol=SIGMAS * covariance.max() * sqrt(5 / draws), rtol=0)
-    assert (drawn.sum(axis=1) == total).all()
-    assert (drawn[:, 2] == 0).all()
 
 
 # Errors and intervals of one group.
@@ -238,15 +168,6 @@ def test_interval_is_that_of_rows_drawn_one_by_one(kind: str) -> None:
     np.testing.assert_allclose(found, ends, atol=0.28 * spread)
 
 
-def test_gathered_scores_keep_nearly_all_of_the_variance() -> None:
-    rng = np.random.default_rng(5)
-    score = np.where(rng.random(20_000) < 0.97, rng.random(20_000) / 50, rng.random(20_000))
-    units = panel_module._gathered(score, np.ones(20_000))
-    assert units.max() < panel_module.CELLS
-    means = np.bincount(units, weights=score) / np.bincount(units)
-    assert means[units].var() > 0.999 * score.var()
-
-
 def test_gathered_scores_give_the_p_value_of_shuffled_rows() -> None:
     rng = np.random.default_rng(6)
     weight = (rng.random(3000) < 0.7).astype(float)
@@ -261,14 +182,6 @@ def test_gathered_scores_give_the_p_value_of_shuffled_rows() -> None:
     less = np.mean(np.array(shuffled) >= found.value)
     assert 0.05 < less < 0.95  # else the comparison says little
     assert found.p_value == pytest.approx(less, abs=SIGMAS * sqrt(0.5 / 4000))
-
-
-def test_people_with_and_without_weight_are_not_gathered_together() -> None:
-    rng = np.random.default_rng(5)
-    weight = (rng.random(5000) < 0.5).astype(float)
-    units = panel_module._gathered(rng.random(5000) * weight, weight)
-    of_unit = np.bincount(units, weights=weight) / np.bincount(units)
-    assert set(of_unit) == {0.0, 1.0}
 
 
 def test_few_people_give_students_and_welchs_intervals() -> None:
@@ -309,61 +222,6 @@ def test_interval_of_people_who_all_score_alike_is_not_a_point() -> None:
 
 
 # Means over classes.
-
-
-@st.composite
-def classed(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    n, k = draw(st.integers(2, 9)), draw(st.integers(1, 4))
-    classes = draw(st.lists(st.integers(-1, k - 1), min_size=n, max_size=n))
-    right = draw(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=n, max_size=n))
-    weights = draw(st.lists(st.integers(1, 5), min_size=k, max_size=k))
-    return np.array(classes), np.array(right), np.array(weights, dtype=float)
-
-
-@settings(max_examples=60, deadline=None)
-@given(case=classed(), empty=st.sampled_from(["dropped", "zero"]))
-def test_value_of_classes_is_that_of_a_plain_loop(case: tuple[np.ndarray, ...], empty: str) -> None:
-    classes, right, weights = case
-    plain = plain_classes(weights, empty)((classes, right), list(range(len(classes))), len(classes))
-    found = ClassStatistic(weights, empty).value((classes, right))  # type: ignore[arg-type]
-    assert found == (None if plain is None else pytest.approx(plain, abs=1e-12))
-
-
-@settings(max_examples=40, deadline=None)
-@given(case=classed(), empty=st.sampled_from(["dropped", "zero"]))
-def test_comparing_at_a_smaller_size_averages_over_all_parts_of_it(case: tuple[np.ndarray, ...], empty: str) -> None:
-    classes, right, weights = case
-    statistic = ClassStatistic(weights, empty)  # type: ignore[arg-type]
-    n, common = len(classes), max(1, len(classes) // 2)
-    group = statistic.check((classes, right))
-    above, below = statistic.totals(group)(np.ones((1, n)), n, common)
-    parts = [statistic.check((classes[list(part)], right[list(part)])) for part in combinations(range(n), common)]
-    each = [statistic.totals(part)(np.ones((1, common)), common, common) for part in parts]
-    assert above[0] == pytest.approx(np.mean([a[0] for a, _ in each]), abs=1e-9)
-    assert below[0] == pytest.approx(np.mean([b[0] for _, b in each]), abs=1e-9)
-
-
-@settings(max_examples=40, deadline=None)
-@given(case=classed(), empty=st.sampled_from(["dropped", "zero"]))
-def test_jackknife_of_classes_leaves_out_one_person_at_a_time(case: tuple[np.ndarray, ...], empty: str) -> None:
-    classes, right, weights = case
-    statistic = ClassStatistic(weights, empty)  # type: ignore[arg-type]
-    value = statistic.value((classes, right))
-    assume(value is not None)
-    without = []
-    for i in range(len(classes)):
-        kept = np.arange(len(classes)) != i
-        left = statistic.value((classes[kept], right[kept]))
-        without.append(value if left is None else left)
-    n = len(classes)
-    variance = (n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum()
-    assert statistic.variance(statistic.check((classes, right)), n) == pytest.approx(variance, abs=1e-12)
-
-
-def test_classes_without_weight_count_no_one() -> None:
-    statistic = ClassStatistic(np.array([0.0, 2.0]))
-    assert statistic.value(([0, 0, 1], [1, 1, 0])) == 0.0
-    assert statistic.value(([0, 0], [1, 1])) is None
 
 
 def test_groups_of_unequal_size_have_no_excess_when_alike() -> None:
@@ -457,26 +315,6 @@ def test_all_people_alike_is_said() -> None:
     assert found.interval[0] < 0 < found.interval[1]
 
 
-def test_degenerate_attacks_leave_the_rest_of_the_family_as_it_is() -> None:
-    rng = np.random.default_rng(1)
-    ones, zeros = np.ones(300), np.zeros(300)
-    good = ((rng.random(300) < 0.4).astype(float), ones)
-    poor = [(np.full(300, 0.5), ones), (zeros, zeros)]
-    sides = [cut(pair, 200) for pair in (poor[0], good, poor[1])]
-    found = family([m for m, _ in sides], [o for _, o in sides], seed=3)
-    alone = family([sides[1][0]], [sides[1][1]], seed=3)
-    assert set(found.excluded) == {0, 2}
-    assert "score the same" in found.excluded[0]
-    assert found.adjusted == (None, alone.adjusted[0], None)
-    assert found.lower == (None, alone.lower[0], None)
-    assert found.strongest == 1
-    json.dumps(found.to_dict(), allow_nan=False)
-
-
-def test_an_empty_family_gives_the_reason() -> None:
-    assert "no attacks" in family([], []).reason
-
-
 def test_rare_weights_never_give_nan() -> None:
     weight = np.zeros(500)
     weight[[0, 1, 400]] = 1.0
@@ -528,13 +366,6 @@ def test_no_two_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(np.unique(drawn[:, 1])) == 50
 
 
-def test_sums_on_the_grid_are_exact_in_any_order() -> None:
-    scores = panel_module._grid(np.random.default_rng(1).random(100_000), 30)
-    assert np.cumsum(scores)[-1] == np.cumsum(scores[::-1])[-1] == scores.sum()
-    raw = np.random.default_rng(1).random(100_000)
-    assert np.cumsum(raw)[-1] != np.cumsum(raw[::-1])[-1]  # without the grid they are not
-
-
 def test_the_seed_decides() -> None:
     members, others, statistics = mixed_family()
     runs = [family(members, others, statistics=statistics, resamples=200, seed=s) for s in (1, 1, 2)]
@@ -542,12 +373,6 @@ def test_the_seed_decides() -> None:
     assert runs[0] != runs[2]
     sequence = np.random.SeedSequence(3)
     assert excess(members[0], others[0], seed=sequence) == excess(members[0], others[0], seed=sequence)
-
-
-def test_blocks_cover_all_draws() -> None:
-    assert sum(resampling.block_sizes(1000, 75_000)) == 1000
-    assert max(resampling.block_sizes(1000, 75_000)) * 75_000 <= resampling.BLOCK_CELLS
-    assert resampling.block_sizes(3, 10**9) == [1, 1, 1]
 
 
 def test_order_of_people_does_not_matter() -> None:
@@ -593,50 +418,6 @@ def test_errors_name_the_rule(call: Callable[[], object], message: str) -> None:
 
 
 # Several syntheses.
-
-
-def known(value: float | None, error: float | None) -> Excess:
-    return Excess(
-        value=value,
-        standard_error=error,
-        interval=None if value is None else (value - 0.1, value + 0.1),
-        n_members=100,
-        n_others=100,
-        reason="" if value is not None else "There is no excess: no people.",
-    )
-
-
-def test_combining_is_rubins_rule() -> None:
-    found = combine([known(0.1, 0.02), known(0.16, 0.04), known(0.13, 0.03)])
-    # By hand: W = (4 + 16 + 9)e-4/3, B = 9e-4, T = W + 4/3 B = 21.6667e-4, degrees = 2 (1 + W / 12e-4)^2 = 6.5201.
-    assert found.value == pytest.approx(0.13)
-    assert found.within == pytest.approx(29e-4 / 3)
-    assert found.between == pytest.approx(9e-4)
-    assert found.standard_error == pytest.approx(sqrt(21.666667e-4), rel=1e-6)
-    assert found.degrees == pytest.approx(6.5201, abs=1e-3)
-    assert found.interval is not None
-    # Student's 97.5 % points are 2.447 for 6 and 2.365 for 7 degrees.
-    assert 2.365 < (found.interval[1] - 0.13) / found.standard_error < 2.447  # type: ignore[operator]
-
-
-def test_syntheses_that_agree_leave_the_variance_within() -> None:
-    found = combine([known(0.1, 0.02)] * 4)
-    assert found.degrees is None
-    assert found.interval == pytest.approx((0.1 - 1.959964 * 0.02, 0.1 + 1.959964 * 0.02), abs=1e-6)
-    json.dumps(to_plain(found), allow_nan=False)
-
-
-def test_one_synthesis_says_what_is_absent() -> None:
-    found = combine([known(0.1, 0.02)])
-    assert found.between is None
-    assert found.note == ONE_SYNTHESIS
-    assert found.interval == pytest.approx((0.0, 0.2))
-
-
-def test_a_synthesis_without_an_excess_gives_the_reason() -> None:
-    found = combine([known(0.1, 0.02), known(None, None)])
-    assert found.value is None
-    assert "1 of 2" in found.reason
 
 
 def test_value_of_a_group_is_its_ratio() -> None:

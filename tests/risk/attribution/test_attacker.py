@@ -42,13 +42,6 @@ def toy():
     ATTACKERS.remove("lowest")
 
 
-@pytest.fixture(scope="module")
-def halves(data):
-    table = chaffinch.read(data / "cmc.csv")
-    order = np.random.default_rng(5).permutation(table.n_rows)
-    return table.take(order[:737]), table.take(order[737:])
-
-
 def run(halves, **options):
     first, second = halves
     return chaffinch.risk(first, second, second, keys=KEYS, sensitive=SENSITIVE, resamples=40, seed=1, **options)

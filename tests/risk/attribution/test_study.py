@@ -11,17 +11,10 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.risk import RiskSettings, cross_fit, measure_risk
+from chaffinch.risk import RiskSettings, measure_risk
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
-
-
-@pytest.fixture(scope="module")
-def halves(data):
-    table = chaffinch.read(data / "cmc.csv")
-    order = np.random.default_rng(5).permutation(table.n_rows)
-    return table.take(order[:737]), table.take(order[737:])
 
 
 def attacks_of(study):
@@ -156,57 +149,6 @@ def test_the_same_seed_gives_the_same_bytes_whatever_the_threads(halves):
     assert told(1) == told(2)
 
 
-def test_what_leaves_holds_no_record_and_the_rest_says_it_is_confidential(halves):
-    study = chaffinch.risk(halves[0], halves[0], halves[1], keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
-    told = json.dumps(study.to_dict())
-    assert "record_risk" not in told
-    secrets = study.confidential()
-    assert next(iter(secrets)) == "confidential"
-    assert secrets["confidential"] is True
-    part = secrets["attacks"][0]
-    assert len(part["record_risk"]) == 737
-    exposed = [row for group in part["exposed_classes"] for row in group["rows"]]
-    assert len(exposed) == len(set(exposed))
-    assert all(part["record_risk"][row] == 1.0 for row in exposed)
-    assert sum(group["people"] for group in part["exposed_classes"]) == len(exposed)
-    assert repr(study).startswith("RiskResult(")
-    for record in study.to_dict()["records"]:
-        assert all(share is None or share == 0 or share * 737 >= 9.9 for share in record["shares"])
-
-
-def test_a_copying_generator_is_flagged_without_a_holdout(data):
-    table = chaffinch.read(data / "cmc.csv")
-    copies = cross_fit(
-        table, lambda half, seed: half, keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], numeric="values", seed=1
-    )
-    assert copies.family.p_value < 0.01
-    assert copies.lower_bound > 0.1
-    honest = cross_fit(table, Independent(), keys=KEYS, sensitive=[SENSITIVE], attackers=["gcap"], seed=1)
-    assert honest.family.p_value > 0.01  # once in a hundred; seeded
-    assert "models of half the size" in honest.about.notes[0]
-    for study in (copies, honest):
-        for attack in study.attacks:
-            assert attack.excess == pytest.approx(attack.value - attack.holdout, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("settings", "error", "words"),
-    [
-        ({"keys": [], "sensitive": ["a"]}, InputError, "Name at least one key"),
-        ({"keys": "ab", "sensitive": ["a"]}, InputError, "as a list of columns"),
-        ({"keys": ["a", "a"], "sensitive": ["b"]}, InputError, "named once"),
-        ({"keys": ["a"], "sensitive": ["b"], "convention": "best"}, UnknownNameError, "Unknown convention 'best'"),
-        ({"keys": ["a"], "sensitive": ["b"], "attackers": ["gpt"]}, UnknownNameError, "Unknown attacker 'gpt'"),
-        ({"keys": ["a"], "sensitive": ["b"], "measures": ["dcr"]}, UnknownNameError, "Unknown measure 'dcr'"),
-        ({"keys": ["a"], "sensitive": ["b"], "key_sizes": (2, 3)}, InputError, "Key sizes"),
-        ({"keys": ["a"], "sensitive": ["b"], "tau": 0.0}, InputError, "tau"),
-    ],
-)
-def test_plans_that_break_a_rule_are_refused(settings, error, words):
-    with pytest.raises(error, match=words):
-        RiskSettings(**settings)
-
-
 def test_columns_that_do_not_exist_are_named(halves):
     with pytest.raises(UnknownNameError, match=r"Unknown key 'wife_agee'\. Did you mean 'wife_age'"):
         chaffinch.risk(halves[0], halves[0], keys=["wife_agee"], sensitive=[SENSITIVE])
@@ -240,20 +182,3 @@ def test_degenerate_tables_get_an_answer_or_a_reason(case):
     for attack in study.to_dict()["attacks"]:
         assert attack["value"] is not None or attack["reason"], attack["measure"]
         assert attack["excess"] is not None or attack["reason"], attack["measure"]
-
-
-def test_a_ratio_over_a_handful_of_people_does_not_leave():
-    rows = {"a": [f"l{i % 40:02d}" for i in range(160)], "s": ["u", "v"] * 80}
-    other = {"a": ["l00", "l01"] * 20, "s": ["u"] * 20 + ["v"] * 20}
-    study = chaffinch.risk(
-        chaffinch.read(pa.table(rows), rare="keep"), pa.table(other), keys=["a"], sensitive=["s"], measures=["cap"],
-        attackers=["gcap"], seed=1,
-    )  # fmt: skip
-    (attack,) = study.attacks
-    assert attack.value is None
-    assert attack.n_matched == "<10"
-    assert "fewer than 10 people" in attack.reason
-    for step in study.to_dict()["funnel"]:
-        for name in ("iS", "DiS", "DiSCO", "DiSDiO", "repU"):
-            share = step[name]
-            assert share is None or share == 0 or share * 160 >= 9.99

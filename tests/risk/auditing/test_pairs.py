@@ -123,7 +123,9 @@ def test_average_pair_has_the_most_vulnerable_record(table, unit):
 
 def test_average_pair_where_there_is_none(table):
     few = table.take(np.array([0, 1]))
-    assert "fewer than 3" in average_pair(few, UNITS[0], rng=np.random.default_rng(1)).reason
+    for threshold in (10, 25):
+        skipped = average_pair(few, UNITS[0], threshold=threshold, rng=np.random.default_rng(1))
+        assert f"fewer than {threshold} records" in skipped.reason
     same = table.take(np.array([5] * 10))
     assert "too few records" in average_pair(same, UNITS[0], rng=np.random.default_rng(1)).reason
     assert "one person" in average_pair(table, UNITS[2], rng=np.random.default_rng(1)).reason
@@ -133,3 +135,7 @@ def test_a_pair_shows_no_record(table):
     pair = average_pair(table, UNITS[0], rows=20, rng=np.random.default_rng(1))
     assert isinstance(pair, Pair)
     assert "17" not in repr(pair)
+
+
+def test_all_names_are_there():
+    assert MADE == ("narrow", "repeated", "empty", "lone level", "crowded")

@@ -11,9 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from chaffinch._base.errors import InputError, UnknownNameError
-from chaffinch.risk.membership import extra_trees, linear
+from chaffinch.risk.membership import extra_trees
 from chaffinch.risk.membership.attacker import calibrated, folds
-from chaffinch.risk.membership.choosing import chosen, exclude_weak, weights_by_auc
 from chaffinch.risk.membership.classifiers import learner
 
 ODDS = 1e-6
@@ -26,39 +25,9 @@ def few_trees(monkeypatch):
     monkeypatch.setitem(extra_trees.SEARCH, "n_estimators", [10])
 
 
-def shadows(seed, count=200, tables=3, width=30, *, effect=0.0, share=0.5, shared=0.3):
-    """Poisson counts whose means a shadow's tables share; membership adds `effect` to the mean of the first five."""
-    rng = np.random.default_rng(seed)
-    member = rng.permutation(count) < share * count
-    mean = rng.uniform(0.1, 6, width) * np.exp(shared * rng.normal(size=(count, 1, width)))
-    mean = np.repeat(mean, tables, axis=1)
-    mean[..., :5] += effect * member[:, None, None]
-    return rng.poisson(mean).astype(np.float32), member
-
-
-def test_ridge_logistic_is_that_of_sklearn():
-    """Many steps come to the minimum of the penalised loss, for the fit to all rows and for those without a fold."""
-    x, member = shadows(1, 120, 2, 12, effect=1)
-    flat = np.sqrt(np.sqrt(x)).reshape(-1, 12)
-    flat -= flat.mean(axis=0)
-    label, fold = np.repeat(member, 2), np.repeat(np.arange(120) % 3, 2)
-    half = np.full(12, 0.5)
-    unseen, (weights, constant) = linear._ridge_logistic(
-        flat, label, fold, [(np.ones(12), 0.3), (half, 2.0)], steps=60, threads=1
-    )
-    for k, (scale, variance) in enumerate([(1.0, 0.3), (0.5, 2.0)]):
-        theirs = LogisticRegression(C=variance, tol=1e-10, max_iter=10_000).fit(scale * flat, label)
-        np.testing.assert_allclose(weights[:, k], scale * theirs.coef_[0], atol=2e-3)
-        assert constant[k] == pytest.approx(theirs.intercept_[0], abs=2e-3)
-        for number in range(3):
-            out = fold == number
-            part = LogisticRegression(C=variance, tol=1e-10, max_iter=10_000).fit(scale * flat[~out], label[~out])
-            np.testing.assert_allclose(unseen[k, out], part.decision_function(scale * flat[out]), atol=5e-3)
-
-
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
-def test_a_sign_of_membership_is_found(name, options):
+def test_a_sign_of_membership_is_found(name, options, shadows):
     x, member = shadows(2, effect=4)
     y, truth = shadows(2, effect=4)  # the same shadows: features must at least be told apart where they were learnt
     attacker = learner(name, **options).fit(x, member, seed=1)
@@ -71,7 +40,7 @@ def test_a_sign_of_membership_is_found(name, options):
 
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
-def test_shapes_and_odds_agree(name, options):
+def test_shapes_and_odds_agree(name, options, shadows):
     x, member = shadows(4, 40, 3, 8, effect=3)
     attacker = learner(name, **options).fit(x, member, seed=1)
     assert attacker.checked.shape == (40, 3)
@@ -86,7 +55,7 @@ def test_shapes_and_odds_agree(name, options):
 
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
-def test_nothing_is_found_where_there_is_nothing(name, options):
+def test_nothing_is_found_where_there_is_nothing(name, options, shadows):
     """Out-of-fold AUC of noise is a half on average, though tables of a shadow are alike and outnumber it.
 
     Each repeat has a standard deviation of at most that of 100 independent shadows, 0.058 (there are more trials), so the
@@ -200,35 +169,13 @@ def test_real_features_may_be_infinite_or_missing(name, options):
 
 @pytest.mark.usefixtures("few_trees")
 @pytest.mark.parametrize(("name", "options"), LEARNERS)
-def test_neither_threads_nor_repeats_change_a_result(name, options):
+def test_neither_threads_nor_repeats_change_a_result(name, options, shadows):
     x, member = shadows(8, 700, 2, 20, effect=0.5)  # several blocks
     one, two, again = (learner(name, **options).fit(x, member, seed=3, threads=t) for t in (1, 2, 1))
     for other in (two, again):
         np.testing.assert_array_equal(one.checked, other.checked)
         np.testing.assert_array_equal(one.log_odds(x), other.log_odds(x))
     assert (learner(name, **options).fit(x, member, seed=4, threads=1).checked != one.checked).any()
-
-
-def test_the_random_search_is_p3s():
-    space = extra_trees.SEARCH
-    assert space["n_estimators"] == [50, 100, 200]
-    assert space["min_samples_split"] == [2, 5, 10, 20]
-    assert space["min_samples_leaf"] == [1, 2, 4, 8]
-    x, member = shadows(9, 30, 1, 6, effect=3)
-    found = learner("extra-trees", draws=1).fit(x, member, seed=1).settings
-    assert all(found[name] in values for name, values in space.items())
-
-
-def test_weights_and_exclusion_before_the_choice():
-    odds = np.array([[2.0, 1.0, -1.0], [-3.0, -2.0, -2.5], [0.0, 0.0, 0.0]])
-    assert chosen(odds).tolist() == [0, 1, 0]
-    assert chosen(odds, keep=exclude_weak([0.5, 0.7, 0.9], 0.34)).tolist() == [1, 1, 1]
-    # Chances 0.047, 0.119, 0.076 times 0, 0.4, 0.8: the last; by weighted log-odds the useless first would win.
-    assert chosen(odds, weights=weights_by_auc([0.5, 0.7, 0.9])).tolist() == [1, 2, 2]
-    assert exclude_weak([0.5, 0.6], 1.0).tolist() == [False, True]
-    assert exclude_weak([0.5, 0.6, 0.7], 0.0).all()
-    with pytest.raises(InputError, match="between 0 and 1"):
-        exclude_weak([0.5], 1.5)
 
 
 def test_bad_input_is_refused():
@@ -251,15 +198,3 @@ def test_bad_input_is_refused():
     ]:
         with pytest.raises(InputError, match=said):
             learner().fit(wrong, inside, seed=1)
-
-
-def test_a_narrowed_learner_chooses_among_what_was_chosen():
-    features, member = shadows(3, effect=2.0)
-    learning = learner()
-    first = learning.fit(features, member, seed=1)
-    again = learning.narrowed([first])
-    assert len(again.ridges) == 1
-    second = again.fit(features, member, seed=1)
-    assert second.settings == first.settings
-    np.testing.assert_allclose(second.checked, first.checked, rtol=0.01, atol=0.01)  # single precision
-    assert learner("extra-trees").narrowed([first]) == learner("extra-trees")

@@ -4,29 +4,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from chaffinch import BayesNet, read
 from chaffinch.errors import FileError, InputError
 from chaffinch.risk.shadows import Generator, Working, run_shadows
-from chaffinch.risk.shadows.generator import coded, unknown_code
-from chaffinch.risk.shadows.store import stored_seed
-
-
-@pytest.fixture(scope="module")
-def base():
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame(
-        {"a": rng.choice(list("xyz"), 60), "b": rng.choice(list("pq"), 60), "c": rng.choice(list("uvw"), 60)}
-    )
-    return read(frame, rare="keep")
-
-
-@pytest.fixture
-def draws():
-    rng = np.random.default_rng(5)
-    return np.stack([np.sort(rng.choice(60, 20, replace=False)) for _ in range(12)])
+from chaffinch.risk.shadows.generator import coded
 
 
 def copy(table, seed):
@@ -114,15 +97,6 @@ def test_a_folder_of_other_shadows_is_refused(base, draws, tmp_path):
         run_shadows(Generator(copy, base), draws, seed=3, working=Working(workers=1, keep=tmp_path / "s"))
 
 
-def test_a_kept_run_without_a_seed_keeps_its_seed(tmp_path):
-    first = stored_seed(tmp_path / "s", None)
-    assert stored_seed(tmp_path / "s", None) == first
-    assert stored_seed(tmp_path / "s", 5) == 5
-    assert stored_seed(None, None) is None
-    assert stored_seed(tmp_path / "given", 5) == 5
-    assert stored_seed(tmp_path / "given", None) == 5
-
-
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_fit_that_never_ends_is_stopped(base, draws, workers):
     with pytest.raises(InputError, match=r"longer than the limit of 0.5 s"):
@@ -143,16 +117,6 @@ def test_wrong_tables_are_refused_with_the_shadow(base, draws):
         Generator(7, base)
 
 
-def test_foreign_tables_are_coded_on_the_populations_levels(base):
-    frame = base.to_pandas().iloc[:30].copy()
-    frame.loc[0, "a"] = "never seen"
-    found = Generator(copy, base).codes_of(frame)
-    expected = coded(base)[:30].copy()
-    expected[0, 0] = unknown_code(expected.dtype)
-    np.testing.assert_array_equal(found, expected)
-    assert found.dtype == np.uint8
-
-
 def test_a_model_with_levels_of_its_own_is_coded_by_their_names(base):
     """A fit that reads its levels from the subset numbers them otherwise: codes must not be taken for the population's."""
 
@@ -163,13 +127,6 @@ def test_a_model_with_levels_of_its_own_is_coded_by_their_names(base):
     rows = np.flatnonzero(base.code("a") != 0)[:25]
     found = tables_of(run_shadows(Generator(OwnLevels(), base), [rows], seed=1, working=Working(workers=1)))[0, 0]
     assert set(found[:, 0]) <= set(base.code("a")[rows])
-
-
-def test_numbers_are_coded_by_the_bins_of_the_population():
-    rng = np.random.default_rng(2)
-    base = read(pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)}))
-    found = Generator(copy, base).codes_of(base.to_pandas().iloc[:100])
-    np.testing.assert_array_equal(found, coded(base)[:100])
 
 
 def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):

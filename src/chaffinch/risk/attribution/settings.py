@@ -131,4 +131,5 @@ class RiskSettings:
             "missing": self.missing,
             "resamples": self.resamples,
             "svm_rows": self.svm_rows,
+            **({} if self.threshold == THRESHOLD else {"threshold": self.threshold}),
         }

@@ -18,6 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import THRESHOLD
 from ...privacy.prepare import prepare
 from ...privacy.relation import Unit
 from ...table.schema import Column, Schema
@@ -147,7 +148,7 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
 
 
 def average_pair(
-    table: Table, unit: Unit, *, rows: int = 1000, threads: int | None = None, rng: np.random.Generator
+    table: Table, unit: Unit, *, rows: int = 1000, threads: int | None = None, threshold: int = THRESHOLD, rng: np.random.Generator
 ) -> Pair | Skipped:
     """Return a random subset of a user's table without and with its most vulnerable record, or why there is none.
 
@@ -159,7 +160,7 @@ def average_pair(
     from ..membership.vulnerability import most_vulnerable, vulnerability
 
     if table.n_rows < 3:
-        return Skipped("average", "the table has fewer than 3 records")
+        return Skipped("average", f"the table has fewer than {threshold} records")  # how many fewer does not leave
     if unit.rows_per_person > 1:
         return Skipped("average", "which rows belong to one person is not known here")
     schema = replace(table.schema, rows=table.n_rows if unit.replaced else None)

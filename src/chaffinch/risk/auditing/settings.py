@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..._base.errors import InputError, unknown_name
+from ..._base.masking import THRESHOLD
 from ...privacy.relation import Neighbours
 from .bounds import divided
 from .pairs import PAIRS, Pair
@@ -40,6 +41,8 @@ class AuditSettings:
         The most records of a user's table in the pair "average".
     level
         The confidence of all bounds together.
+    threshold
+        Records below which a number of them is not told.
     """
 
     epsilon: float | None = None
@@ -51,6 +54,7 @@ class AuditSettings:
     rows: int | None = None
     average_rows: int = 1000
     level: float = 0.99
+    threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
         for pair in self.pairs or ():
@@ -63,3 +67,5 @@ class AuditSettings:
         if isinstance(self.runs, bool) or not isinstance(self.runs, int | np.integer) or self.runs < FEWEST_RUNS:
             raise InputError(f"runs must be a whole number of at least {FEWEST_RUNS}. Got {self.runs!r}.")
         divided(self.level, 1)
+        if self.threshold < 1:
+            raise InputError(f"threshold must be at least 1. Got {self.threshold}.")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import ChaffinchError, InputError
+from ..._base.masking import THRESHOLD
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ...privacy.accounting import check_delta, check_epsilon
@@ -48,6 +49,7 @@ def audit(
     rows: int | None = None,
     average_rows: int = 1000,
     level: float = 0.99,
+    threshold: int = THRESHOLD,
     seed: Seed = None,
     threads: int | None = None,
     executor: Executor | None = None,
@@ -69,7 +71,7 @@ def audit(
     table
         A user's table, path or frame for the pair "average": a random subset of up to `average_rows` without and with its most
         vulnerable record.
-    epsilon, delta, neighbours, pairs, runs, box, rows, average_rows, level
+    epsilon, delta, neighbours, pairs, runs, box, rows, average_rows, level, threshold
         See `AuditSettings`.
     threads, executor, time_limit
         Processes for the runs, or an executor to use instead; and the seconds that a run may take. They change no result, but that
@@ -77,6 +79,7 @@ def audit(
     """
     settings = AuditSettings(
         epsilon=epsilon, delta=delta, neighbours=neighbours, pairs=pairs, runs=runs, box=box, rows=rows, average_rows=average_rows, level=level,
+        threshold=threshold,
     )  # fmt: skip
     return measure_audit(
         synthesiser, table, settings, seed=seed, threads=threads, executor=executor, time_limit=time_limit, progress=progress
@@ -100,7 +103,7 @@ def measure_audit(
     seen: list[tuple[PairRuns, str]] = []
     for number, one in enumerate(asked):
         stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
-        pair = _pair(one, unit, table, settings.average_rows, threads, stream)
+        pair = _pair(one, unit, table, settings, threads, stream)
 
         def told(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
@@ -180,7 +183,7 @@ def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
 
 
 def _pair(
-    asked: str | Pair, unit: Unit, table: Table | None, rows: int, threads: int | None, seed: np.random.SeedSequence
+    asked: str | Pair, unit: Unit, table: Table | None, settings: AuditSettings, threads: int | None, seed: np.random.SeedSequence
 ) -> Pair | Skipped:
     if isinstance(asked, Pair):
         if asked.unit.neighbours != unit.neighbours:
@@ -189,7 +192,8 @@ def _pair(
     if asked == "average":
         if table is None:
             raise InputError("The pair 'average' is made from a table: pass table=..., or leave it out.")
-        return average_pair(table, unit, rows=rows, threads=threads, rng=np.random.default_rng(child(seed, 1 << 31)))
+        rng = np.random.default_rng(child(seed, 1 << 31))
+        return average_pair(table, unit, rows=settings.average_rows, threads=threads, threshold=settings.threshold, rng=rng)
     return made_pair(asked, unit)
 
 

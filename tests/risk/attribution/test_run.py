@@ -1,0 +1,45 @@
+"""A run of attacks: values from every source, then intervals and excesses."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch._base.progress import silent
+from chaffinch.risk.attribution.attack_data import AttackData
+from chaffinch.risk.attribution.attempt import Question
+from chaffinch.risk.attribution.run import Run
+
+
+def table(seed, n_rows=40):
+    rng = np.random.default_rng(seed)
+    columns = {"a": rng.choice(["x", "y"], n_rows), "s": rng.choice(["u", "v"], n_rows)}
+    return chaffinch.read(pa.table(columns), rare="keep")
+
+
+def finished(syntheses, holdout):
+    data = AttackData.of(table(1), syntheses, holdout, columns=["a", "s"])
+    run = Run(data, np.random.SeedSequence(1), 50, 1, silent)
+    run.attack(Question(("a",), "s", ("dcap",)), None)
+    return run.finished()
+
+
+def test_the_value_is_the_mean_over_syntheses():
+    singles = [finished([table(seed)], None)[0][0].value for seed in (2, 3)]
+    (both,), _ = finished([table(2), table(3)], None)
+    assert both.value == pytest.approx(np.mean(singles))
+    assert both.interval is None  # one of several tables has one
+
+
+def test_the_excess_is_members_less_others():
+    (attack,), family = finished([table(2)], table(4))
+    assert attack.excess == pytest.approx(attack.value - attack.holdout)
+    assert attack.p_family == family.adjusted[0] == family.p_value
+    assert attack.lower_bound == family.lower[0]
+
+
+def test_without_a_holdout_there_is_a_reason():
+    (attack,), family = finished([table(2)], None)
+    assert attack.excess is None
+    assert "No holdout was given" in attack.reason
+    assert family.p_value is None

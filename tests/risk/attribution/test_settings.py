@@ -1,0 +1,26 @@
+"""Settings that break a rule, and the questions that others ask."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.risk import RiskSettings
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"keys": [], "sensitive": ["a"]}, InputError, "Name at least one key"),
+        ({"keys": "ab", "sensitive": ["a"]}, InputError, "as a list of columns"),
+        ({"keys": ["a", "a"], "sensitive": ["b"]}, InputError, "named once"),
+        ({"keys": ["a"], "sensitive": ["b"], "convention": "best"}, UnknownNameError, "Unknown convention 'best'"),
+        ({"keys": ["a"], "sensitive": ["b"], "attackers": ["gpt"]}, UnknownNameError, "Unknown attacker 'gpt'"),
+        ({"keys": ["a"], "sensitive": ["b"], "measures": ["dcr"]}, UnknownNameError, "Unknown measure 'dcr'"),
+        ({"keys": ["a"], "sensitive": ["b"], "key_sizes": (2, 3)}, InputError, "Key sizes"),
+        ({"keys": ["a"], "sensitive": ["b"], "tau": 0.0}, InputError, "tau"),
+    ],
+)
+def test_plans_that_break_a_rule_are_refused(settings, error, words):
+    with pytest.raises(error, match=words):
+        RiskSettings(**settings)

@@ -1,0 +1,51 @@
+"""Runs on a pair of tables: even ones on D, odd ones on D', whoever works."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.privacy.relation import Unit
+from chaffinch.risk.auditing.pairs import made_pair
+from chaffinch.risk.auditing.runs import run_pair
+from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
+from chaffinch.risk.shadows import Working
+from chaffinch.risk.shadows.generator import coded
+
+
+def copies(table, seed):
+    return table
+
+
+def runs(maker, working):
+    pair = made_pair("narrow", Unit("add-remove"))
+    look = Look(pair.base, coded(pair.base))
+    return run_pair(Watched(maker, pair.base), pair, look, times=30, rows=4, seed=np.random.SeedSequence(1), working=working)
+
+
+def test_even_runs_are_on_the_table_without_the_target():
+    seen = runs(copies, Working(workers=1))
+    assert seen.member.tolist() == [False, True] * 30
+    rows = seen.cells[:, OUTSIDE.index("rows")]
+    assert rows[seen.member].tolist() == [4.0] * 30
+    assert rows[~seen.member].tolist() == [3.0] * 30
+
+
+def test_who_works_changes_nothing():
+    said = []
+    one = runs(copies, Working(workers=1, progress=lambda words, share: said.append((words, share))))
+    with ThreadPoolExecutor(2) as pool:
+        other = runs(copies, Working(executor=pool))
+    np.testing.assert_array_equal(one.tables, other.tables)
+    assert said[-1][1] == 1.0
+    assert said[-1][0].startswith("run 60 of 60")
+
+
+def test_a_run_that_takes_too_long_ends_it():
+    def endless(table, seed):
+        while True:
+            pass
+
+    with pytest.raises(InputError, match="Run 0 of 60 on pair 'narrow' failed: it took longer"):
+        runs(endless, Working(workers=1, time_limit=0.2))

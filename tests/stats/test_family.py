@@ -1,0 +1,59 @@
+"""Many attacks on the same people."""
+
+from __future__ import annotations
+
+import json
+from math import sqrt
+
+import numpy as np
+
+from chaffinch.stats.excess import (
+    excess,
+)
+from chaffinch.stats.family import family
+
+Pair = tuple[np.ndarray, np.ndarray]
+SIGMAS = 5.0  # a normal value is further out once in 1.7 million
+
+
+def cut(pair: Pair, n: int) -> tuple[Pair, Pair]:
+    return (pair[0][:n], pair[1][:n]), (pair[0][n:], pair[1][n:])
+
+
+def test_a_family_of_one_has_the_p_value_of_its_attack() -> None:
+    rng = np.random.default_rng(3)
+    pair = (np.round(rng.random(300), 1), np.ones(300))
+    members, others = cut(pair, 180)
+    alone, together = excess(members, others, seed=4), family([members], [others], seed=4)
+    assert together.p_value == alone.p_value
+
+
+def test_adjusted_p_values_are_never_below_their_own() -> None:
+    rng = np.random.default_rng(8)
+    pairs = [((rng.random(400) < rate).astype(float), np.ones(400)) for rate in (0.2, 0.5, 0.8)]
+    sides = [cut(pair, 250) for pair in pairs]
+    together = family([m for m, _ in sides], [o for _, o in sides], seed=2)
+    for (members, others), adjusted in zip(sides, together.adjusted, strict=True):
+        own = excess(members, others, resamples=1000, seed=2).p_value
+        # Different draws: 5 standard errors of a difference of two shares of 1,000.
+        assert adjusted > own - SIGMAS * sqrt(0.5 / 1000)
+
+
+def test_degenerate_attacks_leave_the_rest_of_the_family_as_it_is() -> None:
+    rng = np.random.default_rng(1)
+    ones, zeros = np.ones(300), np.zeros(300)
+    good = ((rng.random(300) < 0.4).astype(float), ones)
+    poor = [(np.full(300, 0.5), ones), (zeros, zeros)]
+    sides = [cut(pair, 200) for pair in (poor[0], good, poor[1])]
+    found = family([m for m, _ in sides], [o for _, o in sides], seed=3)
+    alone = family([sides[1][0]], [sides[1][1]], seed=3)
+    assert set(found.excluded) == {0, 2}
+    assert "score the same" in found.excluded[0]
+    assert found.adjusted == (None, alone.adjusted[0], None)
+    assert found.lower == (None, alone.lower[0], None)
+    assert found.strongest == 1
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_an_empty_family_gives_the_reason() -> None:
+    assert "no attacks" in family([], []).reason
