@@ -14,9 +14,7 @@ from .intervals import student_quantile
 
 __all__ = ["ONE_SYNTHESIS", "Combined", "combine"]
 
-ONE_SYNTHESIS = (
-    "One synthetic table: the variance between syntheses is absent, and the interval holds for this table alone."
-)
+ONE_SYNTHESIS = ("One synthetic table: the variance between syntheses is absent, and the interval holds for this table alone.")
 """What is said of a single synthesis."""
 
 
@@ -24,14 +22,9 @@ ONE_SYNTHESIS = (
 class Combined:
     """The mean excess over m synthetic tables, with the variance within and between them.
 
-    Parameters
-    ----------
-    value
-        Mean of the excesses; None, with `reason`, where none has a value.
-    within, between
-        Mean variance given a synthetic table; variance of the excess from table to table, None for one table.
-    degrees
-        Student's degrees of freedom of the interval, None where it is normal.
+    `value`: mean of the excesses; None, with `reason`, where none has a value. `within`, `between`: mean variance given a synthetic
+    table; variance of the excess from table to table, None for one table. `degrees`: Student's degrees of freedom of the interval, None
+    where it is normal.
     """
 
     value: float | None
@@ -77,14 +70,9 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     if m == 1:
         only = with_value[0]
         return Combined(
-            value=only.value,
-            interval=only.interval,
-            standard_error=only.standard_error,
-            within=within,
-            syntheses=1,
-            level=only.level,
-            note=ONE_SYNTHESIS,
-        )
+            value=only.value, interval=only.interval, standard_error=only.standard_error, within=within, syntheses=1,
+            level=only.level, note=ONE_SYNTHESIS,
+        )  # fmt: skip
     between = float(values.var(ddof=1))
     extra = (1 + 1 / m) * between
     degrees = (m - 1) * (1 + within / extra) ** 2 if extra > 1e-12 * within and extra > 0 else inf

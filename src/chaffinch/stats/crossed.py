@@ -89,16 +89,12 @@ def crossed_mean(parts: Sequence[CrossedPart], *, level: float = LEVEL) -> Estim
     return _estimate(value, math.sqrt(variance), variance**2 / spread if spread > 0.0 else math.inf, level)
 
 
-def crossed_difference(
-    these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL
-) -> Estimate:
+def crossed_difference(these: Sequence[CrossedPart], those: Sequence[CrossedPart], *, level: float = LEVEL) -> Estimate:
     """Return the mean of these parts less that of those: two ensembles about the same people.
 
     Their datasets are independent, their people the same: variances of datasets are added, influences subtracted.
     """
-    nobody = [
-        CrossedPart(part.values, np.zeros_like(part.influence), np.zeros_like(part.squares)) for part in (*these, *those)
-    ]
+    nobody = [CrossedPart(part.values, np.zeros_like(part.influence), np.zeros_like(part.squares)) for part in (*these, *those)]
     first, second = (crossed_mean(side, level=level) for side in (nobody[: len(these)], nobody[len(these) :]))
     people = sum((part.influence for part in these), np.zeros(1)) / max(len(these), 1)
     people = people - sum((part.influence for part in those), np.zeros(1)) / max(len(those), 1)

@@ -79,25 +79,14 @@ class Excess:
 
 
 def excess(
-    members: Pair,
-    others: Pair,
-    *,
-    statistic: Statistic | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = None,
-    threads: int | None = None,
-) -> Excess:
+    members: Pair, others: Pair, *, statistic: Statistic | None = None, resamples: int = 1000, level: float = 0.95,
+    seed: Seed = None, threads: int | None = None,
+) -> Excess:  # fmt: skip
     """Return the excess of an attack's value for members over its value for others.
 
-    Parameters
-    ----------
-    members, others
-        Two numbers for each person of the original and of the holdout, (numerator, weight) unless `statistic` says otherwise.
-    resamples
-        Random choices of members for the p-value, and as many draws of people for the interval.
-    threads
-        How many work; no result depends on it.
+    `members`, `others`: two numbers for each person of the original and of the holdout, (numerator, weight) unless `statistic` says
+    otherwise. `resamples`: random choices of members for the p-value, and as many draws of people for the interval. `threads`: how many
+    work; no result depends on it.
 
     Examples
     --------
@@ -138,14 +127,9 @@ def excess(
 
 
 def interval(
-    numerator: Any,
-    weight: Any,
-    *,
-    statistic: Statistic | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
+    numerator: Any, weight: Any, *, statistic: Statistic | None = None, resamples: int = 1000, level: float = 0.95,
     seed: Seed = None,
-) -> tuple[float, float] | None:
+) -> tuple[float, float] | None:  # fmt: skip
     """Return the interval of an attack's value for one group of people; None where the group has no value.
 
     People are resampled; the shape is that of the resampled values (percentiles), the scale the standard error, which is known

@@ -26,19 +26,12 @@ Floats = NDArray[np.float64]
 class Family:
     """What several attacks say together about whether members are at more risk than others.
 
-    Parameters
-    ----------
-    p_value
-        Of "members and others are alike under every attack": the share of random choices of members whose largest standardised
-        excess over all attacks is as large as the observed one (that one counted). None, with `reason`, without any attack.
-    strongest
-        The number of the attack with the largest standardised excess.
-    adjusted
-        A p-value for each attack, adjusted for all of them (single-step maximum; Westfall and Young, 1993). None where excluded.
-    excesses, lower
-        The excess of each attack, and a lower bound of each: all bounds hold together with the probability `level`.
-    excluded
-        The attacks that could not be compared, by number, and why.
+    `p_value`: of "members and others are alike under every attack": the share of random choices of members whose largest standardised
+    excess over all attacks is as large as the observed one (that one counted). None, with `reason`, without any attack. `strongest`:
+    the number of the attack with the largest standardised excess. `adjusted`: A p-value for each attack, adjusted for all of them
+    (single-step maximum; Westfall and Young, 1993). None where excluded. `excesses`, `lower`: the excess of each attack, and a lower
+    bound of each: all bounds hold together with the probability `level`. `excluded`: the attacks that could not be compared, by number,
+    and why.
     """
 
     p_value: float | None = None
@@ -92,23 +85,13 @@ class Family:
 
 
 def family(
-    members: Sequence[Pair],
-    others: Sequence[Pair],
-    *,
-    statistics: Sequence[Statistic] | None = None,
-    resamples: int = 1000,
-    level: float = 0.95,
-    seed: Seed = None,
-    threads: int | None = None,
-) -> Family:
+    members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None,
+    resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None,
+) -> Family:  # fmt: skip
     """Return one p-value and simultaneous lower bounds for attacks on the same members and the same others.
 
-    Parameters
-    ----------
-    members, others
-        For each attack, two numbers for each person; people stand in the same order under all attacks.
-    statistics
-        What the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed.
+    `members`, `others`: for each attack, two numbers for each person; people stand in the same order under all attacks. `statistics`:
+    what the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed.
 
     Notes
     -----
@@ -130,15 +113,9 @@ def family(
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
         return Family(
-            p_value=None,
-            adjusted=none,
-            excesses=none,
-            lower=none,
-            level=level,
-            resamples=resamples,
-            excluded=excluded,
+            p_value=None, adjusted=none, excesses=none, lower=none, level=level, resamples=resamples, excluded=excluded,
             reason=f"There is no family-wise p-value: {reason}",
-        )
+        )  # fmt: skip
     numbers, groups = list(kept), list(kept.values())
     panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
     root = seed_sequence(seed)
@@ -162,15 +139,9 @@ def family(
         return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
 
     return Family(
-        p_value=float(adjusted.min()),
-        strongest=numbers[int(z[0].argmax())],
-        adjusted=spread_out(adjusted),
-        excesses=spread_out(values),
-        lower=spread_out(lower),
-        level=level,
-        resamples=resamples,
-        excluded=excluded,
-    )
+        p_value=float(adjusted.min()), strongest=numbers[int(z[0].argmax())], adjusted=spread_out(adjusted),
+        excesses=spread_out(values), lower=spread_out(lower), level=level, resamples=resamples, excluded=excluded,
+    )  # fmt: skip
 
 
 def _kept(

@@ -31,14 +31,8 @@ class Encoder:
     tables is followed by an indicator of them. Categories and booleans stand as their codes (the order of levels, then
     `(other)`, then missing: a code of its own) with `codes`, or as one indicator for each code with `onehot`.
 
-    Parameters
-    ----------
-    columns
-        The columns that become features.
-    encoding
-        `codes` or `onehot`.
-    gaps
-        The names of the numeric columns with missing numbers.
+    `columns`: the columns that become features. `encoding`: `codes` or `onehot`. `gaps`: the names of the numeric columns with missing
+    numbers.
     """
 
     columns: tuple[Column, ...]
@@ -46,9 +40,7 @@ class Encoder:
     gaps: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
-        cls, tables: Sequence[Table], columns: Sequence[str] | None = None, *, encoding: Encoding = "codes"
-    ) -> Encoder:
+    def of(cls, tables: Sequence[Table], columns: Sequence[str] | None = None, *, encoding: Encoding = "codes") -> Encoder:
         """Return the encoder of tables that share a schema (see `align`), for all modelled columns unless some are named.
 
         Examples

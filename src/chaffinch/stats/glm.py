@@ -35,16 +35,9 @@ class CannotFitError(InputError):
 class RegressionFit:
     """A fitted regression: one entry for each column of the design, NaN where the data do not determine it.
 
-    Parameters
-    ----------
-    values, errors, low, high
-        Coefficients, standard errors and the ends of the Wald intervals.
-    aliased
-        Columns that could be traded for other columns.
-    unbounded
-        Columns whose coefficient has no finite maximum of the likelihood.
-    df
-        Residual degrees of freedom.
+    `values`, `errors`, `low`, `high`: coefficients, standard errors and the ends of the Wald intervals. `aliased`: columns that could
+    be traded for other columns. `unbounded`: columns whose coefficient has no finite maximum of the likelihood. `df`: residual degrees
+    of freedom.
     """
 
     values: Floats

@@ -17,18 +17,9 @@ from .._base.threads import thread_map
 from .features import Matrix
 
 __all__ = [
-    "CLASSIFIERS",
-    "REGRESSORS",
-    "LearnerFit",
-    "Models",
-    "Predictions",
-    "Task",
-    "chosen_models",
-    "fit",
-    "is_random",
-    "is_svm",
-    "work",
-]
+    "CLASSIFIERS", "REGRESSORS", "LearnerFit", "Models", "Predictions", "Task", "chosen_models", "fit", "is_random",
+    "is_svm", "work",
+]  # fmt: skip
 
 Task = Literal["classification", "regression"]
 Models = Sequence[str] | Mapping[str, Any] | None
@@ -105,9 +96,7 @@ def _checked(name: str, estimator: Any, task: Task) -> Any:
     if not all(hasattr(estimator, method) for method in ("fit", "predict", "get_params")):
         raise InputError(f"Model '{name}' must be a scikit-learn estimator. Got {type(estimator).__name__}.")
     if is_regressor(estimator) if task == "classification" else is_classifier(estimator):
-        raise InputError(
-            f"Model '{name}' does not do {task}, which the label asks for. Got {type(estimator).__name__}."
-        )
+        raise InputError(f"Model '{name}' does not do {task}, which the label asks for. Got {type(estimator).__name__}.")
     return estimator
 
 
@@ -163,15 +152,9 @@ class LearnerFit:
 
 
 def fit(
-    estimator: Any,
-    train: Matrix,
-    labels: NDArray[Any],
-    tests: Sequence[Matrix],
-    *,
-    task: Task = "classification",
-    seed: int = 0,
-    chances: bool = False,
-) -> LearnerFit:
+    estimator: Any, train: Matrix, labels: NDArray[Any], tests: Sequence[Matrix], *, task: Task = "classification",
+    seed: int = 0, chances: bool = False,
+) -> LearnerFit:  # fmt: skip
     """Return what a fresh copy of a model, fitted to training records, says of test sets.
 
     `seed` fills every random state that the model leaves open. Where the training records have one class, every answer is
@@ -229,14 +212,9 @@ def _converged(model: Any) -> bool:
 
 
 def work(
-    function: Callable[[T], R],
-    items: Sequence[T],
-    *,
-    threads: int | None = None,
-    progress: Progress = silent,
-    doing: str = "learning",
-    span: tuple[float, float] = (0.0, 1.0),
-) -> list[R]:
+    function: Callable[[T], R], items: Sequence[T], *, threads: int | None = None, progress: Progress = silent,
+    doing: str = "learning", span: tuple[float, float] = (0.0, 1.0),
+) -> list[R]:  # fmt: skip
     """Return `[function(item) for item in items]`, worked by threads that fit models.
 
     Libraries below take one thread each, so that neither the number of threads nor of cores changes a result (ties

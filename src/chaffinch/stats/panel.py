@@ -33,12 +33,8 @@ NEAR = 8
 class PanelSide:
     """Attacks over units of people who are alike under all of them: the attacks' values from counts of the units.
 
-    Parameters
-    ----------
-    statistics, scores
-        For each attack, what it scores a group by and its two numbers for each unit.
-    counts
-        How many people a unit has; the first `bulk` units have many.
+    `statistics`, `scores`: for each attack, what it scores a group by and its two numbers for each unit. `counts`: how many people a
+    unit has; the first `bulk` units have many.
     """
 
     statistics: tuple[Statistic, ...]
@@ -200,12 +196,9 @@ def check_draws(resamples: int, level: float) -> None:
 
 
 def _in_blocks(
-    block: Callable[[int, np.random.Generator], Floats],
-    draws: int,
-    people: int,
-    root: np.random.SeedSequence,
+    block: Callable[[int, np.random.Generator], Floats], draws: int, people: int, root: np.random.SeedSequence,
     threads: int | None,
-) -> Floats:
+) -> Floats:  # fmt: skip
     """Return the rows of all blocks; each block has a stream of its own, so threads change nothing."""
     work = [(size, child(root, number)) for number, size in enumerate(block_sizes(draws, people))]
     if len(work) == 1:

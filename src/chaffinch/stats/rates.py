@@ -109,12 +109,8 @@ class ClassStatistic:
     A larger group meets more classes, so two groups are compared at the size of the smaller: a class of the larger counts
     with the chance that a random part of that size holds one of its people (rarefaction; hypergeometric, no draws).
 
-    Parameters
-    ----------
-    weights
-        One for each class: how many rows of the attacked table it stands for.
-    empty
-        Classes without people are "dropped" from the mean, or count "zero".
+    `weights`: one for each class: how many rows of the attacked table it stands for. `empty`: classes without people are "dropped" from
+    the mean, or count "zero".
 
     Examples
     --------

@@ -77,9 +77,7 @@ def permute(
     return out
 
 
-def resample(
-    counts: Counts, draws: int, rng: np.random.Generator, *, bulk: int = 0, dtype: DTypeLike = np.float64
-) -> Drawn:
+def resample(counts: Counts, draws: int, rng: np.random.Generator, *, bulk: int = 0, dtype: DTypeLike = np.float64) -> Drawn:
     """Return how often each unit's people are drawn when as many people as there are are drawn with replacement.
 
     Examples

@@ -51,19 +51,9 @@ class AttackSide:
 class AttackData:
     """Tables on one grid, for attacks that know some columns and want another.
 
-    Parameters
-    ----------
-    sides
-        By name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that
-        were added.
-    grids
-        How each column became codes.
-    wildcard
-        Whether a missing key matches anything; otherwise it is a level of its own.
-    settings
-        What was chosen, as plain data.
-    tables
-        The tables that the sides came from, with all columns, on one schema.
+    `sides`: by name: `original`, `synthetic` (or `synthetic-1`, `synthetic-2` ...), `holdout` where there is one, and sources that were
+    added. `grids`: how each column became codes. `wildcard`: whether a missing key matches anything; otherwise it is a level of its
+    own. `settings`: what was chosen, as plain data. `tables`: the tables that the sides came from, with all columns, on one schema.
     """
 
     sides: Mapping[str, AttackSide]
@@ -74,28 +64,14 @@ class AttackData:
 
     @classmethod
     def of(
-        cls,
-        original: Table,
-        synthetics: Sequence[Any],
-        holdout: Any = None,
-        *,
-        columns: Sequence[str],
-        numeric: Numeric = "bins",
-        tolerance: Mapping[str, float] | None = None,
-        missing: Missing = "level",
-    ) -> AttackData:
+        cls, original: Table, synthetics: Sequence[Any], holdout: Any = None, *, columns: Sequence[str],
+        numeric: Numeric = "bins", tolerance: Mapping[str, float] | None = None, missing: Missing = "level",
+    ) -> AttackData:  # fmt: skip
         """Return the data of tables that hold the columns.
 
-        Parameters
-        ----------
-        columns
-            Keys, sensitive columns and the label.
-        numeric
-            "bins": numbers are equal if they share a bin of the original's schema. "values": only if they are equal.
-        tolerance
-            Widths by column: numbers are rounded to multiples of the width first, and then equal or not.
-        missing
-            "level": missing is a value like others. "wildcard": a missing key matches anything.
+        `columns`: keys, sensitive columns and the label. `numeric`: "bins": numbers are equal if they share a bin of the original's
+        schema. "values": only if they are equal. `tolerance`: widths by column: numbers are rounded to multiples of the width first,
+        and then equal or not. `missing`: "level": missing is a value like others. "wildcard": a missing key matches anything.
         """
         widths = dict(tolerance or {})
         _check(original, columns, numeric, widths, missing)
@@ -196,9 +172,7 @@ def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | 
     return out, CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))
 
 
-def _check(
-    original: Table, columns: Sequence[str], numeric: object, widths: Mapping[str, float], missing: object
-) -> None:
+def _check(original: Table, columns: Sequence[str], numeric: object, widths: Mapping[str, float], missing: object) -> None:
     for name in (*columns, *widths):
         if name not in original.schema.names:
             raise unknown_name("column", name, original.schema.names)

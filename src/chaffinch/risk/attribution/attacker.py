@@ -127,9 +127,7 @@ def attacker_of(name: str) -> Attacker:
         return ATTACKERS[name]
     title = shown(name, 40)
     says = f"the attack “{title}” gets {{sensitive}}"
-    return Attacker(
-        name=name, attack=lambda _: [], title=title, short=f"{title}", says=says, definition="Not described here."
-    )
+    return Attacker(name=name, attack=lambda _: [], title=title, short=f"{title}", says=says, definition="Not described here.")
 
 
 def attacker_words() -> tuple[str, ...]:

@@ -36,12 +36,8 @@ class Question:
 class Attempt:
     """One question asked from one source about sides of people.
 
-    Parameters
-    ----------
-    source, people
-        Names of sides of the data: the table that is attacked, and whose people are asked about.
-    seed
-        Of what attackers draw; the same for all.
+    `source`, `people`: names of sides of the data: the table that is attacked, and whose people are asked about. `seed`: of what
+    attackers draw; the same for all.
     """
 
     data: AttackData

@@ -155,14 +155,9 @@ class KeyCells:
 
     @classmethod
     def of(
-        cls,
-        people_class: Ints,
-        people_value: NDArray[Any],
-        source_class: Ints,
-        source_value: NDArray[Any],
-        *,
+        cls, people_class: Ints, people_value: NDArray[Any], source_class: Ints, source_value: NDArray[Any], *,
         n_classes: int,
-    ) -> KeyCells:
+    ) -> KeyCells:  # fmt: skip
         """Return the cells of people and source, given the class (from `class_ids`) and the value of each row."""
         values, size = zero_based([people_value, source_value])
         classes = np.concatenate([people_class, source_class])
@@ -284,9 +279,7 @@ def _columns(table: Keys) -> tuple[list[NDArray[Any]], int]:
     """Return the columns of a matrix or of a sequence of columns, and the number of rows."""
     if isinstance(table, np.ndarray):
         if table.ndim != 2:
-            raise InputError(
-                f"Keys must be a matrix of rows x keys, or a sequence of arrays. Got {table.ndim} dimensions."
-            )
+            raise InputError(f"Keys must be a matrix of rows x keys, or a sequence of arrays. Got {table.ndim} dimensions.")
         return [table[:, j] for j in range(table.shape[1])], len(table)
     columns = [np.asarray(column) for column in table]
     if not columns:
@@ -299,9 +292,7 @@ def _columns(table: Keys) -> tuple[list[NDArray[Any]], int]:
 def _codes(column: NDArray[Any]) -> Ints:
     array = np.asarray(column)
     if array.ndim != 1 or array.dtype.kind not in "iub":
-        raise InputError(
-            f"Codes must be a one-dimensional array of integers. Got {array.ndim} dimensions, {array.dtype}."
-        )
+        raise InputError(f"Codes must be a one-dimensional array of integers. Got {array.ndim} dimensions, {array.dtype}.")
     if array.dtype == np.uint64 and len(array) and int(array.max()) >= 1 << 63:
         raise InputError("Codes must be below 2^63. Rank the values first.")
     return array.astype(np.int64, copy=False)

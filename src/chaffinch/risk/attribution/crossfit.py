@@ -38,15 +38,9 @@ HALF_SIZE = (
 """What is said of figures that were found so."""
 
 def cross_fit(
-    original: Table,
-    generate: Any,
-    settings: RiskSettings | None = None,
-    *,
-    seed: Seed = None,
-    threads: int | None = None,
-    progress: Progress = silent,
-    **options: Any,
-) -> RiskResult:
+    original: Table, generate: Any, settings: RiskSettings | None = None, *, seed: Seed = None, threads: int | None = None,
+    progress: Progress = silent, **options: Any,
+) -> RiskResult:  # fmt: skip
     """Return what a generator gives away about the people it learns from, beyond what it tells about others.
 
     Parameters
@@ -113,9 +107,7 @@ def _stacked(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Outcom
         if isinstance(a.statistic, ClassStatistic) and isinstance(b.statistic, ClassStatistic):
             shift = len(a.statistic.weights)
             moved = np.where(b.group[0] >= 0, b.group[0] + shift, -1)
-            statistic: Any = ClassStatistic(
-                np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty
-            )
+            statistic: Any = ClassStatistic(np.concatenate([a.statistic.weights, b.statistic.weights]), a.statistic.empty)
             group = (np.concatenate([a.group[0], moved]), np.concatenate([a.group[1], b.group[1]]))
             value = statistic.value(group)
         else:

@@ -31,18 +31,9 @@ WORD = 1 << 64
 class KeyedRows:
     """The rows of a table, ready to be looked up; it holds records, and stays inside.
 
-    Parameters
-    ----------
-    sizes
-        The largest code of each column and one; a row with a larger one is not here.
-    folds
-        The columns of each word, by position.
-    words
-        The words of each row.
-    slots
-        The hash table: numbers of rows, -1 where empty.
-    n_distinct
-        The number of distinct rows.
+    `sizes`: the largest code of each column and one; a row with a larger one is not here. `folds`: the columns of each word, by
+    position. `words`: the words of each row. `slots`: the hash table: numbers of rows, -1 where empty. `n_distinct`: the number of
+    distinct rows.
     """
 
     sizes: tuple[int, ...]

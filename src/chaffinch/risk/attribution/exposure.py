@@ -121,9 +121,7 @@ def _risk(people: Match) -> NDArray[np.float64]:
     return np.where(people.matched, people.n_both / np.maximum(people.n_key, 1), 0.0)
 
 
-def exposed_records(
-    original: Table, data: AttackData, people: Match, keys: Sequence[str], sensitive: str
-) -> dict[str, Any]:
+def exposed_records(original: Table, data: AttackData, people: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
     """Return each record's risk, and the key classes whose people the source answers for, rightly: confidential.
 
     Classes stand in order of their number of people, with the keys in words where the grid is that of the schema.

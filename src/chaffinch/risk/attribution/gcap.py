@@ -38,20 +38,10 @@ Ties = Literal["common", "lowest"]
 class Gcap:
     """The outcome of the attack for each person; it holds one entry a person and stays inside.
 
-    Parameters
-    ----------
-    value
-        The person's sensitive value, as a code.
-    radius
-        The smallest Hamming distance of the person's keys to those of any source row; -1 where there is no source row.
-    n_near
-        Source rows at that distance.
-    n_right
-        Those of them with the person's sensitive value.
-    vote
-        The most frequent sensitive value among them, as a code; -1 where there is no source row.
-    reason
-        Why there is no figure over people, to follow "because"; empty where there is one.
+    `value`: the person's sensitive value, as a code. `radius`: the smallest Hamming distance of the person's keys to those of any
+    source row; -1 where there is no source row. `n_near`: source rows at that distance. `n_right`: those of them with the person's
+    sensitive value. `vote`: the most frequent sensitive value among them, as a code; -1 where there is no source row. `reason`: why
+    there is no figure over people, to follow "because"; empty where there is one.
     """
 
     value: Ints
@@ -88,19 +78,10 @@ class Gcap:
 
 
 def gcap(
-    people_keys: Keys,
-    people_sensitive: NDArray[Any],
-    source_keys: Keys,
-    source_sensitive: NDArray[Any],
-    *,
-    n_levels: int,
-    people_missing: Keys | None = None,
-    source_missing: Keys | None = None,
-    ties: Ties = "common",
-    search: Search = "auto",
-    threads: int | None = None,
-    progress: Progress = silent,
-) -> Gcap:
+    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *, n_levels: int,
+    people_missing: Keys | None = None, source_missing: Keys | None = None, ties: Ties = "common", search: Search = "auto",
+    threads: int | None = None, progress: Progress = silent,
+) -> Gcap:  # fmt: skip
     """Return what the nearest source rows say about each person's sensitive value.
 
     Parameters
@@ -142,9 +123,7 @@ def gcap(
     mine, mine_missing = _keys("people", people_keys, people_missing, len(value))
     theirs, their_missing = _keys("source", source_keys, source_missing, len(other))
     if len(mine) != len(theirs):
-        raise InputError(
-            f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them."
-        )
+        raise InputError(f"people_keys and source_keys must have the same keys. Got {len(mine)} and {len(theirs)} of them.")
     if not len(value) or not len(other):
         return _nobody(value, "there are no people" if not len(value) else "there are no source rows")
 
@@ -202,9 +181,7 @@ def _keys(side: str, keys: Keys, missing: Keys | None, n_rows: int) -> tuple[lis
 def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
     """Return a matrix or a sequence of arrays as a list of columns, each with an entry a row."""
     if isinstance(keys, np.ndarray) and keys.ndim != 2:
-        raise InputError(
-            f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions."
-        )
+        raise InputError(f"{name} must be a matrix of rows x keys, or a sequence of arrays. Got {keys.ndim} dimensions.")
     columns = list(keys.T) if isinstance(keys, np.ndarray) else [np.asarray(column) for column in keys]
     for column in columns:
         if column.shape != (n_rows,):

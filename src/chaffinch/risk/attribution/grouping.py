@@ -20,20 +20,10 @@ Mask = NDArray[np.bool_]
 class Distinct:
     """Distinct keys and the values that rows with each have; keys ascend by pattern of missing columns, then by code.
 
-    Parameters
-    ----------
-    columns
-        By key column, the code of each distinct key; 0 where it is missing.
-    starts
-        Where the values of each key begin, and the end of all.
-    values, counts
-        Distinct values of one key after the other, and the number of rows with that key and value.
-    patterns
-        By pattern, which columns are missing.
-    pattern_starts
-        Where the keys of each pattern begin, and the end of all.
-    inverse
-        For each row that was given, its place in `values`.
+    `columns`: by key column, the code of each distinct key; 0 where it is missing. `starts`: where the values of each key begin, and
+    the end of all. `values`, `counts`: distinct values of one key after the other, and the number of rows with that key and value.
+    `patterns`: by pattern, which columns are missing. `pattern_starts`: where the keys of each pattern begin, and the end of all.
+    `inverse`: for each row that was given, its place in `values`.
     """
 
     columns: list[NDArray[Any]]

@@ -38,14 +38,8 @@ def guess(
 ) -> Guess:
     """Return the guess at values, of people as they count.
 
-    Parameters
-    ----------
-    values
-        Each person's sensitive value, as a code.
-    credit
-        What each person adds to the score of an answer that is the person's value; 1 unless given.
-    counted
-        What the sum is divided by; the summed credit unless given.
+    `values`: each person's sensitive value, as a code. `credit`: what each person adds to the score of an answer that is the person's
+    value; 1 unless given. `counted`: what the sum is divided by; the summed credit unless given.
 
     Examples
     --------

@@ -48,12 +48,8 @@ PER_PAIR = 2e-10
 class Found:
     """What was found: for each key its radius, rows, those with their most frequent value, and that value; for each key and value the rows with it.
 
-    Parameters
-    ----------
-    people
-        Distinct people; `people.starts` says where the values of a key begin.
-    n_levels
-        The number of values. Values are ranks: of equally frequent ones, the lowest wins the vote.
+    `people`: distinct people; `people.starts` says where the values of a key begin. `n_levels`: the number of values. Values are ranks:
+    of equally frequent ones, the lowest wins the vote.
     """
 
     people: Distinct
@@ -125,9 +121,7 @@ class _Hunt:
                 return
             spent += cost
             # No radius is above the columns of a lot: when all of them are left out, its rows agree with every key.
-            choices = [
-                (theirs, kept) for theirs, compared in lots for kept in combinations(compared, len(compared) - radius)
-            ]
+            choices = [(theirs, kept) for theirs, compared in lots for kept in combinations(compared, len(compared) - radius)]
             keys = self._group(keys, choices, radius)
             if not len(keys):
                 return
@@ -174,9 +168,7 @@ class _Hunt:
         met_in = theirs_in[met]
         owner, row = self._rows_of(theirs[met])
         levels = self.found.n_levels
-        cells, counts = pool(
-            met_in[owner] * levels + self.source.values[row], self.source.counts[row], n_classes * levels
-        )
+        cells, counts = pool(met_in[owner] * levels + self.source.values[row], self.source.counts[row], n_classes * levels)
         in_class = np.bincount(cells // levels, minlength=n_classes)
         lengths = in_class[mine_in]
         if len(keys) > 1 and lengths.sum() > PENDING:

@@ -33,9 +33,7 @@ def ladder_plot(key: str, caption: str, attacks: Sequence[Attack], *, several: b
         for a in attacks
     ]  # fmt: skip
     series = sides_of(attacks)
-    words = "; ".join(
-        f"{name}: " + ", ".join(f"{dot.series} {number(dot.value)}" for dot in line) for name, line in rows[:12]
-    )
+    words = "; ".join(f"{name}: " + ", ".join(f"{dot.series} {number(dot.value)}" for dot in line) for name, line in rows[:12])
     used = sorted({LANES[side] for side in series})
     return dots(
         key, caption, words, rows, [SIDES[side] for side in series],

@@ -43,17 +43,10 @@ class SourceRows:
 class Match:
     """What each person shares with the source and with other people: arrays over people, none of it fit to leave.
 
-    Parameters
-    ----------
-    n_key, n_both, n_top
-        Source rows with the person's key; those that have the person's sensitive value too; and those that have the
-        most frequent value among them.
-    people_key, people_both
-        The same of people, the person included: with the person's key, with key and value.
-    values
-        The person's sensitive value, as a code.
-    sides
-        What the counts came from: cells, or two tables where a missing key matches anything.
+    `n_key`, `n_both`, `n_top`: source rows with the person's key; those that have the person's sensitive value too; and those that have
+    the most frequent value among them. `people_key`, `people_both`: the same of people, the person included: with the person's key,
+    with key and value. `values`: the person's sensitive value, as a code. `sides`: what the counts came from: cells, or two tables
+    where a missing key matches anything.
     """
 
     n_key: Ints
@@ -131,25 +124,15 @@ class Match:
 
 
 def match(
-    people_keys: Keys,
-    people_sensitive: NDArray[Any],
-    source_keys: Keys,
-    source_sensitive: NDArray[Any],
-    *,
-    people_missing: Keys | None = None,
-    source_missing: Keys | None = None,
-) -> Match:
+    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *,
+    people_missing: Keys | None = None, source_missing: Keys | None = None,
+) -> Match:  # fmt: skip
     """Return what each person shares with the source rows.
 
-    Parameters
-    ----------
-    people_keys, source_keys
-        Integer codes, a matrix of rows x keys or a sequence of columns; the same code means the same value in both.
-    people_sensitive, source_sensitive
-        Integer codes; a missing sensitive value is a value like others.
-    people_missing, source_missing
-        Boolean, of the shape of the keys. Giving one of them makes missing keys match anything, on either side: two
-        rows then match if they agree on each key that both have. Without them a missing key is a value like others.
+    `people_keys`, `source_keys`: integer codes, a matrix of rows x keys or a sequence of columns; the same code means the same value in
+    both. `people_sensitive`, `source_sensitive`: integer codes; a missing sensitive value is a value like others. `people_missing`,
+    `source_missing`: boolean, of the shape of the keys. Giving one of them makes missing keys match anything, on either side: two rows
+    then match if they agree on each key that both have. Without them a missing key is a value like others.
 
     Examples
     --------
@@ -162,20 +145,13 @@ def match(
     if people_missing is None and source_missing is None:
         classes = KeySpace.of(people_keys, source_keys).classes()
         return match_classes(classes, people_sensitive, source_sensitive)
-    people, source = wild_tables(
-        people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing
-    )
+    people, source = wild_tables(people_keys, people_sensitive, people_missing, source_keys, source_sensitive, source_missing)
     theirs, own = wild_counts(people, source), wild_counts(people, people)
     return Match(theirs.n_key, theirs.n_both, theirs.n_top, own.n_key, own.n_both, people.values, (people, source))
 
 
 def match_classes(
-    classes: Classes,
-    people_sensitive: NDArray[Any],
-    source_sensitive: NDArray[Any],
-    *,
-    people: int = 0,
-    source: int = 1,
+    classes: Classes, people_sensitive: NDArray[Any], source_sensitive: NDArray[Any], *, people: int = 0, source: int = 1
 ) -> Match:
     """Return the match of two of the tables (by position) whose key classes are known: for many subsets of keys."""
     cells = KeyCells.of(
@@ -183,14 +159,9 @@ def match_classes(
     )
     ids, cell = cells.people_class, cells.people_cell
     return Match(
-        cells.source_of_class[ids],
-        cells.source[cell],
-        cells.source_top[ids],
-        cells.people_of_class[ids],
-        cells.people[cell],
-        people_sensitive,
-        cells,
-    )
+        cells.source_of_class[ids], cells.source[cell], cells.source_top[ids], cells.people_of_class[ids],
+        cells.people[cell], people_sensitive, cells,
+    )  # fmt: skip
 
 
 def check_tau(tau: float) -> float:

@@ -107,9 +107,7 @@ class RiskSettings:
         pairs = [(tuple(k for k in subset if k != wanted), wanted) for wanted in self.sensitive for subset in chosen]
         attacked = [pair for pair in dict.fromkeys(pairs) if pair[0]]
         if not attacked:
-            raise InputError(
-                "Nothing is left to attack with: the only key is the sensitive column itself. Name other keys."
-            )
+            raise InputError("Nothing is left to attack with: the only key is the sensitive column itself. Name other keys.")
         names = tuple(one.name for one in ATTACKERS if self._asks_for(one, len(attacked)))
         return [Question(keys, s, names, self.convention, self.tau, self.svm_rows) for keys, s in attacked]
 

@@ -185,8 +185,6 @@ def _exposure(data: AttackData, questions: Sequence[Question], threshold: int) -
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": Memorisation(
-            rows.share(data.tables[data.synthetics[0]]), None if fresh is None else rows.share(fresh)
-        ),
+        "memorisation": Memorisation(rows.share(data.tables[data.synthetics[0]]), None if fresh is None else rows.share(fresh)),
         "secrets": {"attacks": [exposed_records(original, data, matches[s], keys, s) for s, keys in widest.items()]},
     }

@@ -58,16 +58,9 @@ def check_convention(name: str) -> None:
 class TcapCells:
     """What a mean over source rows depends on when people are drawn anew and the source stays.
 
-    Parameters
-    ----------
-    weight
-        Selected source rows of each selected class (a key with at least one selected row).
-    person_class
-        The selected class of each person, -1 for none.
-    person_right
-        The share of the class's selected rows that have the person's value: 0 or 1 for tau above 1/2.
-    zero
-        Whether classes without people count 0 ("all_rows") or are dropped ("matched_rows").
+    `weight`: selected source rows of each selected class (a key with at least one selected row). `person_class`: the selected class of
+    each person, -1 for none. `person_right`: the share of the class's selected rows that have the person's value: 0 or 1 for tau above
+    1/2. `zero`: whether classes without people count 0 ("all_rows") or are dropped ("matched_rows").
     """
 
     weight: Floats
@@ -104,21 +97,11 @@ class TcapCells:
 class Tcap:
     """TCAP under one convention, in [0, 1], higher is riskier.
 
-    Parameters
-    ----------
-    value, reason
-        The number, or None and the reason.
-    n_source_selected
-        Source rows with WEAP of at least tau.
-    n_matched
-        matched_rows, all_rows: those of them whose key some person has. Else: people over whom the mean goes.
-    scores
-        The score of each person; None for matched_rows and all_rows, which are no mean over people.
-    cells
-        matched_rows and all_rows: what is needed to draw people anew; None else, and where a missing key matches anything (a
-        person then stands in several classes).
-    counted
-        What the value divides by: source rows for matched_rows and all_rows, else people.
+    `value`, `reason`: the number, or None and the reason. `n_source_selected`: source rows with WEAP of at least tau. `n_matched`:
+    matched_rows, all_rows: those of them whose key some person has. Else: people over whom the mean goes. `scores`: the score of each
+    person; None for matched_rows and all_rows, which are no mean over people. `cells`: matched_rows and all_rows: what is needed to
+    draw people anew; None else, and where a missing key matches anything (a person then stands in several classes). `counted`: what the
+    value divides by: source rows for matched_rows and all_rows, else people.
     """
 
     value: float | None
@@ -150,16 +133,10 @@ def weap(source_keys: Keys, source_sensitive: NDArray[Any], *, source_missing: K
 
 
 def tcap(
-    people_keys: Keys,
-    people_sensitive: NDArray[Any],
-    source_keys: Keys,
-    source_sensitive: NDArray[Any],
-    *,
-    convention: Convention = "matched_rows",
-    tau: float = 1.0,
-    people_missing: Keys | None = None,
+    people_keys: Keys, people_sensitive: NDArray[Any], source_keys: Keys, source_sensitive: NDArray[Any], *,
+    convention: Convention = "matched_rows", tau: float = 1.0, people_missing: Keys | None = None,
     source_missing: Keys | None = None,
-) -> Tcap:
+) -> Tcap:  # fmt: skip
     """Return TCAP under one convention; codes and missing masks are those of `match`.
 
     Examples

@@ -90,12 +90,7 @@ def attack(
 ) -> Verdicts:  # fmt: skip
     """Return what the best of several attackers proves about epsilon on its test runs.
 
-    Parameters
-    ----------
-    features
-        (runs, features), NaN for what was not seen.
-    member
-        For each run whether it was on D', the table with the target.
+    `features`: (runs, features), NaN for what was not seen. `member`: for each run whether it was on D', the table with the target.
     """
     parts = parts_of(len(member))
     seen = _usable(np.asarray(features, dtype=np.float64), parts.train)

@@ -24,13 +24,7 @@ __all__ = ["Threshold", "choose_threshold", "detectable", "divided", "epsilon_lo
 
 
 def epsilon_lower(
-    true_positives: int,
-    positives: int,
-    false_positives: int,
-    negatives: int,
-    *,
-    delta: float = 0.0,
-    level: float = 0.99,
+    true_positives: int, positives: int, false_positives: int, negatives: int, *, delta: float = 0.0, level: float = 0.99
 ) -> float:
     """Return a lower bound on epsilon from test runs, at least 0; it holds with a confidence of at least `level`.
 
@@ -38,14 +32,8 @@ def epsilon_lower(
     from above, each but for half of 1 - level, so both hold together with `level`. Both directions follow from these two:
     log((TPR - delta) / FPR) for "says D'", log((1 - FPR - delta) / (1 - TPR)) for "says D"; the larger is taken, at no further cost.
 
-    Parameters
-    ----------
-    true_positives, positives
-        How often the attacker said D' in runs on D', and how many there were.
-    false_positives, negatives
-        How often it said D' in runs on D, and how many there were.
-    delta
-        The delta of the claim.
+    `true_positives`, `positives`: how often the attacker said D' in runs on D', and how many there were. `false_positives`,
+    `negatives`: how often it said D' in runs on D, and how many there were. `delta`: the delta of the claim.
 
     Examples
     --------
@@ -93,14 +81,9 @@ def divided(level: float, tests: int) -> float:
 class Threshold:
     """From which score on an attacker says D'.
 
-    Parameters
-    ----------
-    value
-        Where the line is drawn; infinite where the attacker always says the same.
-    above
-        Whether scores above it (and not below it) mean D'. No score lies on it that was seen when it was chosen.
-    bound
-        The bound on epsilon on the runs that it was chosen on: flattering, not a result.
+    `value`: where the line is drawn; infinite where the attacker always says the same. `above`: whether scores above it (and not below
+    it) mean D'. No score lies on it that was seen when it was chosen. `bound`: the bound on epsilon on the runs that it was chosen on:
+    flattering, not a result.
     """
 
     value: float
@@ -124,10 +107,7 @@ def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0
 
     Where several have the same bound (such as none), the one with the largest difference of the two rates is taken.
 
-    Parameters
-    ----------
-    scores, member
-        For each validation run the attacker's score, larger for D', and whether it was on D'.
+    `scores`, `member`: for each validation run the attacker's score, larger for D', and whether it was on D'.
 
     Examples
     --------

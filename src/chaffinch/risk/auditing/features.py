@@ -22,12 +22,9 @@ def table_features(
 ) -> NDArray[np.float32]:
     """Return (tables, features) counts: rows that match the target on subsets of columns, rows with each level, and each record.
 
-    Parameters
-    ----------
-    tables
-        (tables, rows, columns) codes; the largest code of the type is a value unknown to the domain, or a row that is not there.
-    target, sizes
-        The target's codes, and how many codes each column has. Records are counted one by one where there are up to 64 of them.
+    `tables`: (tables, rows, columns) codes; the largest code of the type is a value unknown to the domain, or a row that is not there.
+    `target`, `sizes`: the target's codes, and how many codes each column has. Records are counted one by one where there are up to 64
+    of them.
 
     Examples
     --------

@@ -52,18 +52,9 @@ class Skipped:
 class Pair:
     """Two neighbouring tables as rows of one base table; nothing in it leaves.
 
-    Parameters
-    ----------
-    name
-        One of `PAIRS`, or a name of one's own.
-    base
-        A table whose rows the two are made of; it may have more.
-    rows_without, rows_with
-        The rows of D, without the target, and of D', with it.
-    target_row
-        The row of the base table that is the target.
-    unit
-        The relation under which they are neighbours.
+    `name`: one of `PAIRS`, or a name of one's own. `base`: A table whose rows the two are made of; it may have more. `rows_without`,
+    `rows_with`: the rows of D, without the target, and of D', with it. `target_row`: the row of the base table that is the target.
+    `unit`: the relation under which they are neighbours.
     """
 
     name: str

@@ -71,9 +71,7 @@ class AuditFinding:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
-        said = (
-            f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}"
-        )
+        said = (f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}")
         if self.verdict is ClaimVerdict.BROKEN:
             return f"{said}: claim broken."
         if self.detectable <= self.epsilon:
@@ -149,9 +147,7 @@ class AuditResult(ShownResult):
                 f"Not refuted: {self.claim} is claimed, and the attacks show {self.bound:.3g}. That is no proof: other tables or "
                 "better attackers may show more."
             )
-        skipped = [
-            f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped
-        ]
+        skipped = [f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped]
         return (first, how, *(found.sentence for found in self.findings), *skipped)
 
     def to_dict(self) -> dict[str, Any]:

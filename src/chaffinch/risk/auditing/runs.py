@@ -30,12 +30,8 @@ SMALLEST, PARTS = 25, 20
 class PairRuns:
     """What was seen of the runs on one pair: even runs are on D, odd ones on D'.
 
-    Parameters
-    ----------
-    tables
-        (runs, rows, columns) codes of what was released.
-    cells
-        (runs, numbers) what each run did, and its model: see `Look.cells`.
+    `tables`: (runs, rows, columns) codes of what was released. `cells`: (runs, numbers) what each run did, and its model: see
+    `Look.cells`.
     """
 
     pair: Pair

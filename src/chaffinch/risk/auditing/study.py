@@ -147,9 +147,7 @@ def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tupl
         budget = None
     if epsilon is None:
         if budget is None:
-            raise InputError(
-                "There is no claim to audit: the synthesiser states no epsilon. Pass the epsilon that is claimed."
-            )
+            raise InputError("There is no claim to audit: the synthesiser states no epsilon. Pass the epsilon that is claimed.")
         epsilon = float(budget.epsilon)
     if delta is None and budget is not None:
         delta = budget.delta
@@ -219,9 +217,7 @@ def _ready(
     for i, taken in enumerate(pair.draws):
         try:
             with within(time_limit):
-                made = generator.release(
-                    pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i)
-                )
+                made = generator.release(pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i))
         except OutOfTime:
             raise InputError(
                 f"A first run on pair '{pair.name}' took longer than the limit of {time_limit:g} s. Raise it."
@@ -280,15 +276,7 @@ def _finding(
     told = attack(features, seen.member, delta=delta, level=level, seed=seed)
     each = min(told.positives, told.negatives)
     return AuditFinding(
-        pair=seen.pair.name,
-        box=box,
-        bound=told.bound,
-        epsilon=epsilon,
-        delta=delta,
-        runs=len(seen.member),
-        test_runs=each,
-        detectable=detectable(each, delta=delta, level=level),
-        attacker=told.attacker,
-        true_positives=told.true_positives,
+        pair=seen.pair.name, box=box, bound=told.bound, epsilon=epsilon, delta=delta, runs=len(seen.member), test_runs=each,
+        detectable=detectable(each, delta=delta, level=level), attacker=told.attacker, true_positives=told.true_positives,
         false_positives=told.false_positives,
-    )
+    )  # fmt: skip

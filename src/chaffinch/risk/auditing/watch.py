@@ -108,9 +108,7 @@ class Look:
         families = [] if self.reference is None else [(name, *self.reference[name]) for name in sizes]
         small = sum(prod(sizes[name] for name in family) for family in families) <= MOST_CELLS
         # Weights, not chances: a noisy count says more than its share of the others.
-        return WhiteBox.of(
-            self.base.schema, self.records, reference=self.reference if small else None, values="weights"
-        )
+        return WhiteBox.of(self.base.schema, self.records, reference=self.reference if small else None, values="weights")
 
     @cached_property
     def _width(self) -> int:

@@ -16,19 +16,9 @@ from ..._base.seeds import Seed
 from ...stats.scoring import auc
 
 __all__ = [
-    "ATTACKERS",
-    "Calibration",
-    "Cleaner",
-    "FittedAttacker",
-    "Kind",
-    "Learner",
-    "MembershipAttacker",
-    "TargetAttacker",
-    "blocks",
-    "calibrated",
-    "checked",
-    "folds",
-]
+    "ATTACKERS", "Calibration", "Cleaner", "FittedAttacker", "Kind", "Learner", "MembershipAttacker", "TargetAttacker",
+    "blocks", "calibrated", "checked", "folds",
+]  # fmt: skip
 
 Kind = Literal["counts", "real"]
 Floats = NDArray[np.float64]

@@ -66,9 +66,7 @@ class ExtraTrees:
         rows, label = prepared(flat), np.repeat(inside, x.shape[1])
 
         def grown(settings: dict[str, Any], used: Any) -> Any:
-            forest = ExtraTreesClassifier(
-                **settings, n_jobs=thread_count(threads), random_state=int(rng.integers(2**31))
-            )
+            forest = ExtraTreesClassifier(**settings, n_jobs=thread_count(threads), random_state=int(rng.integers(2**31)))
             # One thread asks the trees: with more they are added up in the order in which they answer.
             return forest.fit(rows[used], label[used]).set_params(n_jobs=1)
 

@@ -33,18 +33,9 @@ MOST = 20_000
 class BlackBox:
     """How tables become features. Make one with `black_box`.
 
-    Parameters
-    ----------
-    name
-        "queries", "naive", "histogram" or "closest".
-    columns
-        The names of the columns.
-    sizes
-        The number of codes of each column.
-    ordered
-        Whether the order of a column's codes means something ("naive").
-    subsets
-        The sample of subsets ("queries" of more than 16 columns), or None: all of them.
+    `name`: "queries", "naive", "histogram" or "closest". `columns`: the names of the columns. `sizes`: the number of codes of each
+    column. `ordered`: whether the order of a column's codes means something ("naive"). `subsets`: the sample of subsets ("queries" of
+    more than 16 columns), or None: all of them.
     """
 
     name: BlackBoxName
@@ -61,9 +52,7 @@ class BlackBox:
 
             subsets = subset_sample(len(self.sizes), most=1 << 17) if self.subsets is None else self.subsets
             held = subset_columns(subsets, len(self.sizes)).tolist()
-            return tuple(
-                f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in held
-            )
+            return tuple(f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in held)
         if self.name == "naive":
             return tuple(
                 f"{c}: {what}"
@@ -71,9 +60,7 @@ class BlackBox:
                 for what in _NAIVE[: 6 if o else 3]
             )
         if self.name == "histogram":
-            return tuple(
-                f"{c}: code {i}" for c, size in zip(self.columns, self.sizes, strict=True) for i in range(size)
-            )
+            return tuple(f"{c}: code {i}" for c, size in zip(self.columns, self.sizes, strict=True) for i in range(size))
         return ("closeness",)
 
     def of(self, tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None) -> NDArray[np.float32]:
@@ -88,9 +75,7 @@ class BlackBox:
         flat = tables.reshape(prod(tables.shape[:-2]), *tables.shape[-2:])  # not -1: tables may be without rows
         matches.checked_tables(flat)
         if max(self.sizes, default=0) > unknown_code(flat.dtype):
-            raise InputError(
-                f"Codes of type {flat.dtype} do not hold all levels and the unknown one. Use a wider type."
-            )
+            raise InputError(f"Codes of type {flat.dtype} do not hold all levels and the unknown one. Use a wider type.")
         if self.name == "queries" and self.subsets is None:
             out = matches.match_counts(flat, target, dtype=np.float32, threads=threads)
         elif self.name == "queries":
@@ -145,14 +130,9 @@ def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.flo
 
 
 def black_box(
-    name: BlackBoxName,
-    sizes: Sequence[int],
-    *,
-    columns: Sequence[str] | None = None,
-    ordered: Sequence[bool] | None = None,
-    most: int = MOST,
-    seed: Seed = None,
-) -> BlackBox:
+    name: BlackBoxName, sizes: Sequence[int], *, columns: Sequence[str] | None = None,
+    ordered: Sequence[bool] | None = None, most: int = MOST, seed: Seed = None,
+) -> BlackBox:  # fmt: skip
     """Return how tables with so many codes in each column become features of one kind.
 
     Parameters

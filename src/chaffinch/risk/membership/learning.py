@@ -108,9 +108,7 @@ class Campaign:
             raise InputError("A function gives tables and no model to look into: use the black box.")
         model = self.generator.maker.fit(self.world.table, seed=self.stream(99))
         if not hasattr(model, "network"):
-            raise InputError(
-                "The white box needs a model with a network and tables. Use the black box for this synthesiser."
-            )
+            raise InputError("The white box needs a model with a network and tables. Use the black box for this synthesiser.")
         return WhiteBox.of(self.world.table.schema, self.world.target_codes, reference=model.network)
 
 
@@ -158,14 +156,9 @@ def _closest(shadows: Shadows, world: World, k: int, only: NDArray[np.int64]) ->
 
 
 def _features(
-    shadows: Shadows,
-    world: World,
-    sight: BlackBox,
-    white: WhiteBox | None,
-    k: int,
-    only: NDArray[np.int64],
+    shadows: Shadows, world: World, sight: BlackBox, white: WhiteBox | None, k: int, only: NDArray[np.int64],
     used: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:
+) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:  # fmt: skip
     """The features of a target in some shadows, (shadows, tables, features), and which of all features these are."""
     if white is not None:
         nodes, cells = shadows.nodes[only, k], shadows.cells[np.ix_(only, white.places(k))]
@@ -178,9 +171,7 @@ def _features(
     return shadows.gather(lambda tables: sight.of(tables, target)[:, used], only=only), used
 
 
-def _affordable(
-    shadows: Shadows, sight: BlackBox, target: NDArray[Any], only: NDArray[np.int64]
-) -> NDArray[np.int64] | None:
+def _affordable(shadows: Shadows, sight: BlackBox, target: NDArray[Any], only: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Which features to learn from where all of them would not fit in memory: those that vary most in a few shadows. None for all."""
     width = len(sight.names)
     room = MEMORY // (4 * len(only) * shadows.tables)

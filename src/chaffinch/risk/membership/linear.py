@@ -100,13 +100,7 @@ class Linear:
 
 
 def _ridge_logistic(
-    x: Singles,
-    member: Bools,
-    fold: Ints,
-    ridges: Sequence[tuple[Floats, float]],
-    *,
-    steps: int,
-    threads: int | None,
+    x: Singles, member: Bools, fold: Ints, ridges: Sequence[tuple[Floats, float]], *, steps: int, threads: int | None
 ) -> tuple[Singles, tuple[Singles, Floats]]:
     """Return scores out of fold (ridges, rows), and weights (features, ridges) and constants of the fits to all rows.
 
@@ -151,9 +145,7 @@ def _ridge_logistic(
     return unseen, ((scale * weights)[:, every + n_folds], constant[every + n_folds])
 
 
-def _lowest(
-    score: Singles, move: Singles, y: Singles, used: Singles, ridge: tuple[Floats, Floats]
-) -> tuple[Floats, Floats]:
+def _lowest(score: Singles, move: Singles, y: Singles, used: Singles, ridge: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Return how far along its line each fit goes, and the change of its constant: Newton's steps, taken back if they harm."""
     along, shift = np.zeros(score.shape[1]), np.zeros(score.shape[1])
 

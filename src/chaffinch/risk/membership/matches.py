@@ -24,16 +24,9 @@ from ..._base.threads import thread_count, thread_map
 from ..shadows.generator import unknown_code
 
 __all__ = [
-    "ALL_UP_TO",
-    "checked_tables",
-    "closest_matches",
-    "level_counts",
-    "match_counts",
-    "matching",
-    "sampled_counts",
-    "subset_columns",
-    "subset_sample",
-]
+    "ALL_UP_TO", "checked_tables", "closest_matches", "level_counts", "match_counts", "matching", "sampled_counts",
+    "subset_columns", "subset_sample",
+]  # fmt: skip
 
 ALL_UP_TO = 16
 """The most columns for which all subsets are counted: 65,536 numbers for each table."""
@@ -55,9 +48,7 @@ def matching(codes: NDArray[Any], target: ArrayLike) -> NDArray[np.bool_]:
     return (codes == wanted) & known
 
 
-def match_counts(
-    tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int32, threads: int | None = None
-) -> NDArray[Any]:
+def match_counts(tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int32, threads: int | None = None) -> NDArray[Any]:
     """Return (T, 2^F) numbers of rows that match the target on every column of a subset; bit j of the place is column j.
 
     Place 0, the empty subset, counts all rows; a larger subset never has more. `dtype` may be a float type: float32 holds counts up to
@@ -186,13 +177,9 @@ def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bo
 
 
 def sampled_counts(
-    tables: NDArray[Any],
-    target: ArrayLike,
-    subsets: NDArray[np.uint64],
-    *,
-    dtype: Any = np.int32,
+    tables: NDArray[Any], target: ArrayLike, subsets: NDArray[np.uint64], *, dtype: Any = np.int32,
     threads: int | None = None,
-) -> NDArray[Any]:
+) -> NDArray[Any]:  # fmt: skip
     """Return (T, Q) numbers of rows that match the target on every column of each subset (see `subset_sample`).
 
     Any number of columns; subsets of up to 64 may also be given as (Q,) masks.

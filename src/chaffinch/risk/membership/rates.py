@@ -141,9 +141,7 @@ class Rates:
         return from_plain(cls, {"fpr": (), "tpr": (), **data, **curve, **trials}, what="rates")
 
 
-def rates(
-    validation: Trials, test: Trials, *, levels: tuple[float, ...] = (0.01, 0.001), confidence: float = 0.95
-) -> Rates:
+def rates(validation: Trials, test: Trials, *, levels: tuple[float, ...] = (0.01, 0.001), confidence: float = 0.95) -> Rates:
     """Return the rates of test trials at thresholds chosen on validation trials.
 
     Examples
@@ -186,13 +184,9 @@ def _at(validation: Trials, test: Trials, level: float, confidence: float) -> At
     threshold = float(others[min(allowed, len(others) - 1)])
     hits, falls = test.side(True, threshold), test.side(False, threshold)
     return AtFpr(
-        level,
-        threshold,
-        float(hits[0].mean()),
-        float(falls[0].mean()),
-        clustered_rate(*hits, level=confidence),
+        level, threshold, float(hits[0].mean()), float(falls[0].mean()), clustered_rate(*hits, level=confidence),
         clustered_rate(*falls, level=confidence),
-    )
+    )  # fmt: skip
 
 
 def _best_threshold(trials: Trials) -> float:

@@ -65,13 +65,9 @@ class WhiteBox:
     ) -> WhiteBox:
         """Return the questions for targets, codes (targets, columns) in the order of the schema.
 
-        Parameters
-        ----------
-        reference
-            The network whose families `cells` reads: one fitted once, or one that all models are made to have.
-        values
-            What `cells` reads: "chances" of the child given its parents, or "weights", the table as it was released (noisy
-            counts), which also says how large each combination of parents is.
+        `reference`: the network whose families `cells` reads: one fitted once, or one that all models are made to have. `values`: what
+        `cells` reads: "chances" of the child given its parents, or "weights", the table as it was released (noisy counts), which also
+        says how large each combination of parents is.
         """
         found = np.asarray(targets)
         sizes, names = schema.sizes, schema.names
@@ -79,9 +75,7 @@ class WhiteBox:
             raise InputError(f"Targets are codes: one row each, {len(names)} columns. Got shape {found.shape}.")
         codes = found.astype(np.int64)
         if len(codes) and (codes.min() < 0 or (codes.max(axis=0) >= np.asarray(sizes)).any()):
-            raise InputError(
-                "Targets must have codes of the schema. Some lie outside: encode them with the same schema."
-            )
+            raise InputError("Targets must have codes of the schema. Some lie outside: encode them with the same schema.")
         if values not in ("chances", "weights"):
             raise unknown_name("kind of values", values, ("chances", "weights"))
         return cls(schema, codes, () if reference is None else _families(schema, reference), values)
@@ -165,9 +159,7 @@ def _families(schema: Schema, reference: Network) -> tuple[NodeFamily, ...]:
         start = out[-1].stop if out else 0
         out.append(NodeFamily(child, parents, tuple(size[name] for name in (*parents, child)), start))
         if out[-1].stop > MOST_CELLS:
-            raise TooLargeError(
-                f"The tables of the reference network have more than {MOST_CELLS} cells. Use fewer parents."
-            )
+            raise TooLargeError(f"The tables of the reference network have more than {MOST_CELLS} cells. Use fewer parents.")
     return tuple(out)
 
 

@@ -26,14 +26,9 @@ Share = Literal["half", "natural"]
 class Draws:
     """Subsets as row numbers of the population, and who is in them.
 
-    Parameters
-    ----------
-    rows
-        (shadows, rows of a subset), ascending in each subset: the place of a row tells nothing.
-    member
-        (shadows, targets): whether the target is in the subset.
-    owner
-        The target that a shadow was drawn for, in the design `neighbours`; -1 where it serves all.
+    `rows`: (shadows, rows of a subset), ascending in each subset: the place of a row tells nothing. `member`: (shadows, targets):
+    whether the target is in the subset. `owner`: the target that a shadow was drawn for, in the design `neighbours`; -1 where it serves
+    all.
     """
 
     rows: NDArray[np.int64]
@@ -67,14 +62,9 @@ def check_sizes(n_population: int, n_rows: int, n_targets: int) -> None:
 
 
 def shared_draws(
-    n_population: int,
-    targets: NDArray[np.int64],
-    *,
-    rows: int,
-    shadows: int,
-    share: Share = "half",
+    n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, share: Share = "half",
     rng: np.random.Generator,
-) -> Draws:
+) -> Draws:  # fmt: skip
     """Return subsets that serve all targets; each target is in exactly half of them, or in its natural share.
 
     With many targets for the size of a subset, half of the shadows would leave no room for others: then "half" falls back to the
@@ -104,9 +94,7 @@ def shared_draws(
     return Draws(taken, member, np.full(shadows, -1, dtype=np.int64))
 
 
-def fresh_draws(
-    n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, rng: np.random.Generator
-) -> Draws:
+def fresh_draws(n_population: int, targets: NDArray[np.int64], *, rows: int, shadows: int, rng: np.random.Generator) -> Draws:
     """Return subsets drawn without replacement, targets or not: what a publisher of Sedlmeyr (2024) draws (section 3.1)."""
     check_sizes(n_population, rows, len(targets))
     taken = np.empty((shadows, rows), dtype=np.int64)
@@ -117,9 +105,7 @@ def fresh_draws(
     return Draws(taken, member, np.full(shadows, -1, dtype=np.int64))
 
 
-def neighbour_draws(
-    n_population: int, targets: NDArray[np.int64], *, rows: int, pairs: int, rng: np.random.Generator
-) -> Draws:
+def neighbour_draws(n_population: int, targets: NDArray[np.int64], *, rows: int, pairs: int, rng: np.random.Generator) -> Draws:
     """Return pairs of subsets for each target that differ in one record: shadow 2i has it, 2i + 1 another in its place."""
     check_sizes(n_population, rows, len(targets))
     if pairs < 1:

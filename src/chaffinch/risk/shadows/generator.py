@@ -44,9 +44,7 @@ def _narrow(table: Table) -> Any:
     """The narrowest type that has room for every level and for an unknown one."""
     largest = max(table.schema.sizes, default=0)
     if largest >= 1 << 16:
-        raise InputError(
-            "A column has more than 65,535 levels: too many to look for matches in. Leave it out or bin it."
-        )
+        raise InputError("A column has more than 65,535 levels: too many to look for matches in. Leave it out or bin it.")
     return np.uint8 if largest < 1 << 8 else np.uint16
 
 
@@ -54,13 +52,8 @@ def _narrow(table: Table) -> Any:
 class Generator(TableGenerator):
     """A synthesiser (settings with `fit`) or a plain function `(table, seed) -> table`, for tables like `base`.
 
-    Parameters
-    ----------
-    maker
-        See `TableGenerator`. A function is called once for every table that is asked for.
-    base
-        The population: what is released is coded on its levels and bins. A value that it does not have gets the code
-        `unknown_code` and matches nobody.
+    `maker`: see `TableGenerator`. A function is called once for every table that is asked for. `base`: the population: what is released
+    is coded on its levels and bins. A value that it does not have gets the code `unknown_code` and matches nobody.
     """
 
     base: Table

@@ -46,12 +46,9 @@ class Shadows:
     """Time that the fits took in this run; shadows found finished cost nothing."""
 
     def gather(
-        self,
-        look: Callable[[NDArray[Any]], NDArray[Any]],
-        *,
-        only: NDArray[np.int64] | None = None,
+        self, look: Callable[[NDArray[Any]], NDArray[Any]], *, only: NDArray[np.int64] | None = None,
         tables: int | None = None,
-    ) -> NDArray[Any]:
+    ) -> NDArray[Any]:  # fmt: skip
         """Return what `look` sees in each table, (shadows, tables, ...); `look` is given (tables, rows, columns).
 
         `only` names the shadows to look at, in the order in which they are returned, and `tables` how many of each; without them all.
@@ -92,27 +89,14 @@ class Shadows:
 
 
 def run_shadows(
-    generator: Generator,
-    draws: Sequence[NDArray[np.int64]] | NDArray[np.int64],
-    *,
-    tables: int = 1,
-    rows: int | None = None,
-    white: Any = None,
-    seed: Seed = None,
-    working: Working | None = None,
-) -> Shadows:
+    generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], *, tables: int = 1,
+    rows: int | None = None, white: Any = None, seed: Seed = None, working: Working | None = None,
+) -> Shadows:  # fmt: skip
     """Fit a generator to subsets of its population, each with independent noise, and return what they released.
 
-    Parameters
-    ----------
-    draws
-        For each shadow the rows of `generator.base` that it is fitted to.
-    tables
-        Synthetic tables to draw from each fit.
-    rows
-        Rows of a synthetic table; as many as the shadow has, unless said (needed where shadows differ in size).
-    white
-        What looks at each model: an object with `nodes(model)` and `cells(model)`.
+    `draws`: for each shadow the rows of `generator.base` that it is fitted to. `tables`: synthetic tables to draw from each fit.
+    `rows`: rows of a synthetic table; as many as the shadow has, unless said (needed where shadows differ in size). `white`: what looks
+    at each model: an object with `nodes(model)` and `cells(model)`.
 
     Raises
     ------
@@ -158,9 +142,7 @@ def _failure(result: Done, store: Store, finished: int, total: int) -> InputErro
     kept = ""
     if finished:
         kept = f" {finished:,} finished shadows are kept in '{store.leave()}': name it as the folder to keep shadows in to go on, or delete it."
-    return InputError(
-        f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{kept}"
-    )
+    return InputError(f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{kept}")
 
 
 def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:

@@ -115,9 +115,7 @@ def _made(folder: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise FileError(f"Cannot keep shadows in '{path}': it is a file. Name a folder.")
     if path.is_dir() and any(path.iterdir()) and not (path / ABOUT).exists():
-        raise FileError(
-            f"Cannot keep shadows in '{path}': it holds other files. Name an empty folder or one with shadows."
-        )
+        raise FileError(f"Cannot keep shadows in '{path}': it holds other files. Name an empty folder or one with shadows.")
     try:
         path.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:

@@ -25,16 +25,8 @@ Duplicates = Literal["drop", "keep"]
 class World:
     """A population D, the rows of it to attack, and the size of the subsets X that a publisher draws.
 
-    Parameters
-    ----------
-    table
-        The population. It is taken to be public.
-    targets
-        Row numbers of the people under attack.
-    rows
-        The size of a subset.
-    duplicates
-        Records left out because another has the same values.
+    `table`: the population. It is taken to be public. `targets`: row numbers of the people under attack. `rows`: the size of a subset.
+    `duplicates`: records left out because another has the same values.
     """
 
     table: Table
@@ -64,28 +56,17 @@ class World:
 
 
 def world_of(
-    table: Table,
-    population: Table | None = None,
-    *,
-    targets: int | NDArray[np.int64] = 50,
-    rows: int | None = None,
-    duplicates: Duplicates = "drop",
-    distance: Literal["hamming", "cosine"] = "hamming",
-    threads: int | None = None,
-) -> World:
+    table: Table, population: Table | None = None, *, targets: int | NDArray[np.int64] = 50, rows: int | None = None,
+    duplicates: Duplicates = "drop", distance: Literal["hamming", "cosine"] = "hamming", threads: int | None = None,
+) -> World:  # fmt: skip
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
     Without a `population` the table itself is one, and subsets have a fifth of its rows, as in Sedlmeyr (2024). With one, both together are
     the population, subsets are as large as the table, and targets are among the table's own records.
 
-    Parameters
-    ----------
-    targets
-        How many of the most vulnerable records to attack, or the numbers of the table's rows to attack.
-    rows
-        The size of subsets.
-    duplicates
-        "drop": each combination of values once, as Sedlmeyr (2024) assumes. "keep": only the other copies of targets are left out.
+    `targets`: how many of the most vulnerable records to attack, or the numbers of the table's rows to attack. `rows`: the size of
+    subsets. `duplicates`: "drop": each combination of values once, as Sedlmeyr (2024) assumes. "keep": only the other copies of targets
+    are left out.
     """
     if duplicates not in ("drop", "keep"):
         raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))

@@ -24,12 +24,8 @@ ALL_SUBSETS = 16
 class Lightest:
     """For each number of attributes, the set of them that is true of the fewest records of the population.
 
-    Parameters
-    ----------
-    columns
-        (sizes, columns): row a - 1 marks the attributes of the set of size a.
-    matches
-        Records of the population that match the target on them, the target included.
+    `columns`: (sizes, columns): row a - 1 marks the attributes of the set of size a. `matches`: records of the population that match
+    the target on them, the target included.
     """
 
     columns: NDArray[np.bool_]

@@ -26,16 +26,10 @@ HEAD = ("attributes", "success", "95 % interval", "weight", "blind attacker", "w
 class Isolation:
     """How often a predicate of so many attributes isolated, and what a blind attacker reaches.
 
-    Parameters
-    ----------
-    success, interval
-        Share of releases in which exactly one record of X matched; exact 95 % interval.
-    weight
-        Mean weight of the predicates: the share of the population that they are true of.
-    blind_attacker
-        What a blind attacker reaches with predicates no heavier (Cohen and Nissim), records drawn independently.
-    without_release
-        What the same predicates reach when X is drawn without replacement and nothing is released.
+    `success`, `interval`: share of releases in which exactly one record of X matched; exact 95 % interval. `weight`: mean weight of the
+    predicates: the share of the population that they are true of. `blind_attacker`: what a blind attacker reaches with predicates no
+    heavier (Cohen and Nissim), records drawn independently. `without_release`: what the same predicates reach when X is drawn without
+    replacement and nothing is released.
     """
 
     attributes: int
