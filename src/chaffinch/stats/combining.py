@@ -59,13 +59,13 @@ def combine(excesses: Sequence[Excess], *, level: float = 0.95) -> Combined:
     """
     if not excesses:
         raise InputError("combine needs the excess of at least one synthetic table. Got none.")
-    with_value = [found for found in excesses if found.value is not None and found.standard_error is not None]
+    with_value = [one for one in excesses if one.value is not None and one.standard_error is not None]
     if len(with_value) < len(excesses):
-        reason = next(found.reason for found in excesses if found not in with_value)
+        reason = next(one.reason for one in excesses if one not in with_value)
         reason = f"{len(excesses) - len(with_value)} of {len(excesses)} synthetic tables have no excess. {reason}"
         return Combined(value=None, syntheses=len(excesses), level=level, reason=reason)
-    values = np.array([found.value for found in with_value], dtype=np.float64)
-    within = float(np.mean([(found.standard_error or 0.0) ** 2 for found in with_value]))
+    values = np.array([one.value for one in with_value], dtype=np.float64)
+    within = float(np.mean([(one.standard_error or 0.0) ** 2 for one in with_value]))
     m = len(values)
     if m == 1:
         only = with_value[0]

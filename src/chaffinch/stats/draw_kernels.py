@@ -19,14 +19,14 @@ def class_means(counts, unit, right, starts, weight, seen, above, below):  # typ
         counted = 0.0
         for k in range(weight.size):
             present = 0.0
-            told = 0.0
+            right_sum = 0.0
             for j in range(starts[k], starts[k + 1]):
                 times = counts[draw, unit[j]]
                 present += times
-                told += times * right[j]
+                right_sum += times * right[j]
             if present > 0.0:
                 share = weight[k] * seen[int(present)]
-                told_share += share * told / present
+                told_share += share * right_sum / present
                 counted += share
         above[draw] = told_share
         below[draw] = counted

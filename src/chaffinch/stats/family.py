@@ -108,15 +108,15 @@ def family(
     """
     check_draws(resamples, level)
     rules = list(statistics) if statistics is not None else [Ratio()] * len(members)
-    kept, excluded = _kept(members, others, rules)
-    if not kept:
+    comparable, excluded = _comparable(members, others, rules)
+    if not comparable:
         none = (None,) * len(members)
         reason = "none of the attacks can be compared." if members else "there are no attacks."
         return Family(
             p_value=None, adjusted=none, excesses=none, lower=none, level=level, resamples=resamples, excluded=excluded,
             reason=f"There is no family-wise p-value: {reason}",
         )  # fmt: skip
-    numbers, groups = list(kept), list(kept.values())
+    numbers, groups = list(comparable), list(comparable.values())
     panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
@@ -134,8 +134,8 @@ def family(
     reach = _reach(panel.resampled(resamples, child(root, 1), threads=threads), level)
     lower = [max(-1.0, value - reach * error) for value, error in zip(values, errors, strict=True)]
 
-    def spread_out(found: Sequence[float] | Floats) -> tuple[float | None, ...]:
-        by_number = dict(zip(numbers, found, strict=True))
+    def spread_out(per_attack: Sequence[float] | Floats) -> tuple[float | None, ...]:
+        by_number = dict(zip(numbers, per_attack, strict=True))
         return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
 
     return Family(
@@ -144,7 +144,7 @@ def family(
     )  # fmt: skip
 
 
-def _kept(
+def _comparable(
     members: Sequence[Pair], others: Sequence[Pair], rules: Sequence[Statistic]
 ) -> tuple[dict[int, tuple[Group, Group]], dict[int, str]]:
     """Return the checked groups of the attacks that can be compared, and why the others cannot."""
@@ -153,7 +153,7 @@ def _kept(
             f"A family needs members, others and statistics for the same attacks. "
             f"Got {len(members)}, {len(others)} and {len(rules)}."
         )
-    kept: dict[int, tuple[Group, Group]] = {}
+    comparable: dict[int, tuple[Group, Group]] = {}
     excluded: dict[int, str] = {}
     sizes = set()
     for j, rule in enumerate(rules):
@@ -164,10 +164,10 @@ def _kept(
         if reason:
             excluded[j] = f"Excluded: {reason}"
         else:
-            kept[j] = (first, second)
+            comparable[j] = (first, second)
     if len(sizes) > 1:
         raise InputError(f"All attacks of a family must be on the same people. Got {len(sizes)} different group sizes.")
-    return kept, excluded
+    return comparable, excluded
 
 
 def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
@@ -183,8 +183,8 @@ def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
     return bool(np.ptp(scores) < 1e-12)
 
 
-def _standardised(found: Floats) -> Floats:
-    centred = found - found.mean(axis=0)
+def _standardised(excesses: Floats) -> Floats:
+    centred = excesses - excesses.mean(axis=0)
     spread = centred.std(axis=0)
     scaled: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
     return scaled

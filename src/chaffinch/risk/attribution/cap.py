@@ -30,73 +30,73 @@ __all__ = [
 ]  # fmt: skip
 
 
-def cap(found: Match) -> Scores:
+def cap(matches: Match) -> Scores:
     """Return CAP: the share of matching source rows with the person's value, over people with a match."""
-    return Scores(share(found.n_both, found.n_key), found.matched)
+    return Scores(share(matches.n_both, matches.n_key), matches.matched)
 
 
-def dcap(found: Match) -> Scores:
+def dcap(matches: Match) -> Scores:
     """Return DCAP: the same over all people, 0 for those without a match. DCAP = iS x CAP."""
-    return Scores(share(found.n_both, found.n_key), np.ones(found.n_people))
+    return Scores(share(matches.n_both, matches.n_key), np.ones(matches.n_people))
 
 
-def in_source(found: Match) -> Scores:
+def in_source(matches: Match) -> Scores:
     """Return iS: the share of people whose key a source row has."""
-    return _share_of_all(found.matched)
+    return _share_of_all(matches.matched)
 
 
-def dis(found: Match, *, tau: float = 1.0) -> Scores:
+def dis(matches: Match, *, tau: float = 1.0) -> Scores:
     """Return DiS: the share of people whose key is disclosive in the source, rightly or wrongly."""
-    return _share_of_all(found.disclosive_at(tau))
+    return _share_of_all(matches.disclosive_at(tau))
 
 
-def disco(found: Match, *, tau: float = 1.0) -> Scores:
+def disco(matches: Match, *, tau: float = 1.0) -> Scores:
     """Return DiSCO: the share of people whose key is disclosive in the source and gives their own value."""
-    return _share_of_all(found.right_at(tau))
+    return _share_of_all(matches.right_at(tau))
 
 
-def disdio(found: Match, *, tau: float = 1.0) -> Scores:
+def disdio(matches: Match, *, tau: float = 1.0) -> Scores:
     """Return DiSDiO: the share of people for whom DiSCO holds and whose key is disclosive among people too."""
-    return _share_of_all(found.right_at(tau) & found.people_at(tau))
+    return _share_of_all(matches.right_at(tau) & matches.people_at(tau))
 
 
-def uio(found: Match) -> Scores:
+def uio(matches: Match) -> Scores:
     """Return UiO: the share of people whose key no other person has."""
-    return _share_of_all(found.unique_people)
+    return _share_of_all(matches.unique_people)
 
 
-def uiois(found: Match) -> Scores:
+def uiois(matches: Match) -> Scores:
     """Return UiOiS: the share of people whose key no other person has and some source row has."""
-    return _share_of_all(found.unique_people & found.matched)
+    return _share_of_all(matches.unique_people & matches.matched)
 
 
-def repu(found: Match) -> Scores:
+def repu(matches: Match) -> Scores:
     """Return repU: the share of people whose key is unique among people and among source rows."""
-    return _share_of_all(found.unique_people & found.unique_source)
+    return _share_of_all(matches.unique_people & matches.unique_source)
 
 
-def uis(found: Match) -> Scores:
+def uis(matches: Match) -> Scores:
     """Return UiS: the share of source rows whose key no other source row has; scores stand for lots of source rows."""
-    rows = found.source_rows
+    rows = matches.source_rows
     return Scores(np.where(rows.own_key == 1, rows.weight, 0), rows.weight)
 
 
-def dorig(found: Match, *, tau: float = 1.0) -> Scores:
+def dorig(matches: Match, *, tau: float = 1.0) -> Scores:
     """Return Dorig: the share of people whose value their key discloses among people. A reference: DiSCO of a copy."""
-    return _share_of_all(found.people_at(tau))
+    return _share_of_all(matches.people_at(tau))
 
 
-def capd(found: Match) -> Scores:
+def capd(matches: Match) -> Scores:
     """Return CAPd: the share of people with the person's key who have their value. A reference: DCAP of a copy."""
-    return _share_of_all(share(found.people_both, found.people_key))
+    return _share_of_all(share(matches.people_both, matches.people_key))
 
 
-def base_capd(found: Match) -> Scores:
+def base_capd(matches: Match) -> Scores:
     """Return baseCAPd: the share of people with the person's value; its mean is the sum of squared shares.
 
     A guess that knows no key and draws from the distribution of the sensitive value is right so often.
     """
-    return _share_of_all(found.people_value / max(found.n_people, 1))
+    return _share_of_all(matches.people_value / max(matches.n_people, 1))
 
 
 MEASURES: dict[str, Callable[[Match], Scores]] = {

@@ -96,7 +96,7 @@ class KeySpace:
     def classes(self, columns: Sequence[int] | None = None) -> Classes:
         """Return the classes of some of the keys, by position; of all if not said. Of none: one class."""
         chosen = tuple(range(self.n_keys)) if columns is None else tuple(columns)
-        return next(found for _, found in self.sweep([chosen]))
+        return next(key_classes for _, key_classes in self.sweep([chosen]))
 
     def sweep(self, subsets: Iterable[Sequence[int]]) -> Iterator[tuple[tuple[int, ...], Classes]]:
         """Yield each subset with its classes, subsets sorted as words are.

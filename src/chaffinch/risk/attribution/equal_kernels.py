@@ -44,11 +44,11 @@ def fill(words, slots):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def look_up(words, held, slots, out):  # type: ignore[no-untyped-def]
+def look_up(words, known, slots, out):  # type: ignore[no-untyped-def]
     """Set `out` to whether each row of `words` equals one of `held`, whose numbers are in `slots`; rows whose `out` is False stay so."""
     for i in range(words.shape[0]):
         if out[i]:
             at = _slot(words, i, slots)
-            while slots[at] >= 0 and not _same(words, i, held, slots[at]):
+            while slots[at] >= 0 and not _same(words, i, known, slots[at]):
                 at = (at + 1) & (slots.size - 1)
             out[i] = slots[at] >= 0

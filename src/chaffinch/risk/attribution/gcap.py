@@ -137,9 +137,9 @@ def gcap(
     sizes = [size for _, _, size in aligned]
     people = distinct([first for first, _, _ in aligned], rank[value], mine_missing)
     source = distinct([second for _, second, _ in aligned], rank[other], their_missing)
-    found = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
-    key, right = found.key, found.right[people.inverse]
-    return Gcap(value=value, radius=found.radius[key], n_near=found.near[key], n_right=right, vote=by_rank[found.vote][key])
+    nearest = find_nearest(people, source, sizes, n_levels=n_levels, by=search, threads=threads, progress=progress)
+    key, right = nearest.key, nearest.right[people.inverse]
+    return Gcap(value=value, radius=nearest.radius[key], n_near=nearest.near[key], n_right=right, vote=by_rank[nearest.vote][key])
 
 
 def _nobody(value: Ints, reason: str) -> Gcap:

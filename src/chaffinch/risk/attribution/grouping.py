@@ -121,8 +121,8 @@ def _patterns(missing: Mask | None, n_columns: int, n_rows: int) -> tuple[Ints, 
 
 def _number(columns: Sequence[NDArray[Any]] | Mask) -> tuple[Ints, int]:
     """Return the place of each row among the distinct ones, in order, and how many there are."""
-    found = KeySpace.of(list(columns)).classes()
-    return found.ids[0], found.n_classes
+    classes = KeySpace.of(list(columns)).classes()
+    return classes.ids[0], classes.n_classes
 
 
 def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
@@ -135,8 +135,8 @@ def pool(cells: Ints, counts: Ints, n_cells: int) -> tuple[Ints, Ints]:
     """
     if _few(n_cells, len(cells)):
         sums = np.bincount(cells, weights=counts, minlength=n_cells)  # exact: sums of integers below 2^53
-        found = np.flatnonzero(sums)
-        return found, sums[found].astype(np.int64)
+        filled = np.flatnonzero(sums)
+        return filled, sums[filled].astype(np.int64)
     order = np.argsort(cells)
     cells = cells[order]
     first = np.flatnonzero(np.diff(cells, prepend=-1))

@@ -121,7 +121,7 @@ class _Hunt:
                 return
             spent += cost
             # No radius is above the columns of a lot: when all of them are left out, its rows agree with every key.
-            choices = [(theirs, kept) for theirs, compared in lots for kept in combinations(compared, len(compared) - radius)]
+            choices = [(theirs, remaining) for theirs, compared in lots for remaining in combinations(compared, len(compared) - radius)]
             keys = self._group(keys, choices, radius)
             if not len(keys):
                 return
@@ -157,10 +157,10 @@ class _Hunt:
         self.found.take(keys, cells, counts, radius)
         return keys[self.found.radius[keys] < 0]
 
-    def _agreeing(self, keys: Ints, theirs: Ints, kept: tuple[int, ...]) -> tuple[Ints, Ints] | None:
+    def _agreeing(self, keys: Ints, theirs: Ints, remaining: tuple[int, ...]) -> tuple[Ints, Ints] | None:
         """Return the cells (key and value) of rows that agree on the kept columns, with counts; None if they are too many."""
-        codes = [np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]]) for j in kept]
-        classes = KeySpace(tuple(codes), tuple(self.sizes[j] for j in kept), (len(keys), len(theirs))).classes()
+        codes = [np.concatenate([self.people.columns[j][keys], self.source.columns[j][theirs]]) for j in remaining]
+        classes = KeySpace(tuple(codes), tuple(self.sizes[j] for j in remaining), (len(keys), len(theirs))).classes()
         (mine_in, theirs_in), n_classes = classes.ids, classes.n_classes
         shared = np.zeros(n_classes, dtype=bool)
         shared[mine_in] = True
@@ -224,8 +224,8 @@ def find_nearest(
     rows, in blocks), or "auto": whichever is expected to cost less. They give the same, but that `farthest`, the largest distance to look
     at, is for classes alone.
     """
-    found = Found(people, n_levels)
-    hunt = _Hunt(found, people, source, tuple(sizes), by, thread_count(threads), progress, len(sizes) if farthest is None else farthest)
+    nearest = Found(people, n_levels)
+    hunt = _Hunt(nearest, people, source, tuple(sizes), by, thread_count(threads), progress, len(sizes) if farthest is None else farthest)
     for missing, keys in people.by_pattern():
         hunt.resolve(keys, [j for j in range(len(sizes)) if not missing[j]])
-    return found
+    return nearest

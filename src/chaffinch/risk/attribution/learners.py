@@ -76,8 +76,8 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     answers = work(predicted, names, threads=attempt.threads, progress=attempt.progress, doing=doing)
     return {
         name: [
-            said == values
-            for said, values in zip(np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True)
+            guesses == values
+            for guesses, values in zip(np.split(answer[place.ravel()], attempt.ends), attempt.values, strict=True)
         ]
         for name, answer in zip(names, answers, strict=True)
     }

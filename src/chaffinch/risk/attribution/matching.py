@@ -68,13 +68,8 @@ class Match:
         return self.n_key > 0
 
     @property
-    def unanimous(self) -> Bools:
-        """Whether the source rows with the person's key (at least one) all have one value."""
-        return self.disclosive_at(1.0)
-
-    @property
     def right(self) -> Bools:
-        """Whether they do, and that value is the person's."""
+        """Whether the source rows with the person's key (at least one) all have the person's value."""
         return self.right_at(1.0)
 
     @property
@@ -86,11 +81,6 @@ class Match:
     def unique_source(self) -> Bools:
         """Whether exactly one source row has the person's key."""
         return self.n_key == 1
-
-    @property
-    def people_unanimous(self) -> Bools:
-        """Whether all people with the person's key share one value."""
-        return self.people_at(1.0)
 
     def disclosive_at(self, tau: float) -> Bools:
         """Return whether some value has a share of at least tau among the source rows with the person's key."""

@@ -149,29 +149,29 @@ def tcap(
     return tcap_of(match(*rows, people_missing=people_missing, source_missing=source_missing), convention=convention, tau=tau)
 
 
-def tcap_of(found: Match, *, convention: Convention = "matched_rows", tau: float = 1.0) -> Tcap:
+def tcap_of(matches: Match, *, convention: Convention = "matched_rows", tau: float = 1.0) -> Tcap:
     """Return TCAP under one convention from a match."""
     check_tau(tau)
     check_convention(convention)
     if convention in ("matched_rows", "all_rows"):
-        return _over_source(found, convention, tau)
-    return _over_people(found, convention, tau)
+        return _over_source(matches, convention, tau)
+    return _over_people(matches, convention, tau)
 
 
-def all_conventions(found: Match, *, tau: float = 1.0) -> dict[Convention, Tcap]:
+def all_conventions(matches: Match, *, tau: float = 1.0) -> dict[Convention, Tcap]:
     """Return TCAP under every convention from one match."""
-    return {convention: tcap_of(found, convention=convention, tau=tau) for convention in CONVENTIONS}
+    return {convention: tcap_of(matches, convention=convention, tau=tau) for convention in CONVENTIONS}
 
 
-def _over_source(found: Match, convention: Convention, tau: float) -> Tcap:
-    rows = found.source_rows
+def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
+    rows = matches.source_rows
     selected = rows.weap >= tau
     met = selected & (rows.people_key > 0)
     n_selected, n_met = int(rows.weight[selected].sum()), int(rows.weight[met].sum())
-    cells = TcapCells.of(found.sides, tau=tau, zero=convention == "all_rows") if isinstance(found.sides, KeyCells) else None
+    cells = TcapCells.of(matches.sides, tau=tau, zero=convention == "all_rows") if isinstance(matches.sides, KeyCells) else None
     count = n_selected if convention == "all_rows" else n_met
     reason = ""
-    if not found.n_people:
+    if not matches.n_people:
         reason = "there are no people"
     elif not n_selected:
         reason = f"no source row has a WEAP of at least {tau:g}"
@@ -183,23 +183,23 @@ def _over_source(found: Match, convention: Convention, tau: float) -> Tcap:
     return Tcap(value, "", convention, tau, n_selected, n_met, cells=cells, counted=count)
 
 
-def _over_people(found: Match, convention: Convention, tau: float) -> Tcap:
-    right, counted = found.right_at(tau), found.matched
+def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
+    right, counted = matches.right_at(tau), matches.matched
     reason = "no person's keys are in the source"
     if convention == "certain":
-        right = right & found.people_at(tau)
+        right = right & matches.people_at(tau)
     elif convention == "conditional":
-        counted = found.disclosive_at(tau)
+        counted = matches.disclosive_at(tau)
         reason = f"no person's keys have a value with a share of at least {tau:g} in the source"
     scores = Scores(right, counted)
-    rows = found.source_rows
+    rows = matches.source_rows
     n_selected = int(rows.weight[rows.weap >= tau].sum())
     n_counted = int(counted.sum())
     why = "" if n_counted else reason
     return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted)
 
 
-def tcap_credit(found: Match, result: Tcap) -> Floats:
+def tcap_credit(matches: Match, result: Tcap) -> Floats:
     """Return what each person adds to TCAP, times `counted`, if the person's own value is answered for every key alike.
 
     An answer that knows no key scores the summed credit of the people with that value over `counted`: each person of those whom the
@@ -219,16 +219,16 @@ def tcap_credit(found: Match, result: Tcap) -> Floats:
         cells = result.cells
         here = cells.person_class >= 0
         at = cells.person_class[here]
-        out = np.zeros(found.n_people)
+        out = np.zeros(matches.n_people)
         out[here] = cells.weight[at] / cells.n_people[at]
         return out
     if result.scores is not None:
         counts = result.scores.weight > 0
-        return (counts & found.people_at(result.tau) if result.convention == "certain" else counts).astype(np.float64)
-    rows = found.source_rows
+        return (counts & matches.people_at(result.tau) if result.convention == "certain" else counts).astype(np.float64)
+    rows = matches.source_rows
     met = (rows.weap >= result.tau) & (rows.people_key > 0)
-    assert not isinstance(found.sides, KeyCells)
-    return wild_sums(*found.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0))
+    assert not isinstance(matches.sides, KeyCells)
+    return wild_sums(*matches.sides, np.where(met, rows.weight / np.maximum(rows.people_key, 1), 0.0))
 
 
 # As an attacker.
@@ -253,15 +253,15 @@ def _attack(attempt: Attempt) -> list[Outcome]:
     ]
 
 
-def _group(result: Tcap, found: Match) -> tuple[Floats, Floats]:
+def _group(result: Tcap, matches: Match) -> tuple[Floats, Floats]:
     if result.scores is not None:
         return result.scores.numerator, result.scores.weight
-    nobody = np.zeros(found.n_people)  # a person stands in several classes: people cannot be drawn anew
+    nobody = np.zeros(matches.n_people)  # a person stands in several classes: people cannot be drawn anew
     return nobody, nobody
 
 
-def _guess(result: Tcap, found: Match) -> Guess:
-    return guess(found.values, by="value", credit=tcap_credit(found, result), counted=result.counted)
+def _guess(result: Tcap, matches: Match) -> Guess:
+    return guess(matches.values, by="value", credit=tcap_credit(matches, result), counted=result.counted)
 
 
 ATTACKERS.register(

@@ -61,7 +61,7 @@ def wild_tables(
     values, n_levels = zero_based([people_values, source_values])
     if len(people_values) != n_people or len(source_values) != n_source:
         raise InputError("Each row needs its keys and one sensitive value. Got arrays of different lengths.")
-    masks = [_mask(given, n, space.n_keys) for given, n in ((people_missing, n_people), (source_missing, n_source))]
+    masks = [_mask(mask, n, space.n_keys) for mask, n in ((people_missing, n_people), (source_missing, n_source))]
     return (
         WildTable(tuple(c[:n_people] for c in space.codes), space.sizes, masks[0], values[:n_people], n_levels),
         WildTable(tuple(c[n_people:] for c in space.codes), space.sizes, masks[1], values[n_people:], n_levels),
@@ -72,9 +72,9 @@ def wild_counts(rows: WildTable, other: WildTable) -> MatchCounts:
     """Return for each row how many rows of the other table match it."""
     if not len(rows.values) or not len(other.values):
         return MatchCounts(*(np.zeros(len(rows.values), dtype=np.int64) for _ in range(3)))
-    found = find_nearest(rows.distinct, other.distinct, rows.sizes, n_levels=rows.n_levels, by="classes", threads=1, farthest=0)
-    key = found.key
-    return MatchCounts(found.near[key], found.right[rows.distinct.inverse], found.top[key])
+    nearest = find_nearest(rows.distinct, other.distinct, rows.sizes, n_levels=rows.n_levels, by="classes", threads=1, farthest=0)
+    key = nearest.key
+    return MatchCounts(nearest.near[key], nearest.right[rows.distinct.inverse], nearest.top[key])
 
 
 def wild_sums(rows: WildTable, other: WildTable, weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -84,26 +84,26 @@ def wild_sums(rows: WildTable, other: WildTable, weights: NDArray[np.float64]) -
         for shared, others in _patterns(~other.missing & present):
             columns = np.flatnonzero(shared)
             codes = tuple(np.concatenate([rows.keys[j][who], other.keys[j][others]]) for j in columns)
-            found = KeySpace(codes, tuple(rows.sizes[j] for j in columns), (len(who), len(others))).classes()
-            first, second = found.ids
-            out[who] += np.bincount(second, weights=weights[others], minlength=found.n_classes)[first]
+            classes = KeySpace(codes, tuple(rows.sizes[j] for j in columns), (len(who), len(others))).classes()
+            first, second = classes.ids
+            out[who] += np.bincount(second, weights=weights[others], minlength=classes.n_classes)[first]
     return out
 
 
 def _patterns(present: Bools) -> Iterator[tuple[Bools, Ints]]:
     """Yield each row that occurs in a boolean matrix, with the positions at which it does."""
-    found = KeySpace.of(present).classes()
-    ids = found.ids[0]
+    classes = KeySpace.of(present).classes()
+    ids = classes.ids[0]
     order = np.argsort(ids, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(ids, minlength=found.n_classes))[:-1]):
+    for rows in np.split(order, np.cumsum(np.bincount(ids, minlength=classes.n_classes))[:-1]):
         if len(rows):
             yield present[rows[0]], rows
 
 
-def _mask(given: Keys | None, n_rows: int, n_keys: int) -> Bools:
-    if given is None:
+def _mask(missing: Keys | None, n_rows: int, n_keys: int) -> Bools:
+    if missing is None:
         return np.zeros((n_rows, n_keys), dtype=bool)
-    mask = given if isinstance(given, np.ndarray) else np.stack([np.asarray(column) for column in given], axis=1)
+    mask = missing if isinstance(missing, np.ndarray) else np.stack([np.asarray(column) for column in missing], axis=1)
     if mask.shape != (n_rows, n_keys) or mask.dtype != np.bool_:
         raise InputError(
             "A mask of missing keys must be boolean with one entry for each row and key. "

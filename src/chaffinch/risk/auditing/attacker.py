@@ -94,7 +94,7 @@ def attack(
     """
     parts = parts_of(len(member))
     seen = _usable(np.asarray(features, dtype=np.float64), parts.train)
-    train, held = seen[parts.train], member[parts.train]
+    train, train_member = seen[parts.train], member[parts.train]
     tests = member[parts.test]
     positives, negatives = int(tests.sum()), int((~tests).sum())
     if not seen.shape[1]:
@@ -102,17 +102,17 @@ def attack(
     best: tuple[float, float] | None = None
     chosen: tuple[str, Scores, Threshold] | None = None
     for attacker in ATTACKERS:
-        scores = attacker.learn(train, held, child(seed, attacker.stream))
-        found = scores(seen[parts.validation])
-        line = choose_threshold(found, member[parts.validation], delta=delta, level=level)
-        said = line.says_with(found)
-        gap = float(said[member[parts.validation]].mean() - said[~member[parts.validation]].mean())
+        scores = attacker.learn(train, train_member, child(seed, attacker.stream))
+        validation_scores = scores(seen[parts.validation])
+        line = choose_threshold(validation_scores, member[parts.validation], delta=delta, level=level)
+        calls = line.says_with(validation_scores)
+        gap = float(calls[member[parts.validation]].mean() - calls[~member[parts.validation]].mean())
         if best is None or (line.bound, gap) > best:
             best, chosen = (line.bound, gap), (attacker.name, scores, line)
     assert chosen is not None
     name, scores, line = chosen
-    said = line.says_with(scores(seen[parts.test]))
-    hits, alarms = int(said[tests].sum()), int(said[~tests].sum())
+    calls = line.says_with(scores(seen[parts.test]))
+    hits, alarms = int(calls[tests].sum()), int(calls[~tests].sum())
     return Verdicts(
         name, hits, positives, alarms, negatives,
         epsilon_lower(hits, positives, alarms, negatives, delta=delta, level=level),
@@ -141,10 +141,10 @@ def _linear(train: NDArray[np.float64], member: NDArray[np.bool_], seed: np.rand
         from ..membership.classifiers import learner
 
         counts = bool((train >= 0).all() and (train == np.rint(train)).all())
-        found = learner("linear", kind="counts" if counts else "real").fit(
+        attacker = learner("linear", kind="counts" if counts else "real").fit(
             train[:, None, :].astype(np.float32), member, seed=np.random.default_rng(seed), threads=1
         )
-        return lambda features: np.asarray(found.log_odds(features.astype(np.float32)), dtype=np.float64)
+        return lambda features: np.asarray(attacker.log_odds(features.astype(np.float32)), dtype=np.float64)
 
     mean, spread = train.mean(axis=0), train.std(axis=0)
 

@@ -98,8 +98,8 @@ class Threshold:
         >>> Threshold(0.5, above=False).says_with([0.2, 0.7]).tolist()
         [True, False]
         """
-        found = np.asarray(scores, dtype=np.float64)
-        return found > self.value if self.above else found < self.value
+        numbers = np.asarray(scores, dtype=np.float64)
+        return numbers > self.value if self.above else numbers < self.value
 
 
 def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0, level: float = 0.99) -> Threshold:
@@ -114,16 +114,16 @@ def choose_threshold(scores: ArrayLike, member: ArrayLike, *, delta: float = 0.0
     >>> choose_threshold([1.0, 2.0, 3.0, 4.0], [False, False, True, True])
     Threshold(value=2.5, above=True, bound=0.0)
     """
-    found, held = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
-    if found.ndim != 1 or found.shape != held.shape or not np.isfinite(found).all():
+    numbers, inside = np.asarray(scores, dtype=np.float64), np.asarray(member, dtype=bool)
+    if numbers.ndim != 1 or numbers.shape != inside.shape or not np.isfinite(numbers).all():
         raise InputError("choose_threshold needs a finite score for each run, and whether the run was with the target.")
     _check_odds(delta, level)
-    positives, negatives = int(held.sum()), int((~held).sum())
+    positives, negatives = int(inside.sum()), int((~inside).sum())
     if not positives or not negatives:
         raise InputError("choose_threshold needs runs on both tables.")
-    values, place = np.unique(found, return_inverse=True)
-    hits = np.bincount(place[held], minlength=len(values))
-    alarms = np.bincount(place[~held], minlength=len(values))
+    values, place = np.unique(numbers, return_inverse=True)
+    hits = np.bincount(place[inside], minlength=len(values))
+    alarms = np.bincount(place[~inside], minlength=len(values))
     # Cut number i keeps values i and after it above the line; one cut is below all values: "always says D'".
     over, false_over = hits[::-1].cumsum()[::-1], alarms[::-1].cumsum()[::-1]
     hit = np.concatenate([over, positives - over])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..membership.matches import match_counts, sampled_counts, subset_sample
+from ..membership.matches import level_counts, match_counts, sampled_counts, subset_sample
 
 __all__ = ["table_features"]
 
@@ -37,18 +37,10 @@ def table_features(
     else:
         subsets = subset_sample(columns, most=1 << MOST_COLUMNS, seed=0)  # public, and the same for all tables
         around = sampled_counts(tables, target, subsets, dtype=np.float32, threads=threads)
-    parts = [around, *(_histogram(tables[:, :, j].astype(np.int64), sizes[j]) for j in range(columns))]
+    parts = [around, level_counts(tables, sizes, threads=threads)]
     cells = int(np.prod(sizes, dtype=np.float64))
     if columns > 1 and cells <= MOST_CELLS:
         known = (tables < np.array(sizes)).all(axis=2)
         place = np.ravel_multi_index(tuple(np.minimum(tables[:, :, j], sizes[j] - 1) for j in range(columns)), sizes)
-        parts.append(_histogram(np.where(known, place, cells), cells))
+        parts.append(level_counts(np.where(known, place, cells).astype(np.uint8)[:, :, None], [cells], threads=threads))
     return np.concatenate(parts, axis=1).astype(np.float32)
-
-
-def _histogram(codes: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """How many rows of each table have each code; codes beyond the size are not counted."""
-    n_tables = len(codes)
-    known = np.minimum(codes, size) + (size + 1) * np.arange(n_tables)[:, None]
-    counts = np.bincount(known.ravel(), minlength=n_tables * (size + 1))
-    return counts.reshape(n_tables, size + 1)[:, :size]

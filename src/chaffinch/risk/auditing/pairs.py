@@ -163,8 +163,8 @@ def average_pair(
     if size < 1:
         return Skipped("average", "the table has too few records that differ from the most vulnerable one")
     drawn = rng.choice(others, size=size + unit.replaced, replace=False)
-    kept = drawn[:size]
-    return Pair("average", base, _sorted(drawn), _sorted(np.append(kept, target)), target, unit)
+    rest = drawn[:size]
+    return Pair("average", base, _sorted(drawn), _sorted(np.append(rest, target)), target, unit)
 
 
 def _domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Record, int]]:

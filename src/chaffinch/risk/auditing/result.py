@@ -71,12 +71,12 @@ class AuditFinding:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
-        said = (f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}")
+        words = (f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}")
         if self.verdict is ClaimVerdict.BROKEN:
-            return f"{said}: claim broken."
+            return f"{words}: claim broken."
         if self.detectable <= self.epsilon:
-            return f"{said}: not refuted, and {self.runs:,} runs could not have refuted it: they show {self.detectable:.3g} at most."
-        return f"{said}: not refuted; {self.runs:,} runs could have shown up to {self.detectable:.3g}."
+            return f"{words}: not refuted, and {self.runs:,} runs could not have refuted it: they show {self.detectable:.3g} at most."
+        return f"{words}: not refuted; {self.runs:,} runs could have shown up to {self.detectable:.3g}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -117,7 +117,7 @@ class AuditResult(ShownResult):
     @property
     def worst(self) -> AuditFinding:
         """The finding with the largest bound."""
-        return max(self.findings, key=lambda found: found.bound)
+        return max(self.findings, key=lambda finding: finding.bound)
 
     @property
     def bound(self) -> float:
@@ -148,7 +148,7 @@ class AuditResult(ShownResult):
                 "better attackers may show more."
             )
         skipped = [f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped]
-        return (first, how, *(found.sentence for found in self.findings), *skipped)
+        return (first, how, *(finding.sentence for finding in self.findings), *skipped)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data: `chaffinch-audit`, version 1."""
@@ -164,7 +164,7 @@ class AuditResult(ShownResult):
             "neighbours": self.neighbours,
             "level": self.level,
             "level_each": self.level_each,
-            "findings": [found.to_dict() for found in self.findings],
+            "findings": [finding.to_dict() for finding in self.findings],
             "skipped": [{"pair": s.pair, "box": s.box, "reason": s.reason} for s in self.skipped],
             **({"run": dict(self.run)} if self.run else {}),
         }

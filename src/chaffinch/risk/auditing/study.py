@@ -95,7 +95,7 @@ def measure_audit(
     working.check("run")
     table = table if table is None or isinstance(table, Table) else read(table)
     claim = _claim(synthesiser, settings.epsilon, settings.delta)
-    unit = _unit(synthesiser, settings.neighbours, said=settings.epsilon is not None)
+    unit = _unit(synthesiser, settings.neighbours, own_claim=settings.epsilon is not None)
     boxes = _boxes(settings.box, synthesiser)
     root = seed_sequence(seed)
     asked = (*MADE, *(("average",) if table is not None else ())) if settings.pairs is None else tuple(settings.pairs)
@@ -154,7 +154,7 @@ def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tupl
     return check_epsilon(epsilon), 0.0 if delta is None or delta == 0 else check_delta(delta)
 
 
-def _unit(synthesiser: Any, neighbours: Neighbours | None, *, said: bool) -> Unit:
+def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> Unit:
     """The relation of the claim; another than the synthesiser's own only for an epsilon that was said for it."""
     own = getattr(synthesiser, "unit", None)
     if neighbours is None and own is None:
@@ -165,7 +165,7 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, said: bool) -> Uni
     if own is None:
         assert neighbours is not None
         return Unit(neighbours)
-    if neighbours not in (None, own.neighbours) and not said:
+    if neighbours not in (None, own.neighbours) and not own_claim:
         raise InputError(
             f"The synthesiser claims its epsilon for '{own.words}', and another relation is asked for. Pass the epsilon that is claimed "
             "for that too."
@@ -174,10 +174,10 @@ def _unit(synthesiser: Any, neighbours: Neighbours | None, *, said: bool) -> Uni
 
 
 def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
-    kept = tuple(name for name in BOXES if name in box and (name == "black" or hasattr(synthesiser, "fit")))
-    if not kept:
+    names = tuple(name for name in BOXES if name in box and (name == "black" or hasattr(synthesiser, "fit")))
+    if not names:
         raise InputError("A function gives tables and no model to look into: use box='black'.")
-    return kept
+    return names
 
 
 def _pair(
@@ -217,12 +217,12 @@ def _ready(
     for i, taken in enumerate(pair.draws):
         try:
             with within(time_limit):
-                made = generator.release(pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i))
+                release = generator.release(pair.base.take(taken), tables=1, rows=wanted, seed=child(seed, (1 << 30) + i))
         except OutOfTime:
             raise InputError(
                 f"A first run on pair '{pair.name}' took longer than the limit of {time_limit:g} s. Raise it."
             ) from None
-        tried.append(made.model)
+        tried.append(release.model)
     if pair.name == "empty" and tried[0].error and not tried[1].error:
         return Skipped(
             "empty",
@@ -273,10 +273,10 @@ def _finding(
         around = table_features(seen.tables, target, seen.pair.base.schema.sizes, threads=threads)
         features = np.concatenate([outside, around], axis=1)
     epsilon, delta = claim
-    told = attack(features, seen.member, delta=delta, level=level, seed=seed)
-    each = min(told.positives, told.negatives)
+    verdicts = attack(features, seen.member, delta=delta, level=level, seed=seed)
+    each = min(verdicts.positives, verdicts.negatives)
     return AuditFinding(
-        pair=seen.pair.name, box=box, bound=told.bound, epsilon=epsilon, delta=delta, runs=len(seen.member), test_runs=each,
-        detectable=detectable(each, delta=delta, level=level), attacker=told.attacker, true_positives=told.true_positives,
-        false_positives=told.false_positives,
+        pair=seen.pair.name, box=box, bound=verdicts.bound, epsilon=epsilon, delta=delta, runs=len(seen.member), test_runs=each,
+        detectable=detectable(each, delta=delta, level=level), attacker=verdicts.attacker, true_positives=verdicts.true_positives,
+        false_positives=verdicts.false_positives,
     )  # fmt: skip

@@ -75,18 +75,18 @@ class Watched(Generator):
         """Return what a run on `table` gave, and what it did, as an `Answer` in place of the model. One table for each run."""
         fitting, drawing = (child(seed, i) for i in range(2))
         out = np.full((1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype)
-        model, found, error = None, out[0, :0], ""
-        with _warned() as said:
+        model, codes, error = None, out[0, :0], ""
+        with _warned() as messages:
             try:
                 if self.models:
                     model = self.maker.fit(table, seed=fitting)
-                    found = self._one(model, table, rows, drawing)
+                    codes = self._one(model, table, rows, drawing)
                 else:
-                    found = self.codes_of(self.draw(None, table, rows, drawing))
+                    codes = self.codes_of(self.draw(None, table, rows, drawing))
             except Exception as raised:  # its message may quote a record: only its kind is kept
                 model, error = None, type(raised).__name__
-        out[0, : len(found)] = found[:rows]
-        return Released(out, Answer(model, len(found), error, len(said)))
+        out[0, : len(codes)] = codes[:rows]
+        return Released(out, Answer(model, len(codes), error, len(messages)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +154,6 @@ def _warned() -> Iterator[list[Any]]:
     if threading.current_thread() is not threading.main_thread():
         yield []
         return
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as messages:
         warnings.simplefilter("always")
-        yield said
+        yield messages

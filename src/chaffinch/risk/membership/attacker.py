@@ -179,9 +179,9 @@ class FittedAttacker:
     @cached_property
     def auc(self) -> float:
         """The AUC of `checked`: 1 tells members from others, 0.5 is a guess, or calibration found that scores say nothing."""
-        found = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
-        assert found is not None
-        return found
+        area = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
+        assert area is not None
+        return area
 
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand."""

@@ -51,8 +51,8 @@ class BlackBox:
             from .matches import subset_columns, subset_sample
 
             subsets = subset_sample(len(self.sizes), most=1 << 17) if self.subsets is None else self.subsets
-            held = subset_columns(subsets, len(self.sizes)).tolist()
-            return tuple(f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in held)
+            memberships = subset_columns(subsets, len(self.sizes)).tolist()
+            return tuple(f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in memberships)
         if self.name == "naive":
             return tuple(
                 f"{c}: {what}"

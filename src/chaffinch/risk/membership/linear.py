@@ -60,8 +60,8 @@ class Linear:
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Linear:
         """Return the learner with no ridges but those that some attackers chose: for more targets of the same shadows, at less cost."""
-        found = {(bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers}
-        return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in found))
+        ridges = {(bool(a.settings["standardised"]), float(a.settings["variance"])) for a in attackers}
+        return replace(self, ridges=tuple(ridge for ridge in RIDGES[self.kind] if ridge in ridges))
 
     def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
         """Return the attacker learnt from shadows."""
@@ -74,10 +74,10 @@ class Linear:
         mean = matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
         matrix -= mean
         spread = np.sqrt(np.einsum("nd,nd->d", matrix, matrix, dtype=np.float64) / len(matrix))
-        told = spread > 1e-6 * np.maximum(1.0, np.abs(mean))
-        if not told.all():
-            matrix = matrix[:, told]
-        standard = 1 / np.maximum(spread[told], FLOOR if self.kind == "counts" else 0.0)
+        varying = spread > 1e-6 * np.maximum(1.0, np.abs(mean))
+        if not varying.all():
+            matrix = matrix[:, varying]
+        standard = 1 / np.maximum(spread[varying], FLOOR if self.kind == "counts" else 0.0)
         choices = RIDGES[self.kind] if self.ridges is None else self.ridges
         ridges = [(standard if scaled else np.ones_like(standard), variance) for scaled, variance in choices]
         # Products that spawn threads of their own may add in another order: blocks are the threads here.
@@ -85,7 +85,7 @@ class Linear:
             unseen, fitted = _ridge_logistic(matrix, label, fold, ridges, steps=self.steps, threads=threads)
         best = int((np.logaddexp(0.0, unseen) - label * unseen).mean(axis=1, dtype=np.float64).argmin())
         weights = np.zeros(width, dtype=np.float32)
-        weights[told] = fitted[0][:, best]
+        weights[varying] = fitted[0][:, best]
         constant = float(fitted[1][best]) - float(mean.astype(np.float64) @ weights)
         outside = unseen[best].reshape(shadows, tables).astype(np.float64)
         calibration = calibrated(outside, inside)

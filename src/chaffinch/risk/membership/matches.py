@@ -10,7 +10,7 @@ nothing, itself included.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..._base.threads import thread_count, thread_map
 from ..shadows.generator import unknown_code
 
 __all__ = [
-    "ALL_UP_TO", "checked_tables", "closest_matches", "level_counts", "match_counts", "matching", "sampled_counts",
+    "ALL_UP_TO", "checked_tables", "closest_matches", "level_counts", "match_counts", "sampled_counts",
     "subset_columns", "subset_sample",
 ]  # fmt: skip
 
@@ -33,19 +33,6 @@ ALL_UP_TO = 16
 
 PIECES = 4
 """Pieces of work for each thread, so that none waits long for the last."""
-
-
-def matching(codes: NDArray[Any], target: ArrayLike) -> NDArray[np.bool_]:
-    """Return where codes (..., F) equal the target's (F,); an unknown value equals nothing.
-
-    Examples
-    --------
-    >>> matching(np.array([[1, 255, 0], [1, 2, 3]], dtype=np.uint8), [1, 255, 3]).tolist()
-    [[True, False, False], [True, False, True]]
-    """
-    _check_kind(codes)
-    wanted, known = _wanted(target, codes.shape[-1], codes.dtype)
-    return (codes == wanted) & known
 
 
 def match_counts(tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int32, threads: int | None = None) -> NDArray[Any]:
@@ -68,12 +55,7 @@ def match_counts(tables: NDArray[Any], target: ArrayLike, *, dtype: Any = np.int
         )
     wanted, bits = _wanted_bits(target, n_columns, tables.dtype)
     out = np.zeros((n_tables, 1 << n_columns), dtype=dtype)
-
-    def work(part: slice) -> None:
-        _fill_all(np.ascontiguousarray(tables[part]), wanted, bits, out[part])
-
-    thread_map(work, _parts(n_tables, threads), threads=threads)
-    return out
+    return _each(tables, out, threads, lambda some, filled: _fill_all(some, wanted, bits, filled))
 
 
 def closest_matches(tables: NDArray[Any], target: ArrayLike, *, threads: int | None = None) -> NDArray[np.int32]:
@@ -87,12 +69,7 @@ def closest_matches(tables: NDArray[Any], target: ArrayLike, *, threads: int | N
     checked_tables(tables)
     wanted, bits = _wanted_bits(target, tables.shape[2], tables.dtype)
     out = np.zeros(len(tables), dtype=np.int32)
-
-    def work(part: slice) -> None:
-        _fill_closest(np.ascontiguousarray(tables[part]), wanted, bits, out[part])
-
-    thread_map(work, _parts(len(tables), threads), threads=threads)
-    return out
+    return _each(tables, out, threads, lambda some, filled: _fill_closest(some, wanted, bits, filled))
 
 
 def level_counts(tables: NDArray[Any], sizes: Sequence[int], *, threads: int | None = None) -> NDArray[np.int32]:
@@ -108,12 +85,8 @@ def level_counts(tables: NDArray[Any], sizes: Sequence[int], *, threads: int | N
         raise InputError(f"Tables must have {len(sizes)} columns, one for each size. Got {tables.shape[2]}.")
     starts = np.concatenate([[0], np.cumsum(np.asarray(sizes, dtype=np.int64))])
     out = np.zeros((len(tables), int(starts[-1])), dtype=np.int32)
-
-    def work(part: slice) -> None:
-        _fill_levels(np.ascontiguousarray(tables[part]), starts, unknown_code(tables.dtype), out[part])
-
-    thread_map(work, _parts(len(tables), threads), threads=threads)
-    return out
+    unknown = unknown_code(tables.dtype)
+    return _each(tables, out, threads, lambda some, filled: _fill_levels(some, starts, unknown, filled))
 
 
 def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> NDArray[np.uint64]:
@@ -141,20 +114,20 @@ def subset_sample(n_columns: int, *, most: int = 20_000, seed: Seed = None) -> N
     fixed = np.zeros((n_columns + 1 + pairs * (2 in sizes), n_columns), dtype=bool)
     for at, chosen in enumerate(c for size in sizes for c in combinations(range(n_columns), size)):
         fixed[at, list(chosen)] = True
-    found = dict.fromkeys(row.tobytes() for row in _packed(fixed))
+    masks = dict.fromkeys(row.tobytes() for row in _packed(fixed))
     few = n_columns < 62 and 1 << n_columns <= 4 * most
-    while len(found) < most - 1:
+    while len(masks) < most - 1:
         if few:  # by sizes the last new ones would be long in coming
             drawn = rng.permutation((1 << n_columns) - 1).astype(np.uint64)[:, None]
         else:
             size = rng.integers(sizes[-1] + 1, n_columns, size=4096)
             drawn = _packed(rng.random((len(size), n_columns)).argsort(axis=1) < size[:, None])
         for row in drawn:
-            found.setdefault(row.tobytes())
-            if len(found) == most - 1:
+            masks.setdefault(row.tobytes())
+            if len(masks) == most - 1:
                 break
-    held = np.frombuffer(b"".join(found), dtype=np.uint64).reshape(len(found), -1)
-    return np.concatenate([held, _packed(np.ones((1, n_columns), dtype=bool))])
+    words = np.frombuffer(b"".join(masks), dtype=np.uint64).reshape(len(masks), -1)
+    return np.concatenate([words, _packed(np.ones((1, n_columns), dtype=bool))])
 
 
 def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bool_]:
@@ -170,10 +143,10 @@ def subset_columns(subsets: NDArray[np.uint64], n_columns: int) -> NDArray[np.bo
     if words.shape[1] != max(1, -(-n_columns // 64)):
         raise InputError(f"Subsets of {n_columns} columns need one word of 64 bits for each 64 of them.")
     spread = (words[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    held = spread.reshape(len(words), -1).astype(bool)
-    if held[:, n_columns:].any():
+    memberships = spread.reshape(len(words), -1).astype(bool)
+    if memberships[:, n_columns:].any():
         raise InputError(f"A subset holds a column beyond the {n_columns} that there are.")
-    return np.ascontiguousarray(held[:, :n_columns])
+    return np.ascontiguousarray(memberships[:, :n_columns])
 
 
 def sampled_counts(
@@ -193,59 +166,46 @@ def sampled_counts(
     checked_tables(tables)
     n_tables, _, n_columns = tables.shape
     wanted, bits = _wanted_bits(target, n_columns, tables.dtype)
-    held = subset_columns(subsets, n_columns)
-    columns = np.nonzero(held)[1]
-    starts = np.concatenate([[0], np.cumsum(held.sum(axis=1))])
-    out = np.zeros((n_tables, len(held)), dtype=dtype)
-
-    def work(part: slice) -> None:
-        _fill_sampled(np.ascontiguousarray(tables[part]), wanted, bits, columns, starts, out[part])
-
-    thread_map(work, _parts(n_tables, threads), threads=threads)
-    return out
+    memberships = subset_columns(subsets, n_columns)
+    columns = np.nonzero(memberships)[1]
+    starts = np.concatenate([[0], np.cumsum(memberships.sum(axis=1))])
+    out = np.zeros((n_tables, len(memberships)), dtype=dtype)
+    return _each(tables, out, threads, lambda some, filled: _fill_sampled(some, wanted, bits, columns, starts, filled))
 
 
 def checked_tables(tables: NDArray[Any]) -> None:
     """Raise unless tables are (tables, rows, columns) of unsigned codes."""
     if tables.ndim != 3:
         raise InputError(f"Tables must be one array of tables, rows and columns. Got {tables.ndim} dimensions.")
-    _check_kind(tables)
+    if tables.dtype.kind != "u":
+        raise InputError(f"Codes must be unsigned, uint8 or uint16. Got {tables.dtype}.")
 
 
-def _check_kind(codes: NDArray[Any]) -> None:
-    if codes.dtype.kind != "u":
-        raise InputError(f"Codes must be unsigned, uint8 or uint16. Got {codes.dtype}.")
-
-
-def _wanted(target: ArrayLike, n_columns: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the target's codes in the type of the tables, and which of them anything can match."""
+def _wanted_bits(target: ArrayLike, n_columns: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """Return the target's codes, and the bit that each column sets where it matches: none where the target's value is unknown."""
     codes = np.asarray(target)
     if codes.shape != (n_columns,) or codes.dtype.kind not in "ui":
         raise InputError(f"A target needs one code for each of the {n_columns} columns of the tables.")
     highest = unknown_code(kind)
     # A code that the type does not hold would wrap round and match another value.
     known = (codes >= 0) & (codes < highest) & (codes != unknown_code(codes.dtype))
-    return np.where(known, codes, highest).astype(kind), known
-
-
-def _wanted_bits(target: ArrayLike, n_columns: int, kind: np.dtype[Any]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
-    """Return the target's codes, and the bit that each column sets where it matches: none where the target's value is unknown."""
-    wanted, known = _wanted(target, n_columns, kind)
     place = np.uint64(1) << (np.arange(n_columns, dtype=np.uint64) % np.uint64(64))
-    return wanted, np.where(known, place, np.uint64(0))
+    return np.where(known, codes, highest).astype(kind), np.where(known, place, np.uint64(0))
 
 
-def _parts(n_tables: int, threads: int | None) -> list[slice]:
-    """Return slices of all tables, a few for each thread."""
-    pieces = min(n_tables, PIECES * thread_count(threads))
-    edges = [n_tables * i // max(pieces, 1) for i in range(pieces + 1)]
-    return [slice(a, b) for a, b in pairwise(edges)]
+def _each(tables: NDArray[Any], out: NDArray[Any], threads: int | None, fill: Callable[[Any, Any], None]) -> NDArray[Any]:
+    """Return `out` after its rows were filled from the tables, a few slices of them for each thread."""
+    pieces = min(len(tables), PIECES * thread_count(threads))
+    edges = [len(tables) * i // max(pieces, 1) for i in range(pieces + 1)]
+    parts = [slice(a, b) for a, b in pairwise(edges)]
+    thread_map(lambda part: fill(np.ascontiguousarray(tables[part]), out[part]), parts, threads=threads)
+    return out
 
 
-def _packed(held: NDArray[np.bool_]) -> NDArray[np.uint64]:
+def _packed(memberships: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Return (Q, F) memberships as (Q, words) of 64 bits; the lowest bit is the first column."""
-    short = -held.shape[1] % 64 if held.shape[1] else 64
-    padded = np.concatenate([held, np.zeros((len(held), short), dtype=bool)], axis=1)
+    short = -memberships.shape[1] % 64 if memberships.shape[1] else 64
+    padded = np.concatenate([memberships, np.zeros((len(memberships), short), dtype=bool)], axis=1)
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 

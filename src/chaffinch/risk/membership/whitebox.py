@@ -69,11 +69,11 @@ class WhiteBox:
         `cells` reads: "chances" of the child given its parents, or "weights", the table as it was released (noisy counts), which also
         says how large each combination of parents is.
         """
-        found = np.asarray(targets)
+        rows = np.asarray(targets)
         sizes, names = schema.sizes, schema.names
-        if found.ndim != 2 or found.shape[1] != len(names) or not np.issubdtype(found.dtype, np.integer):
-            raise InputError(f"Targets are codes: one row each, {len(names)} columns. Got shape {found.shape}.")
-        codes = found.astype(np.int64)
+        if rows.ndim != 2 or rows.shape[1] != len(names) or not np.issubdtype(rows.dtype, np.integer):
+            raise InputError(f"Targets are codes: one row each, {len(names)} columns. Got shape {rows.shape}.")
+        codes = rows.astype(np.int64)
         if len(codes) and (codes.min() < 0 or (codes.max(axis=0) >= np.asarray(sizes)).any()):
             raise InputError("Targets must have codes of the schema. Some lie outside: encode them with the same schema.")
         if values not in ("chances", "weights"):
@@ -101,8 +101,8 @@ class WhiteBox:
         out = np.empty((len(self.targets), 1 + len(place)))
         for table in model.tables:
             parents = [self.targets[:, place[name]] for name in table.parents]
-            found = table.probabilities(self.targets[:, place[table.child]], parents)
-            out[:, 1 + place[table.child]] = np.log(np.maximum(found, FLOOR))
+            chances = table.probabilities(self.targets[:, place[table.child]], parents)
+            out[:, 1 + place[table.child]] = np.log(np.maximum(chances, FLOOR))
         out[:, 0] = out[:, 1:].sum(axis=1)
         return out.astype(np.float32)
 

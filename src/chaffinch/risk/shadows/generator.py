@@ -77,12 +77,12 @@ class Generator(TableGenerator):
             raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
         return out[:rows]
 
-    def codes_of(self, made: Any) -> NDArray[Any]:
+    def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
         names = self.base.schema.names
-        if isinstance(made, Table) and self._same_grid(made.schema):
-            return np.stack([made.code(name).astype(self._dtype) for name in names], axis=1)
-        grid, same = align(self._grid, made, names=("generated",))
+        if isinstance(table, Table) and self._same_grid(table.schema):
+            return np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
+        grid, same = align(self._grid, table, names=("generated",))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
         for j, name in enumerate(names):
             # From the shared grid, which has room for what only the other table has, back to the population's codes.

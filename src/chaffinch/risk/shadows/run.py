@@ -139,10 +139,10 @@ def stage_words(finished: int, total: int, new: int, seconds: float) -> str:
 
 
 def _failure(result: Done, store: Store, finished: int, total: int) -> InputError:
-    kept = ""
+    where = ""
     if finished:
-        kept = f" {finished:,} finished shadows are kept in '{store.leave()}': name it as the folder to keep shadows in to go on, or delete it."
-    return InputError(f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{kept}")
+        where = f" {finished:,} finished shadows are kept in '{store.leave()}': name it as the folder to keep shadows in to go on, or delete it."
+    return InputError(f"Shadow {result.failed} of {total:,} (counted from 0) failed: {result.reason.rstrip('.')}.{where}")
 
 
 def results(jobs: list[ShadowJob], working: Working) -> Iterator[Done]:

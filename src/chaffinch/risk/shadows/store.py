@@ -59,10 +59,10 @@ class Store:
 
     def _check(self, fingerprint: str) -> None:
         about = _about(self.folder)
-        found = about.get("fingerprint")
-        if found is None:
+        own = about.get("fingerprint")
+        if own is None:
             write_text(self.folder / ABOUT, json.dumps({**about, "fingerprint": fingerprint}), mode=0o600)
-        elif found != fingerprint:
+        elif own != fingerprint:
             raise InputError(
                 f"The folder '{self.folder}' holds shadows of other data or other settings. Name another, or delete it."
             )
@@ -86,8 +86,8 @@ class Store:
         for path in sorted(self.folder.glob("shadows-*.npz")):
             codes = path.with_name("codes-" + path.stem.removeprefix("shadows-") + ".npy")
             try:
-                with np.load(path) as held:
-                    seen = {key: held[key] for key in held.files}
+                with np.load(path) as archive:
+                    seen = {key: archive[key] for key in archive.files}
                 out.append(ShadowPart(seen.pop("ids"), np.load(codes, mmap_mode="r"), **seen))
             except (OSError, ValueError, KeyError, EOFError) as error:
                 raise FileError(
@@ -100,12 +100,12 @@ def stored_seed(folder: Path | None, seed: Seed) -> Seed:
     """Return the seed of the shadows in a folder where none is given, so that a run without a seed can be resumed too."""
     if folder is None:
         return seed
-    made = _made(folder)
-    about = _about(made)
+    path = _made(folder)
+    about = _about(path)
     if "seed" not in about:
-        given = seed if isinstance(seed, int) else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
-        about["seed"] = given
-        write_text(made / ABOUT, json.dumps(about), mode=0o600)
+        number = seed if isinstance(seed, int) else int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+        about["seed"] = number
+        write_text(path / ABOUT, json.dumps(about), mode=0o600)
     return int(about["seed"]) if seed is None else seed
 
 
@@ -128,9 +128,9 @@ def _about(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        facts = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FileError(f"The file '{path}' is damaged. Delete the folder to begin anew.") from error
-    if not isinstance(told, dict):
+    if not isinstance(facts, dict):
         raise FileError(f"The file '{path}' is not about shadows. Name another folder.")
-    return told
+    return facts

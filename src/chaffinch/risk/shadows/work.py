@@ -88,13 +88,13 @@ def work(job: ShadowJob) -> Done:
             try:
                 with within(job.time_limit):
                     table = job.generator.base.take(rows)
-                    found = job.generator.release(
+                    release = job.generator.release(
                         table, tables=job.tables, rows=len(rows) if job.n_rows is None else job.n_rows, seed=stream
                     )
                     if job.white is not None:
-                        nodes.append(job.white.nodes(found.model))
-                        cells.append(job.white.cells(found.model))
-                codes.append(found.codes)
+                        nodes.append(job.white.nodes(release.model))
+                        cells.append(job.white.cells(release.model))
+                codes.append(release.codes)
             except OutOfTime:
                 failed, reason = int(number), f"it took longer than the limit of {job.time_limit:g} s"
             except ChaffinchError as error:
@@ -103,11 +103,11 @@ def work(job: ShadowJob) -> Done:
                 failed, reason = int(number), f"the generator raised {type(error).__name__}"
             if failed is not None:
                 break
-    kept = len(codes)
-    if not kept:
+    n_done = len(codes)
+    if not n_done:
         return Done(None, failed, reason)
-    seen = {} if job.white is None else {"nodes": np.stack(nodes[:kept]), "cells": np.stack(cells[:kept])}
-    return Done(ShadowPart(job.ids[:kept], np.stack(codes), **seen), failed, reason)
+    seen = {} if job.white is None else {"nodes": np.stack(nodes[:n_done]), "cells": np.stack(cells[:n_done])}
+    return Done(ShadowPart(job.ids[:n_done], np.stack(codes), **seen), failed, reason)
 
 
 @contextlib.contextmanager

@@ -83,22 +83,22 @@ def world_of(
         if len(np.unique(place[chosen])) < len(chosen):
             raise InputError("targets must be different records. Got some twice, or two with the same values.")
     if duplicates == "drop":
-        kept = np.sort(first)
+        distinct_rows = np.sort(first)
     else:
         twins = np.isin(place, [] if chosen is None else place[chosen]) & (np.arange(len(place)) != first[place])
-        kept = np.flatnonzero(~twins)
+        distinct_rows = np.flatnonzero(~twins)
     if chosen is None:
-        check_sizes(len(kept), size, int(targets))
-        own = (kept < table.n_rows) & (
-            kept == first[place[kept]]
+        check_sizes(len(distinct_rows), size, int(targets))
+        own = (distinct_rows < table.n_rows) & (
+            distinct_rows == first[place[distinct_rows]]
         )  # of copies the first, so that no two targets are alike
-        chosen = _vulnerable(both.take(kept), own, int(targets), distance, threads)
+        chosen = _vulnerable(both.take(distinct_rows), own, int(targets), distance, threads)
         if duplicates == "keep":
-            return world_of(table, population, targets=kept[chosen], rows=rows, duplicates="keep")
+            return world_of(table, population, targets=distinct_rows[chosen], rows=rows, duplicates="keep")
     else:
-        chosen = np.searchsorted(kept, first[place[chosen]])
-    check_sizes(len(kept), size, len(chosen))
-    return World(both.take(kept), chosen, size, len(codes) - len(kept))
+        chosen = np.searchsorted(distinct_rows, first[place[chosen]])
+    check_sizes(len(distinct_rows), size, len(chosen))
+    return World(both.take(distinct_rows), chosen, size, len(codes) - len(distinct_rows))
 
 
 def _vulnerable(

@@ -83,5 +83,5 @@ def isolates(data: NDArray[Any], target: NDArray[Any], columns: NDArray[np.bool_
     `columns` is (sets, columns).
     """
     missed = (data != target).astype(np.int32) @ columns.T.astype(np.int32)  # attributes on which a record differs
-    found: NDArray[np.bool_] = (missed == 0).sum(axis=0) == 1
-    return found
+    alone: NDArray[np.bool_] = (missed == 0).sum(axis=0) == 1
+    return alone
