@@ -46,7 +46,7 @@ class DataSource:
         """Where the records are, if they came as a file."""
         return Path(self.data) if isinstance(self.data, str | os.PathLike) else None
 
-    def table(self, progress: Progress = silent, *, threshold: int = THRESHOLD) -> Table:
+    def table(self, progress: Progress = silent, *, threshold: int) -> Table:
         """Return the records with all their levels."""
         if isinstance(self.data, Table):
             return self.data
@@ -173,7 +173,7 @@ def check_request(
     4. Write what was asked for.
     """
     delivery = delivery or CheckDelivery()
-    data = _records(request, source, settings.threshold, progress)
+    data = _records(request, source, settings.least_shown(request.policy), progress)
     if isinstance(data, TableCoder):
         request = request.of_data(
             data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
