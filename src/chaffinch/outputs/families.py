@@ -7,7 +7,7 @@ With linear predictor eta, mean mu(eta) and variance function V(mu), a record wi
     loglik    log f(y | eta)                     times 1: terms without the coefficients included, as statsmodels counts it
     pearson   (y - mu)^2 / V(mu)                 times 1: residual sum of squares and dispersion
 
-all with dispersion 1. The compiled twin is in `engines/kernels.py`; tests hold the two against each other and against statsmodels.
+all with dispersion 1. The compiled twin is in `solve/kernels`; tests hold the two against each other and against statsmodels.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from .columns import Floats
 
-__all__ = ["FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "moments", "multipliers"]
+__all__ = ["BINARY", "COUNTS", "FAMILIES", "PARTS", "FamilyName", "Part", "RegressionFamily", "class_chances", "moments", "multipliers"]
 
 FamilyName = Literal[
     "gaussian",
@@ -65,6 +65,9 @@ FAMILIES: dict[FamilyName, RegressionFamily] = {
 }
 """Families by name; with the link after the name where it is not the family's own (negative binomial: log)."""
 
+BINARY = ("logit", "probit", "cloglog")
+COUNTS = ("poisson", "negative_binomial")
+
 _TINY = 1e-12
 
 LEAST_ETA = 1e-6
@@ -109,7 +112,7 @@ def _loglik(family: FamilyName, y: Floats, mu: Floats, parameter: float) -> Floa
 
     if family == "gaussian":
         return -0.5 * ((y - mu) ** 2 / parameter + np.log(2.0 * np.pi * parameter))
-    if family in ("logit", "probit", "cloglog"):
+    if family in BINARY:
         return xlogy(y, mu) + xlogy(1.0 - y, 1.0 - mu)
     if family == "poisson":
         return xlogy(y, mu) - mu - gammaln(y + 1.0)
@@ -128,6 +131,13 @@ def _loglik(family: FamilyName, y: Floats, mu: Floats, parameter: float) -> Floa
     return -0.5 * ((y - mu) ** 2 / (parameter * mu**2 * y) + np.log(2.0 * np.pi * parameter * y**3))
 
 
+def class_chances(eta: Floats) -> Floats:
+    """Return the chance of each class of a multinomial, (n, K), from the predictors of all but the first."""
+    whole = np.hstack([np.zeros((len(eta), 1)), eta])
+    chances = np.exp(whole - whole.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
 def multipliers(family: FamilyName, part: Part, eta: Floats, y: Floats, *, parameter: float = 1.0) -> Floats:
     """Return what each record's terms are multiplied with, shape (n, 1); multinomial scores: (n, K - 1).
 
@@ -142,10 +152,8 @@ def multipliers(family: FamilyName, part: Part, eta: Floats, y: Floats, *, param
     array([[0.5]])
     """
     if family == "multinomial":
-        whole = np.hstack([np.zeros((len(y), 1)), eta])
-        chances = np.exp(whole - whole.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        is_class = y[:, None] == np.arange(whole.shape[1])
+        chances = class_chances(eta)
+        is_class = y[:, None] == np.arange(chances.shape[1])
         if part == "score":
             return (is_class - chances)[:, 1:]
         return np.log((chances * is_class).sum(axis=1, keepdims=True))

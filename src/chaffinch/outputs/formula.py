@@ -34,7 +34,7 @@ class Formula:
     """A formula compiled: the label, and the design as terms with the names of its columns in patsy's order.
 
     `safe_names` are the names as messages may have them: a sign stands for levels that ten records are not known to have, `rare`.
-    `written` are the terms of the text, `coefficients` the factors of each column with the codes of their levels, None for numbers.
+    `source_terms` are the terms of the text, `coefficients` the factors of each column with the codes of their levels, None for numbers.
     """
 
     label: Factor
@@ -42,7 +42,7 @@ class Formula:
     terms: tuple[Terms, ...]
     safe_names: tuple[str, ...]
     rare: frozenset[str]
-    written: tuple[Term, ...]
+    source_terms: tuple[Term, ...]
     coefficients: tuple[tuple[tuple[Factor, int | None], ...], ...]
     threshold: int
 

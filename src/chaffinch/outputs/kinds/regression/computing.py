@@ -14,6 +14,7 @@ from ...._base.threads import one_blas_thread
 from ....counts.tally import count_cells
 from ...columns import Codes, Floats
 from ...crossing import Frame
+from ...families import BINARY, COUNTS
 from ...fields import Fields
 from ...formula import Formula, plain_name
 from ...printing import Printer
@@ -21,7 +22,7 @@ from ...refit import Number
 from ...statistics import Observed, estimated_alpha, fitted, observed, spread_at
 from ..base import Sample
 from ..computing import no_estimate
-from .estimable import BINARY, COUNTS, Fault, fault_after, fault_before
+from .estimable import Fault, fault_after, fault_before
 from .spec import RegressionSpec
 
 __all__ = ["refitted_numbers", "regression_numbers"]
@@ -89,8 +90,7 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
     system = output.system(frame, formula)
     names = list(formula.names)
     if output.kind == "multinomial":
-        labels = frame.fields.every[formula.label.columns[0]].labels
-        names = [f"{labels[code]}: {name}" for code in output.classes(frame, formula)[1:] for name in names]
+        names = [f"{label}: {name}" for label in output.class_labels(frame, formula) for name in names]
     nothing = np.full(system.size, np.nan)
     try:
         result = fitted(system, codes, expected=output.information == "expected")
@@ -122,19 +122,14 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
 def _coefficients(
     output: RegressionSpec, formula: Formula, frame: Frame, values: Floats, printer: Printer
 ) -> dict[str, Any]:
+    def numbers(column: Floats, before: str = "") -> dict[str, Any]:
+        names = zip(formula.names, column, strict=True)
+        return {name: printer.number(value, "coefficients", f"{before}{name}") for name, value in names}
+
     if output.family_name != "multinomial":
-        return {
-            name: printer.number(value, "coefficients", name)
-            for name, value in zip(formula.names, values[:, 0], strict=True)
-        }
-    labels = frame.fields.every[formula.label.columns[0]].labels
-    return {
-        labels[code]: {
-            name: printer.number(value, "coefficients", f"{labels[code]}: {name}")
-            for name, value in zip(formula.names, column, strict=True)
-        }
-        for code, column in zip(output.classes(frame, formula)[1:], values.T, strict=True)
-    }
+        return numbers(values[:, 0])
+    labels = output.class_labels(frame, formula)
+    return {label: numbers(column, f"{label}: ") for label, column in zip(labels, values.T, strict=True)}
 
 
 def _alpha(output: RegressionSpec, data: Observed, printer: Printer, part: str) -> float:

@@ -18,13 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...columns import Floats
-from ...families import FamilyName, multipliers
+from ...families import BINARY, COUNTS, FamilyName, class_chances, multipliers
 from ...statistics import Observed
 
-__all__ = ["BINARY", "COUNTS", "Fault", "fault_after", "fault_before"]
+__all__ = ["Fault", "fault_after", "fault_before"]
 
-BINARY = ("logit", "probit", "cloglog")
-COUNTS = ("poisson", "negative_binomial")
 FAR = 12.0
 """Chances below exp(-12) = 6e-6, of the label or of the other, are looked into."""
 MOST_STEPS = 60
@@ -155,9 +153,7 @@ def _by_newton(x: Floats, y: Floats, family: FamilyName) -> tuple[int, ...] | No
             slope = (is_class - chances).T @ x
             information = _squares(x, chances[:, 0])
         else:
-            whole = np.hstack([np.zeros((len(y), 1)), eta])
-            chances = np.exp(whole - whole.max(axis=1, keepdims=True))
-            chances = (chances / chances.sum(axis=1, keepdims=True))[:, 1:]
+            chances = class_chances(eta)[:, 1:]
             slope = (is_class[:, 1:] - chances).T @ x
             information = np.zeros((n_classes * p, n_classes * p))
             for k in range(n_classes):

@@ -1,5 +1,4 @@
-"""What is published beside coefficients, standard errors, log-likelihoods and dispersions: systems of sums of products of a design's columns,
-and what is read off them, with derivatives."""
+"""Standard errors, log-likelihoods and dispersions: sums of products of a design's columns, and what is read off them, with derivatives."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ....counts.tally import count_cells
 from ...columns import Codes
 from ...crossing import scalar_code
+from ...families import BINARY
 from ...fields import Fields
 from ...formula import Formula
 from ...grammar import Factor, Term
@@ -25,7 +26,7 @@ from ...rules.findings import Finding, finding, some
 from ...rules.policy import Policy
 from ...rules.tallies import Ints, OutputTally
 from ...rules.tallying import Tallier
-from .spec import BINARY, RegressionSpec
+from .spec import RegressionSpec
 
 __all__ = ["Patterns", "patterns_of", "regression_rules"]
 
@@ -66,7 +67,7 @@ def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier
     findings += [degrees_of_freedom(name, kind, len(records) - formula.size * outcomes, policy)]
     if not len(records):
         return findings
-    groups = _groups(formula.written, fields, records)
+    groups = _groups(formula.source_terms, fields, records)
     return [
         *findings,
         _patterns(output, formula, fields, records, label if few_labels else None, policy),
@@ -171,7 +172,7 @@ def _patterns(
 ) -> Finding:
     """Whether the model is a table in disguise, with few people in one of its cells."""
     least = policy.pattern_least
-    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(formula.written, fields, records)]
+    every = [patterns_of(formula, fields, records, saturation=policy.saturation), _levels_only(formula.source_terms, fields, records)]
     tables = [one for one in every if one is not None and one.share >= policy.saturation]
     worst, of, split = list[str](), 0, False
     for one in tables:

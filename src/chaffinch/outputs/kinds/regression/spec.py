@@ -20,7 +20,7 @@ from ...._base.errors import InputError, unknown_name
 from ...._base.masking import unknown_level, without_levels
 from ...crossing import Frame, scalar_code
 from ...equations import Lookup, Output, SumSystem, regression
-from ...families import FamilyName
+from ...families import BINARY, COUNTS, FamilyName
 from ...fields import Scalar
 from ...formula import Formula, plain_name, read_formula
 from ...precision import Interval
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ...rules.findings import Finding
     from ...rules.policy import Policy
 
-__all__ = ["BINARY", "RegressionKind", "RegressionSpec"]
+__all__ = ["RegressionKind", "RegressionSpec"]
 
 RegressionKind = Literal[
     "ols",
@@ -59,7 +59,6 @@ _LINKS: dict[tuple[str, str], FamilyName] = {
     ("gamma", "inverse"): "gamma_inverse", ("gamma", "log"): "gamma_log",
     ("inverse-gaussian", "inverse-squared"): "inverse_gaussian", ("inverse-gaussian", "log"): "inverse_gaussian_log",
 }  # fmt: skip
-BINARY = ("logit", "probit", "cloglog")
 
 
 class RegressionSpec(OutputSpec):
@@ -161,8 +160,7 @@ class RegressionSpec(OutputSpec):
         zeros: dict[str, Any] = dict.fromkeys(formula.names, 0.0)
         some: dict[str, Any] = {"coefficients": zeros}
         if self.kind == "multinomial":
-            labels = frame.fields.every[formula.label.columns[0]].labels
-            some["coefficients"] = {labels[code]: zeros for code in self.classes(frame, formula)[1:]}
+            some["coefficients"] = dict.fromkeys(self.class_labels(frame, formula), zeros)
         if names := self.error_names(formula):
             some["standard_errors"] = dict.fromkeys(names, 1.0)
         some |= {key: 1.0 for key in ("loglik", "dispersion", "alpha") if key in self._announced}
@@ -240,11 +238,15 @@ class RegressionSpec(OutputSpec):
 
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
-        field = frame.fields.every[formula.label.columns[0]]
-        base = 0 if self.base is None else scalar_code(field, self.base, output=self.name, key="base")
-        codes = np.flatnonzero(self.filter(frame).levels(formula.label.columns[0])).tolist()
-        base = codes[0] if self.base is None else base
+        position = formula.label.columns[0]
+        field, codes = frame.fields.every[position], np.flatnonzero(self.filter(frame).levels(position)).tolist()
+        base = codes[0] if self.base is None else scalar_code(field, self.base, output=self.name, key="base")
         return [base, *(code for code in codes if code != base)]
+
+    def class_labels(self, frame: Frame, formula: Formula) -> list[str]:
+        """Return the classes of a multinomial label that have coefficients: all but the base."""
+        labels = frame.fields.every[formula.label.columns[0]].labels
+        return [labels[code] for code in self.classes(frame, formula)[1:]]
 
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels."""
@@ -280,7 +282,7 @@ class RegressionSpec(OutputSpec):
             raise InputError(
                 f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
             )
-        if family in ("poisson", "negative_binomial") and low < 0:
+        if family in COUNTS and low < 0:
             raise InputError(f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.')
         if family.startswith(("gamma", "inverse")) and low <= 0:
             raise InputError(
@@ -293,7 +295,7 @@ class RegressionSpec(OutputSpec):
         if self.family_name != "multinomial":
             return [self.named(self.coefficients, formula, "coefficient")]
         field = frame.fields.every[formula.label.columns[0]]
-        rest = [field.labels[code] for code in self.classes(frame, formula)[1:]]
+        rest = self.class_labels(frame, formula)
         common = [label for label in rest if label in field.common]
         for key, inner in self.coefficients.items():
             if key not in rest:
