@@ -9,7 +9,7 @@ import chaffinch
 from chaffinch.counts import MemoryCounter
 from chaffinch.counts import tally as tally_module
 from chaffinch.counts.sparse import SparseCounts
-from chaffinch.counts.tally import count_cells
+from chaffinch.counts.tally import count_cells, number_cells
 from chaffinch.table.formats import parquet
 
 
@@ -53,3 +53,12 @@ def test_cells_of_no_records_are_empty_and_codes_outside_are_refused():
     assert count_cells([np.zeros(0, dtype=np.int32)], [3]).tolist() == [0, 0, 0]
     with pytest.raises(chaffinch.errors.InputError, match="outside its column"):
         count_cells([np.array([0, 3])], [3])
+
+
+def test_cells_are_numbered_in_order_without_gaps():
+    rng = np.random.default_rng(2)
+    columns = [rng.integers(0, 1 << 40, 6)[rng.integers(0, 6, 100)] for _ in range(4)]
+    rows = list(zip(*columns, strict=True))
+    place = {row: k for k, row in enumerate(sorted(set(rows)))}
+    assert number_cells(columns, 100).tolist() == [place[row] for row in rows]
+    assert number_cells([], 3).tolist() == [0, 0, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,7 +16,7 @@ from ..table.schema import Schema
 from .marginal import Marginal
 from .sparse import SparseCounts
 
-__all__ = ["DENSE_CELLS", "CliqueTally", "count_cells", "resolve"]
+__all__ = ["DENSE_CELLS", "CliqueTally", "count_cells", "number_cells", "resolve"]
 
 DENSE_CELLS = 1 << 22
 """Marginals with more cells than this are counted sparsely."""
@@ -80,6 +80,21 @@ def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *,
     job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
     job.add(Codes.of(columns, sizes, n_rows=n_rows), None)
     return job.out.reshape(sizes)
+
+
+def number_cells(columns: Iterable[NDArray[np.integer]], n_rows: int) -> NDArray[np.int64]:
+    """Return the number of each record's combination of codes, among those that occur, in cell order; 0 without columns.
+
+    Examples
+    --------
+    >>> number_cells([np.array([7, 0, 7]), np.array([2, 1, 0])], 3).tolist()
+    [2, 0, 1]
+    """
+    number = np.zeros(n_rows, dtype=np.int64)
+    for column in columns:
+        # Renumbered at every step: no product of sizes can overflow.
+        number = np.unique(number * (int(column.max(initial=0)) + 1) + column, return_inverse=True)[1].reshape(-1)
+    return number
 
 
 class CliqueTally:

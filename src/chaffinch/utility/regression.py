@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD, masked_count
 from .._base.plain import to_plain
+from ..counts.tally import number_cells
 from ..stats.glm import CannotFitError, RegressionFit, independent_columns, logit, ols
 from ..stats.pair import pair_up
 from ..stats.result import Direction, Result
@@ -266,9 +267,7 @@ def _groups(plan: Design) -> list[NDArray[np.bool_]]:
     cells, and then the counts of that table are what must not be small.
     """
     codes = plan.response.codes
-    cell = np.zeros(plan.n_rows, dtype=np.int64)
-    for coded in plan.factors.values():
-        cell = np.unique(cell * (int(coded.codes.max(initial=0)) + 1) + coded.codes, return_inverse=True)[1]
+    cell = number_cells((coded.codes for coded in plan.factors.values()), plan.n_rows)
     if plan.response.levels and int(cell.max(initial=-1)) < len(plan.coefficients):
         return [codes == response for response in np.unique(codes)]
     return [np.ones(plan.n_rows, dtype=bool)]
@@ -300,10 +299,11 @@ def _row(term: str, j: int, first: RegressionFit, second: RegressionFit) -> Coef
     """Return the row of a coefficient."""
     b, b_interval = _shown(first, j)
     s, s_interval = _shown(second, j)
+    # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.
     notes = [
-        f"{why} in the {name} table"
+        f"not determined in the {name} table"
         for name, fit in (("original", first), ("synthetic", second))
-        if (why := _lacking(fit, j))
+        if fit.aliased[j] or fit.unbounded[j]
     ]
     row = CoefficientRow(term, b, b_interval, s, s_interval, note="; ".join(notes))
     if b is None or s is None or b_interval is None or s_interval is None:
@@ -316,11 +316,6 @@ def _shown(fit: RegressionFit, j: int) -> tuple[float | None, Interval | None]:
     if np.isnan(fit.values[j]):
         return None, None
     return float(fit.values[j]), (float(fit.low[j]), float(fit.high[j]))
-
-
-def _lacking(fit: RegressionFit, j: int) -> str:
-    # One phrase for both reasons: "no finite maximum" would tell that all records of a level answer alike.
-    return "not determined" if fit.aliased[j] or fit.unbounded[j] else ""
 
 
 def _account(
@@ -367,9 +362,7 @@ def _named(rows: tuple[CoefficientRow, ...], chosen: NDArray[np.bool_]) -> list[
 
 
 def _measure(run: UtilityRun, side: str) -> Regression:
-    return regression(
-        run.original, run.tables[side], run.settings.formula or "", threshold=run.settings.threshold
-    )
+    return regression(run.original, run.tables[side], run.settings.formula or "", threshold=run.settings.threshold)
 
 
 METRICS.register(

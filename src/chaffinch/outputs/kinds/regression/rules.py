@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ....counts.tally import count_cells
+from ....counts.tally import count_cells, number_cells
 from ...columns import Codes
 from ...crossing import scalar_code
 from ...families import BINARY
@@ -84,17 +84,13 @@ def _labels(output: RegressionSpec, fields: Fields, formula: Formula, records: C
         field = fields.every[columns[0]]
         success = scalar_code(field, output.success, output=output.name, key="success")
         return (records[:, columns[0]] == success).astype(np.int64), True
-    key = _key(records, columns, fields)
+    key = _key(records, columns)
     return key, binary or kind == "multinomial"
 
 
-def _key(records: Codes, columns: tuple[int, ...], fields: Fields) -> Ints:
+def _key(records: Codes, columns: tuple[int, ...]) -> Ints:
     """A number for each record's combination of levels, from 0 on, without gaps."""
-    key = np.zeros(len(records), dtype=np.int64)
-    for column in columns:
-        # Renumbered at every step: no product of sizes can overflow.
-        key = np.unique(key * len(fields.every[column].levels) + records[:, column], return_inverse=True)[1]
-    return np.asarray(key, dtype=np.int64)
+    return number_cells((records[:, column] for column in columns), len(records))
 
 
 def _sizes(numbers: Ints) -> Ints:
@@ -125,7 +121,7 @@ def patterns_of(formula: Formula, fields: Fields, records: Codes, *, saturation:
     [0.75, 1.0]
     """
     columns = tuple(sorted({column for terms in formula.terms for column in terms.columns}))
-    key = _key(records, columns, fields)
+    key = _key(records, columns)
     first = np.unique(key, return_index=True)[1]
     # Rows of the design that are equal have equal products with random vectors; others differ, but for one chance in very many.
     vectors = np.random.default_rng(1).normal(size=(formula.size, 2))
@@ -152,9 +148,9 @@ def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Pat
     if not largest:
         return None
     columns = tuple(sorted({column for one in largest for column in one}))
-    pattern = _key(records, columns, fields)
+    pattern = _key(records, columns)
     first = np.unique(pattern, return_index=True)[1]
-    cells = [_key(records[first], one, fields) for one in largest]
+    cells = [_key(records[first], one) for one in largest]
     size = sum(int(one.max()) + 1 for one in cells)
     if size > MOST_CELLS or size < 0.5 * len(first):
         return Patterns(columns, pattern, min(size, len(first)))
@@ -226,7 +222,7 @@ def _groups(terms: tuple[Term, ...], fields: Fields, records: Codes) -> list[_Gr
         if not factors or texts in groups:
             continue
         columns = tuple(factor.columns[0] for factor in factors)
-        cell = _key(records, columns, fields)
+        cell = _key(records, columns)
         first = np.unique(cell, return_index=True)[1]
         names = tuple(":".join(_level(f, fields, row) for f in factors) for row in records[first])
         groups[texts] = _Group(":".join(factor.safe_text for factor in factors), cell, names)
