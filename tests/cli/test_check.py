@@ -54,6 +54,24 @@ def spec(tmp_path):
     return write
 
 
+@pytest.mark.parametrize(("by", "records"), [("--threshold", 1475), ("--policy", 1475), (None, 1470)])
+def test_the_threshold_is_an_option_or_the_policys(run, spec, tmp_path, by, records):
+    told, policy = tmp_path / "c.json", tmp_path / "policy.toml"
+    policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 25\n')
+    more = {"--threshold": (by, 25), "--policy": (by, policy), None: ()}[by]
+    done = run(spec(HEAD, MEAN), *ASK[:4], "--sensitive", "num_children", *QUICK, "--json", told, *more)
+    assert told.exists(), done.err
+    left = json.loads(told.read_text())
+    assert left["records"] == records
+    assert left["exposed_classes"] in ({"<25", 0} if by else {"<10", 0})
+
+
+def test_a_threshold_of_nothing_is_refused(run, spec):
+    done = run(spec(HEAD, MEAN), *ASK, *QUICK, "--threshold", 0)
+    assert done.code == 2
+    assert "The threshold must be at least 1. Got 0." in done.err
+
+
 def test_what_is_found_is_told_and_what_must_stay_stays(run, spec, tmp_path):
     told, page, confidential, known = (tmp_path / name for name in ("c.json", "c.html", "c.confidential.json", "released.json"))
     ask = (spec(HEAD, MEAN), "--data", CMC, "--keys", "standard_of_living", "--sensitive", "num_children", *QUICK)
