@@ -9,7 +9,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from chaffinch.outputs.document import Outputs
-from chaffinch.outputs.refit import Number, compared, refit
+from chaffinch.outputs.refit import Number, compared, numbers
 
 CMC = Path(__file__).parents[2] / "examples" / "data" / "cmc.csv"
 COLUMNS = [
@@ -19,6 +19,11 @@ COLUMNS = [
     {"name": "wife_religion", "levels": [0, 1]},
     {"name": "contraceptive_method", "levels": [1, 2, 3]},
 ]
+
+
+def refit(output, fields, codes):
+    """The numbers of an output, by name, as these records give them."""
+    return {number.name: number.value for number in numbers(output, fields, codes)}
 
 
 @pytest.fixture(scope="module")

@@ -158,11 +158,6 @@ class Outputs:
         """Return some of the outputs, by name, in the order given."""
         return Outputs(self.fields, tuple(self[name] for name in names), self.rows)
 
-    def without(self, name: str) -> Outputs:
-        """Return all outputs but one."""
-        gone = self[name]
-        return Outputs(self.fields, tuple(output for output in self.outputs if output is not gone), self.rows)
-
     def including(self, other: Outputs) -> Outputs:
         """Return these outputs and then others, over the columns of both; columns of the same name must have the same levels.
 

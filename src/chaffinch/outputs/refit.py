@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .fields import Fields
     from .kinds.base import OutputSpec
 
-__all__ = ["TOLERANCE", "Compared", "Number", "compared", "count_number", "numbers", "refit"]
+__all__ = ["TOLERANCE", "Compared", "Number", "compared", "count_number", "numbers"]
 
 
 TOLERANCE = 1e-3
@@ -72,7 +72,19 @@ def count_number(name: str, lo: Any, hi: Any, count: Any) -> Number:
 
 
 def numbers(output: OutputSpec, fields: Fields, codes: Codes) -> Iterator[Number]:
-    """Give the published numbers of an output with what these records make of them, computed by other code than the engines'."""
+    """Give the published numbers of an output with what these records make of them, computed by other code than the engines'.
+
+    Raises MissingExtraError for a regression without statsmodels.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.document import recipes_of
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> fields = Fields((Field("sex", ("f", "m")),))
+    >>> spec = recipes_of([{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}], fields)
+    >>> list(numbers(spec.outputs[0], fields, np.array([[1], [0], [0]], dtype=np.int32)))[0]
+    Number(name='f', lo=1.0, hi=1.0, value=2.0, unit=0.0)
+    """
     sample = output.sample(fields, codes)
     yield from output.recomputed(sample)
     if isinstance(output.n, int):
@@ -98,25 +110,6 @@ class Compared:
     def within(self) -> bool | None:
         """Whether all its numbers are within their precision; None where it was not refitted."""
         return self.outside == 0 if self.refitted else None
-
-
-def refit(output: OutputSpec, fields: Fields, codes: Codes) -> dict[str, float]:
-    """Return the numbers of an output, by name, as these records give them.
-
-    Raises MissingExtraError for a regression without statsmodels.
-
-    Examples
-    --------
-    >>> from chaffinch.outputs.document import Outputs
-    >>> spec = Outputs.from_dict({
-    ...     "format": "chaffinch-outputs", "version": 1, "rows": 3,
-    ...     "columns": [{"name": "sex", "levels": ["f", "m"]}],
-    ...     "outputs": [{"name": "by sex", "kind": "table", "by": ["sex"], "counts": [1, 2]}],
-    ... })
-    >>> refit(spec.outputs[0], spec.fields, np.array([[1], [0], [0]], dtype=np.int32))
-    {'f': 2.0, 'm': 1.0}
-    """
-    return {number.name: number.value for number in numbers(output, fields, codes)}
 
 
 def compared(spec: Outputs, codes: Codes, *, tolerance: float = TOLERANCE) -> tuple[Compared, ...]:

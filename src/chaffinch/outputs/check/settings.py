@@ -98,33 +98,23 @@ class CheckSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedSettings:
-    """The settings that a check ran with, as a result tells them: key sizes, proposals and policy as they came out.
-
-    Parameters
-    ----------
-    key_sizes, key_sets
-        The least and largest number of keys in a set, and how many sets there were.
-    proposals
-        How many each search might take at most; with the seed it repeats the check.
-    policy, policy_hash
-        The rules, and the SHA-256 of what they say.
-    """
+    """The settings that a check ran with, as a result tells them: key sizes, proposals and policy as they came out."""
 
     keys: tuple[str, ...]
     sensitive: tuple[str, ...]
     key_sizes: tuple[int, int]
-    key_sets: int
+    key_sets: int  # How many sets of keys there were
     syntheses: int
     holdout_share: float
     repeat_splits: int
     engine: str
     start: str
-    proposals: int
+    proposals: int  # How many each search might take at most; with the seed it repeats the check
     tau: float
     level: float
     seed: int | None
     policy: str
-    policy_hash: str
+    policy_hash: str  # The SHA-256 of what the rules say
 
     @classmethod
     def of(cls, settings: CheckSettings, **resolved: Any) -> ResolvedSettings:
