@@ -26,7 +26,7 @@ from .budget import check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError, State, outside_by
 
-__all__ = ["BlackBox", "EvolutionSettings", "Fitness", "FitnessName", "Selection", "evolve_statistic", "fitness_of", "solve"]
+__all__ = ["EvolutionSettings", "Fitness", "evolve_statistic", "fitness_of", "solve"]
 
 FitnessName = Literal["score", "fisher", "refit"]
 Selection = Literal["tournament", "roulette", "truncation"]

@@ -215,6 +215,8 @@ def _draw_label(out: Codes, columns: Columns, system: SumSystem, label: int, rng
 
 def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats) -> Floats:
     """Return the chance of each level for each record, up to a factor: (n, levels)."""
+    from scipy.special import gammaln, softmax
+
     if model.family == "multinomial":
         whole = np.hstack([np.zeros((len(eta), 1)), eta])
         share = np.exp(whole - whole.max(axis=1, keepdims=True))
@@ -229,18 +231,9 @@ def _shares(model: RegressionModel, eta: Floats, values: Floats, chances: Floats
     thetas = np.sinh(np.linspace(-1.0, 1.0, TILTS) * np.arcsinh(STEEPEST * max(1, len(np.unique(values)) - 1)))
     log_chances = np.log(np.maximum(chances, 1e-300))
     if model.family in ("poisson", "negative_binomial"):
-        from scipy.special import gammaln
-
-        log_chances = log_chances - gammaln(
-            np.maximum(values, 0.0) + 1.0
-        )  # so that tilting gives a Poisson label, cut off
-    tilted = _softmax(log_chances + thetas[:, None] * unit)
+        # So that tilting gives a Poisson label, cut off.
+        log_chances = log_chances - gammaln(np.maximum(values, 0.0) + 1.0)
+    tilted: Floats = softmax(log_chances + thetas[:, None] * unit, axis=1)
     theta = np.interp((np.clip(mean, low, high) - low) / (high - low), tilted @ unit, thetas)
-    return _softmax(log_chances + theta[:, None] * unit)
-
-
-def _softmax(logs: Floats) -> Floats:
-    logs = logs - logs.max(axis=1, keepdims=True)
-    out = np.exp(logs)
-    out /= out.sum(axis=1, keepdims=True)
-    return out
+    shares: Floats = softmax(log_chances + theta[:, None] * unit, axis=1)
+    return shares

@@ -210,9 +210,7 @@ def _maps(problem: Problem, column: int, others: Iterable[int]) -> list[tuple[in
     """How finely records must agree on other columns: on groups where only tables read them beside the column, else on codes."""
     maps: list[tuple[int, Ints | None]] = []
     for other in sorted(others):
-        readers = [
-            output for output in problem.outputs if any(other in some for some in reads_with(output, column))
-        ]
+        readers = [output for output in problem.outputs if any(other in some for some in reads_with(output, column))]
         tables = [output for output in readers if isinstance(output, CountTable)]
         if not tables or len(tables) < len(readers):
             maps.append((other, None))

@@ -240,8 +240,7 @@ def _solve(problem: Problem, start: Codes, job: EngineJob, seed: np.random.SeedS
 
 
 def _narrow(codes: Codes) -> np.ndarray[Any, Any]:
-    top = int(codes.max(initial=0))
-    return codes.astype(np.uint8 if top < 2**8 else np.uint16 if top < 2**16 else np.int32)
+    return codes.astype(np.min_scalar_type(int(codes.max(initial=0))))
 
 
 MOST_POINTS = 200

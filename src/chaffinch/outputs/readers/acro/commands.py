@@ -112,8 +112,7 @@ def read_call(command: str, method: str) -> Call | None:
     calls = [
         node
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call)
-        and method in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
+        if isinstance(node, ast.Call) and method in (getattr(node.func, "attr", None), getattr(node.func, "id", None))
     ]
     if len(calls) != 1:
         return None

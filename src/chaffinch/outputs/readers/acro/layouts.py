@@ -82,7 +82,9 @@ def read_layout(
     else:
         named = [line for line in lines[:head] if line[0] in rest]
         others = [line for line in lines[:head] if line[0] not in rest]
-    if len(named) != len(rest) or (head and ([line[0] for line in named] != list(rest) or any(line[0] for line in others))):
+    if len(named) != len(rest) or (
+        head and ([line[0] for line in named] != list(rest) or any(line[0] for line in others))
+    ):
         raise UnclearError(OTHER_VARIABLES)
     parts: dict[str, dict[Key, str]] = {}
     for place in range(width, across):

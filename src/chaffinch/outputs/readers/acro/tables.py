@@ -283,7 +283,8 @@ def _named(field: Field, labels: list[str]) -> tuple[dict[str, str], dict[str, l
         inside = [
             level
             for level, value in zip(field.levels, field.values, strict=True)
-            if (value > low or (value == low and band[1] == "[")) and (value < high or (value == high and band[4] == "]"))
+            if (value > low or (value == low and band[1] == "["))
+            and (value < high or (value == high and band[4] == "]"))
         ]
         if not inside:
             raise UnclearError(f"no level of column '{field.name}' lies in its band '{label}'")

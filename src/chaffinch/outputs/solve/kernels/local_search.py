@@ -29,9 +29,7 @@ from .records import (
 
 @njit
 def empty_proposal(width):  # type: ignore[no-untyped-def]
-    return Proposal(
-        np.empty((4, width), dtype=np.int64), np.empty(2, dtype=np.int64), np.empty(width, dtype=np.int64)
-    )
+    return Proposal(np.empty((4, width), dtype=np.int64), np.empty(2, dtype=np.int64), np.empty(width, dtype=np.int64))
 
 
 @njit
