@@ -25,7 +25,7 @@ from chaffinch.synth import (
     synthesiser_of,
 )
 from chaffinch.synth.data import counter_of
-from chaffinch.synth.settings import method_words
+from chaffinch.synth.settings import MethodOptions, method_words
 from chaffinch.table import Schema
 
 # A synthesiser of a user's own, in one place: it repeats the commonest code of each column, with some noise.
@@ -238,3 +238,21 @@ def test_no_budget_without_a_promise():
     assert BayesNet().unit.neighbours == "add-remove"
     with pytest.raises(chaffinch.errors.InputError, match="'independent' makes no promise"):
         Independent().plan(Schema((chaffinch.Column("a", "boolean"),)))
+
+
+# Options as one value: what was changed, and the promise they amount to.
+
+
+def test_options_become_settings():
+    asked = MethodOptions(parents=2, epsilon=1.0, neighbours="replace-one", label="x")
+    assert BayesNet.from_options(asked) == BayesNet(parents=2, epsilon=1.0, neighbours="replace-one", label="x")
+    assert PrivBayes.from_options(asked) == PrivBayes(epsilon=1.0), "it has the parents that its own rule gives"
+    assert FieldGroups.from_options(asked) == FieldGroups(epsilon=1.0, neighbours="replace-one")
+    assert BayesNet.from_options(MethodOptions(generations=7)).evolution.generations == 7
+
+
+def test_what_was_given_and_what_is_promised():
+    asked = MethodOptions(parents=2, epsilon=1.0, delta=1e-6)
+    assert asked.changed == {"parents": 2, "epsilon": 1.0, "delta": 1e-6}
+    assert asked.promise == {"epsilon": 1.0, "delta": 1e-6, "rows_per_person": 1}
+    assert MethodOptions().changed == MethodOptions().promise == {}

@@ -6,10 +6,9 @@ from .generator import TableGenerator
 from .independent import Independent
 from .model import FittedModel
 from .model_file import load_model
-from .options import MethodOptions
 from .privbayes import PrivBayes
 from .protocol import Model, ModelColumn, ModelDescription, Synthesiser
-from .settings import SYNTHESISERS, Settings, method_words
+from .settings import SYNTHESISERS, MethodOptions, Settings, method_words
 from .spec import synthesiser_of
 
 __all__ = [

@@ -6,7 +6,7 @@ Adding one is one file: a frozen dataclass of `Settings` with a `fit`, a `Fitted
 
 from __future__ import annotations
 
-from dataclasses import MISSING, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self, get_args, get_type_hints
 
 from .._base.errors import InputError, listed, unknown_name
@@ -20,10 +20,49 @@ from ..privacy.ledger import Plan, Step
 from ..privacy.relation import Neighbours, Unit
 from ..table.schema import Schema
 from .model import FittedModel
-from .options import MethodOptions
 from .protocol import Model
 
-__all__ = ["SYNTHESISERS", "PureMethod", "Settings", "method_words", "noise_step"]
+__all__ = ["SYNTHESISERS", "MethodOptions", "PureMethod", "Settings", "method_words", "noise_step"]
+
+
+@dataclass(frozen=True)
+class MethodOptions:
+    """Options by the names that `BayesNet`, `PrivBayes` and `FieldGroups` give them; a method takes those it has a setting for.
+
+    `variant` is the word after the colon, as in privbayes:dpart. None and empty mean: the method's own default.
+    """
+
+    parents: int = 3
+    search: str = "ordering"
+    score: str | None = None
+    label: str | None = None
+    sensitive: tuple[str, ...] = ()
+    protect: str = "separate"
+    keep: tuple[str, ...] = ()
+    require: tuple[tuple[str, str], ...] = ()
+    forbid: tuple[tuple[str, str], ...] = ()
+    root: str | None = None
+    smoothing: float | None = None
+    generations: int = 400
+    epsilon: float | None = None
+    delta: float | None = None
+    neighbours: str | None = None
+    rows_per_person: int = 1
+    groups: tuple[tuple[str, ...], ...] | None = None
+    variant: str = ""
+
+    @property
+    def promise(self) -> dict[str, Any]:
+        """The settings of a promise; nothing without epsilon, and no relation where the method's own is meant."""
+        if self.epsilon is None:
+            return {}
+        relation = {} if self.neighbours is None else {"neighbours": self.neighbours}
+        return {"epsilon": self.epsilon, "delta": self.delta, "rows_per_person": self.rows_per_person, **relation}
+
+    @property
+    def changed(self) -> dict[str, Any]:
+        """The options that are not at their defaults."""
+        return {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
 
 
 class Settings:

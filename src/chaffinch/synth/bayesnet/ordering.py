@@ -154,13 +154,8 @@ def _local(
         block[list(columns)] = b
     starts = [_tree_order(pairs, rules)] + [_random_order(rules, rng) for _ in range(STARTS - 1)]
     best_order, best_value = starts[0], -np.inf
-    for start in starts:
-        order = start.copy()
-        value = _climb(order, block, sets, values, rules.fixed)
-        if value > best_value:
-            best_order, best_value = order, value
-    for _ in range(0 if rules.fixed else KICKS):
-        order = _kicked(best_order, block, rng)
+    for attempt in range(STARTS if rules.fixed else STARTS + KICKS):
+        order = starts[attempt].copy() if attempt < STARTS else _kicked(best_order, block, rng)
         value = _climb(order, block, sets, values, rules.fixed)
         if value > best_value:
             best_order, best_value = order, value

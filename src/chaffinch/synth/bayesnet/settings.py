@@ -17,8 +17,7 @@ from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
 from ...table.schema import Schema
 from ..data import counter_of
-from ..options import MethodOptions
-from ..settings import SYNTHESISERS, Settings
+from ..settings import SYNTHESISERS, MethodOptions, Settings
 from .genetic import Evolution, genetic_search
 from .greedy import greedy_search
 from .model import BayesNetModel, FitSummary
@@ -136,10 +135,10 @@ class BayesNet(Settings):
             raise unknown_name("search", self.search, _SCORES)
         if self.score is not None and self.score not in _SCORES[self.search]:
             raise unknown_name(f"score for {self.search} search", self.score, _SCORES[self.search])
-        if not np.isfinite(self.smoothing) or self.smoothing < 0:
-            raise InputError(f"smoothing must be at least 0. Got {self.smoothing}.")
-        if self.penalty is not None and (not np.isfinite(self.penalty) or self.penalty < 0):
-            raise InputError(f"penalty must be at least 0. Got {self.penalty}.")
+        for name in ("smoothing", "penalty"):
+            value = getattr(self, name)
+            if value is not None and (not np.isfinite(value) or value < 0):
+                raise InputError(f"{name} must be at least 0. Got {value}.")
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:

@@ -20,9 +20,8 @@ from ...table.schema import Schema
 from ..bayesnet.model import BayesNetModel, FitSummary
 from ..data import private_data
 from ..noisy import agreed, clipped
-from ..options import MethodOptions
 from ..private_model import private_model
-from ..settings import SYNTHESISERS, PureMethod
+from ..settings import SYNTHESISERS, MethodOptions, PureMethod
 from .learning import learn, measure
 from .split import planned, split_of
 
