@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import chaffinch
@@ -25,3 +27,18 @@ def test_a_copying_generator_is_flagged_without_a_holdout(data):
     for study in (copies, honest):
         for attack in study.attacks:
             assert attack.excess == pytest.approx(attack.value - attack.holdout, abs=0.02)
+
+
+def test_another_threshold_masks_by_it(data):
+    """1,473 people: their number is told in tens under a threshold of ten, and not at all under 5,000."""
+    table = chaffinch.read(data / "cmc.csv")
+    options = {"keys": KEYS[:2], "sensitive": [SENSITIVE], "measures": ["cap", "disco"], "attackers": ["gcap"], "resamples": 2, "seed": 1}
+    shown, hidden = (cross_fit(table, lambda half, seed: half, threshold=at, **options) for at in (10, 5000))
+    assert shown.about.original.rows == 1470
+    assert hidden.about.original.rows == "<5000"
+    assert all(attack.value is None for attack in hidden.attacks)
+    assert all("fewer than 5000 people" in attack.reason for attack in hidden.attacks)
+    plain = json.dumps(hidden.to_dict())
+    assert '"<10"' not in plain
+    assert hidden.to_dict()["about"]["settings"]["threshold"] == 5000
+    assert "threshold" not in shown.to_dict()["about"]["settings"]

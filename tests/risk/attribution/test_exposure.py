@@ -40,4 +40,5 @@ def test_another_threshold_hides_by_it(threshold):
     told = threshold == 10
     assert (exposed.share is not None) == (steps.DiSCO is not None) == told
     assert exposed.people == (30 if told else "<40")
+    assert (steps.tcap["conditional"] is not None) == told  # TCAP over the same 30 people
     assert "<10" not in json.dumps([exposed.people, list(records.shares)])

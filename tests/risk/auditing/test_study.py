@@ -257,3 +257,13 @@ def test_errors(call, words):
 
 
 # Parts.
+
+
+def test_another_threshold_masks_by_it():
+    """A table of two records is skipped; how few they are does not leave."""
+    few = prepare(pa.table({"a": ["x", "y"]}), Schema((Column("a", "categorical", levels=("x", "y")),), public=True))
+    for threshold in (10, 25):
+        result = quick(PrivBayes(1.0), table=few, pairs=["narrow", "average"], box="black", threshold=threshold)
+        plain = json.dumps(result.to_dict())
+        assert f"fewer than {threshold} records" in plain
+        assert "fewer than 3" not in plain

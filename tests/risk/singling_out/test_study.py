@@ -112,3 +112,15 @@ def test_bad_settings_are_refused(table):
         ShadowSettings(combine="sum")
     with pytest.raises(InputError, match="shadows must be at least 10"):
         ShadowSettings(shadows=3)
+
+
+def test_another_threshold_masks_by_it(table):
+    """150 records of 625 combinations: the population is told under ten, and not under 1,000."""
+    options = {"settings": ShadowSettings(shadows=10, tables=1), "targets": 2, "rows": 30, "releases": 10, "seed": 1, "workers": 1}
+    shown, hidden = (singling_out(table, copy, threshold=at, **options) for at in (10, 1000))
+    assert isinstance(shown.population, int)
+    assert hidden.population == "<1000"
+    plain = json.dumps(hidden.to_dict())
+    assert '"<10"' not in plain
+    assert json.loads(plain)["threshold"] == 1000
+    assert f'"population": {hidden.world.n_population}' not in plain
