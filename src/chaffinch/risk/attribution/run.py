@@ -121,7 +121,7 @@ class Run:
         members, others = sides
         sizes = {"n_members": len(members.group[0]), "n_others": len(others.group[0])}
         if members.value is None or others.value is None or not members.statistic.counted(members.group) > 0:
-            reason = (members.reason or others.reason or "people cannot be drawn anew where a missing key matches anything")
+            reason = members.reason or others.reason or "people cannot be drawn anew where a missing key matches anything"
             return Excess(value=None, reason=reason, **sizes)  # type: ignore[arg-type]
         return excess(
             members.group, others.group, statistic=members.statistic, resamples=self.resamples, seed=stream,

@@ -71,7 +71,7 @@ class AuditFinding:
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
-        words = (f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}")
+        words = f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}"
         if self.verdict is ClaimVerdict.BROKEN:
             return f"{words}: claim broken."
         if self.detectable <= self.epsilon:

@@ -54,11 +54,8 @@ class BlackBox:
             memberships = subset_columns(subsets, len(self.sizes)).tolist()
             return tuple(f"rows that match: {', '.join(compress(self.columns, row))}" if any(row) else "rows" for row in memberships)
         if self.name == "naive":
-            return tuple(
-                f"{c}: {what}"
-                for c, o in zip(self.columns, self.ordered, strict=True)
-                for what in _NAIVE[: 6 if o else 3]
-            )
+            both = zip(self.columns, self.ordered, strict=True)
+            return tuple(f"{c}: {what}" for c, o in both for what in _NAIVE[: 6 if o else 3])
         if self.name == "histogram":
             return tuple(f"{c}: code {i}" for c, size in zip(self.columns, self.sizes, strict=True) for i in range(size))
         return ("closeness",)
@@ -98,14 +95,7 @@ class BlackBox:
         return np.stack(out, axis=1).astype(np.float32) if out else np.zeros((len(counts), 0), dtype=np.float32)
 
 
-_NAIVE = (
-    "levels that occur",
-    "share of the most frequent",
-    "share of the least frequent",
-    "mean",
-    "median",
-    "variance",
-)
+_NAIVE = ("levels that occur", "share of the most frequent", "share of the least frequent", "mean", "median", "variance")
 
 
 def _summary(counts: NDArray[np.int32], *, ordered: bool) -> list[NDArray[np.float64]]:

@@ -18,7 +18,7 @@ __all__ = ["MembershipResult"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Figures(ShadowFigures):
+class MembershipFigures(ShadowFigures):
     """What plain data hold of a result."""
 
     pooled: Rates
@@ -28,7 +28,7 @@ class _Figures(ShadowFigures):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MembershipResult(_Figures, ShadowResult):
+class MembershipResult(MembershipFigures, ShadowResult):
     """How well membership can be told from what is released. Holds no record that leaves; `confidential()` does, for the steward alone.
 
     Parameters
@@ -48,7 +48,7 @@ class MembershipResult(_Figures, ShadowResult):
     what: ClassVar[str] = "the membership attack"
     command: ClassVar[str] = "membership"
     value_name: ClassVar[str] = "auc"
-    plain: ClassVar[type[ShadowFigures]] = _Figures
+    plain: ClassVar[type[ShadowFigures]] = MembershipFigures
 
     each: tuple[Rates, ...] = ()
     world: World | None = None

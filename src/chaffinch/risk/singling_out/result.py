@@ -58,7 +58,7 @@ class AttackerSkill:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Figures(ShadowFigures):
+class SinglingOutFigures(ShadowFigures):
     """What plain data hold of a result."""
 
     isolations: tuple[Isolation, ...]
@@ -72,7 +72,7 @@ class _Figures(ShadowFigures):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class SinglingOutResult(_Figures, ShadowResult):
+class SinglingOutResult(SinglingOutFigures, ShadowResult):
     """The result of an attack by predicate singling out. Holds no record that leaves; `confidential()` does, for the steward alone.
 
     Parameters
@@ -101,7 +101,7 @@ class SinglingOutResult(_Figures, ShadowResult):
     what: ClassVar[str] = "the attack by singling out"
     command: ClassVar[str] = "singling-out"
     value_name: ClassVar[str] = "success"
-    plain: ClassVar[type[ShadowFigures]] = _Figures
+    plain: ClassVar[type[ShadowFigures]] = SinglingOutFigures
 
     aucs: tuple[float, ...] = ()
     named: NDArray[np.int64] | None = None
