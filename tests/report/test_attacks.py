@@ -10,7 +10,7 @@ import pytest
 from chaffinch._base.errors import InputError
 from chaffinch.report.audit import audit_page
 from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
-from chaffinch.report.figures import Axis
+from chaffinch._base.svg import Axis
 from chaffinch.report.membership import membership_page
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.risk.auditing import AuditResult

@@ -251,7 +251,7 @@ def test_test_only_is_flagged_before_all_else():
 
 
 def test_kept_columns_and_damaged_accounts_are_no_promise():
-    broken = copy.deepcopy(promised())
+    broken = promised().to_dict()
     broken["synthesis"]["network"]["privacy"]["epsilon"] = 0.001
     for other, told in ((promised(kept=["a"]), "B: NO PROMISE FOR THIS TABLE: a"), (broken, "B: No formal promise")):
         notes = compare(promised(), other).promise_notes

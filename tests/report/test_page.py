@@ -316,7 +316,7 @@ def test_hostile_names_are_text(study_of):
 
 
 def test_a_verdict_of_a_strangers_report_is_text(study_of):
-    report = report_of(study_of(3), title="t")
+    report = report_of(study_of(3), title="t").to_dict()
     for row in report["verdict"]:
         row.update(
             measure=HOSTILE[0],
@@ -335,7 +335,7 @@ def test_a_verdict_of_a_strangers_report_is_text(study_of):
 
 def test_a_report_is_the_study_with_its_verdict(study_of):
     study = study_of(4)
-    report = report_of(study, title="T", synthesis={"seed": 3})
+    report = report_of(study, title="T", synthesis={"seed": 3}).to_dict()
     assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "verdict", "run"}
     assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 1, "T")
     assert set(report["utility"]) == set(study) - {"format", "version", "about", "run"}
@@ -355,7 +355,7 @@ def test_other_data_are_refused_with_the_next_step(study_of):
 
 
 def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
-    report = report_of(study_of(3), title="t")
+    report = report_of(study_of(3), title="t").to_dict()
     risk = {
         "section": "risk",
         "id": "tcap",

@@ -165,13 +165,13 @@ def test_an_account_that_does_not_add_up_is_no_promise(study_of, damage):
     html = page_of(study_of, made)
     assert html.index(DAMAGED) < html.index("<h1>")
     assert "times as likely" not in html
-    assert report_of(study_of(3), title="t", synthesis=made)["verdict"][-1]["word"] == "no promise"
+    assert report_of(study_of(3), title="t", synthesis=made).promise.word == "no promise"
 
 
 def test_words_are_worked_out_anew_and_never_taken_from_a_file(study_of):
     made = synthesis(account())
     made["network"]["privacy"] |= {"sentence": "Perfectly safe.", "relation": "nobody", "noise_source": "dice"}
-    report = report_of(study_of(3), title="t", synthesis=made)
+    report = report_of(study_of(3), title="t", synthesis=made).to_dict()
     report["verdict"][-1]["sentence"] = "Perfectly safe."
     assert not {"Perfectly", "nobody", "dice"} & set(words(render(report)).replace(".", " ").split())
 
@@ -179,7 +179,7 @@ def test_words_are_worked_out_anew_and_never_taken_from_a_file(study_of):
 def test_the_verdict_of_the_data_has_a_row_for_it(study_of):
     rows = {}
     for name, of in (("promised", account()), ("test only", account(test_only=True)), ("no promise", None)):
-        rows[name] = report_of(study_of(3), title="t", synthesis=synthesis(of))["verdict"][-1]
+        rows[name] = report_of(study_of(3), title="t", synthesis=synthesis(of)).to_dict()["verdict"][-1]
         assert (rows[name]["section"], rows[name]["word"]) == ("promise", name)
     assert (rows["promised"]["value"], rows["promised"]["delta"]) == (1.0, 1e-6)
     assert rows["promised"]["relation"] == "add or remove one record"

@@ -12,7 +12,7 @@ import pytest
 import chaffinch
 from chaffinch.report.compare import compare
 from chaffinch.report.page import render, report_of
-from chaffinch.report.risk import risk_about, risk_sections
+from chaffinch.report.risk import risk_sections
 from chaffinch.report.sections import Figure
 from chaffinch.risk import RiskResult
 
@@ -60,7 +60,7 @@ class Parts(HTMLParser):
 def look(report) -> Parts:
     """Return the parts of a rendered report, after what every page must keep to."""
     html = render(report)
-    assert html == render(json.loads(json.dumps(report, allow_nan=False)))
+    assert html == render(json.loads(json.dumps(report.to_dict(), allow_nan=False)))
     assert len(html.encode()) < 2_000_000
     parts = Parts(html)
     assert parts.open == []
@@ -90,10 +90,11 @@ def test_cross_fit_speaks_in_the_verdict_where_there_is_no_holdout(risk_of):
 
 def test_both_studies_make_one_page(study_of, risk_of):
     report = report_of(study_of(6), title="t", risk=risk_of(sizes=(4, 5)))
-    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "verdict", "run"}
-    assert {row["section"] for row in report["verdict"]} == {"utility", "risk"}
-    assert report["run"]["date"] == "2025-11-15 09:00 UTC"
-    assert set(report["run"]["seconds"]) == {"phi_k", "synthetic"}
+    data = report.to_dict()
+    assert set(data) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "verdict", "run"}
+    assert {row["section"] for row in data["verdict"]} == {"utility", "risk"}
+    assert data["run"]["date"] == "2025-11-15 09:00 UTC"
+    assert set(data["run"]["seconds"]) == {"phi_k", "synthetic"}
     found = look(report)
     order = [key for key in found.ids if key in ("verdict", "risk-verdict", "where", "risk-attacks", "limits")]
     assert order == ["verdict", "risk-verdict", "where", "risk-attacks", "limits"]
@@ -109,7 +110,7 @@ def test_both_studies_make_one_page(study_of, risk_of):
 
 def test_risk_alone_makes_a_page(risk_of):
     report = report_of(title="t", risk=risk_of(holdout=False, extras=False))
-    assert "utility" not in report
+    assert "utility" not in report.to_dict()
     found = look(report)
     said = found.said()
     assert "Holdout none given: no excess can be stated" in said
@@ -121,8 +122,9 @@ def test_risk_alone_makes_a_page(risk_of):
 def test_several_syntheses_are_told_as_one(risk_of):
     study = risk_of(extras=False)
     study["about"]["synthetic"] = [{"name": "s1.csv", "rows": 100}, {"rows": 100}]
-    assert risk_about(RiskResult.from_dict(study))["synthetic"] == {"name": "2 syntheses, the first s1.csv", "rows": 100}
-    look(report_of(title="t", risk=study))
+    report = report_of(title="t", risk=study)
+    assert report.to_dict()["about"]["synthetic"] == {"name": "2 syntheses, the first s1.csv", "rows": 100}
+    look(report)
 
 
 def test_every_figure_has_a_title_a_description_and_its_numbers(risk_of):
@@ -256,11 +258,11 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     second["attacks"][2]["convention"] = "matched"
     second["attacks"][3]["measure"] = "lr"
     found = compare(report_of(title="A", risk=first), second)
-    by_name = {row["measure"]: row for row in found.attacks}
-    assert [row["measure"] for row in found.attacks] == ["cap", "rf", "tcap"]
-    assert (by_name["cap"]["safer"], by_name["cap"]["difference"]) == ("B", pytest.approx(-0.3))
-    assert by_name["rf"]["safer"] == "cannot be told apart"
-    assert (by_name["tcap"]["safer"], by_name["tcap"]["why"]) == (None, "other convention")
+    by_name = {row.measure: row for row in found.attacks}
+    assert [row.measure for row in found.attacks] == ["cap", "rf", "tcap"]
+    assert (by_name["cap"].safer, by_name["cap"].difference) == ("B", pytest.approx(-0.3))
+    assert by_name["rf"].safer == "cannot be told apart"
+    assert (by_name["tcap"].safer, by_name["tcap"].why) == (None, "other convention")
     assert {"1 attacks are in A only.", "1 attacks are in B only."} <= set(found.notes)
     told = found.to_dict()
     assert json.loads(json.dumps(told, allow_nan=False)) == told
@@ -268,7 +270,7 @@ def test_attacks_of_two_reports_are_compared(risk_of):
     parts = Parts(found.to_html())
     assert "Of 3 attacks in both: 1 safer in B, 1 cannot be told apart, 1 not comparable." in parts.said()
     second["about"]["settings"]["missing"] = "wildcard"
-    assert {row["why"] for row in compare(first, second).attacks} == {"other settings", "other convention"}
+    assert {row.why for row in compare(first, second).attacks} == {"other settings", "other convention"}
 
 
 def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
@@ -276,7 +278,7 @@ def test_reports_with_and_without_risk_still_compare(study_of, risk_of):
     found = compare(both, report_of(study_of(5, noise=2.0), title="B"))
     assert found.attacks == ()
     assert found.measures
-    assert compare(both, both).attacks[0]["safer"] == "equal"
+    assert compare(both, both).attacks[0].safer == "equal"
     alone = compare(both, report_of(title="B", risk=risk_of()))
     assert len(alone.attacks) == 22
     alone.to_html()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from chaffinch.risk.attribution.verdict import RiskVerdictRow
 from chaffinch.utility import VerdictRow
 from chaffinch.workflows.decision import Decision
 
@@ -21,7 +22,7 @@ def test_nothing_is_weighed_and_what_is_missing_is_said():
 
 
 def test_attacks_and_a_policy_have_their_say():
-    decision = Decision.of(ROWS, [{"sentence": "The <vote> tells 3 % more."}], "Promised.", holdout=True, allowed=False)
+    decision = Decision.of(ROWS, [RiskVerdictRow(sentence="The <vote> tells 3 % more.")], "Promised.", holdout=True, allowed=False)
     assert decision.gives_away == ("The <vote> tells 3 % more.",)
     assert "above what is allowed" in str(decision)
     assert "&lt;vote&gt;" in decision._repr_html_()

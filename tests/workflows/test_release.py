@@ -60,6 +60,22 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
         assert stat.S_IMODE((other / "report.html").stat().st_mode) == 0o600
 
 
+def test_the_json_of_a_release_is_read_back_into_results(result, tmp_path):
+    plain = json.loads(json.dumps(result.to_dict()))
+    again = workflow.ReleaseResult.from_dict(plain)
+    assert again.to_dict() == plain
+    assert (again.utility, again.risk, again.lower_bound) == (result.utility, result.risk, result.lower_bound)
+    assert str(again.decision) == str(result.decision)
+    assert repr(again) == repr(result)
+    with pytest.raises(InputError, match="no model to write"):
+        again.save(tmp_path / "folder")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(InputError, match="a study alone"):
+        workflow.ReleaseResult.from_dict({**plain, "synthesis": None})
+    with pytest.raises(InputError, match=r"at 'rows': input should be a valid integer"):
+        workflow.ReleaseResult.from_dict({**plain, "synthesis": {**plain["synthesis"], "rows": "many"}})
+
+
 def test_a_save_that_fails_leaves_nothing(result, tmp_path, monkeypatch):
     monkeypatch.setattr(workflow, "render", lambda *_, **__: 1 / 0)
     with pytest.raises(ZeroDivisionError):

@@ -42,9 +42,9 @@ def show_plan(choice: Choice, schema: Path | None, json: Path | None) -> None:
         write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict()})
 
 
-def show_promise(model: Model) -> None:
+def show_promise(model: Model | None) -> None:
     """Say what is promised, in one sentence."""
-    if model.privacy is not None:
+    if model is not None and model.privacy is not None:
         typer.echo(model.privacy.sentence, err=True)
 
 

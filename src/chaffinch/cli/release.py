@@ -127,9 +127,7 @@ def release(
         speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows), measuring)
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker, command=command_line())
         result = run_release(input, settings, holdout=holdout, run=run, outputs=outputs)
-        result.model.save(folder / "model.chaffinch")
-        result.write_report(folder)
-        names = sorted(path.name for path in folder.iterdir())
+        names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:
@@ -137,7 +135,7 @@ def release(
         if result.risk is not None:
             show_attacks(result.risk.cross_fit or result.risk)
         for name in names:
-            secret = name == "model.chaffinch" and result.model.confidential
+            secret = name == "model.chaffinch" and result.model is not None and result.model.confidential
             typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
         show_promise(result.model)
     end(result.lower_bound, max_excess)

@@ -114,7 +114,7 @@ def risk(
         write_json(json, result.to_dict())
     if html is not None:
         title = f"What {synthetic[0].name} gives away"
-        write_page(html, render(report_of(None, title=title, risk=result.to_dict())))
+        write_page(html, render(report_of(title=title, risk=result)))
     if confidential is not None:
         write_text(confidential, plain.dumps(result.confidential(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
     if not quiet:

@@ -78,6 +78,6 @@ def utility(
     if html is not None:
         from ..report.page import render, report_of
 
-        write_page(html, render(report_of(result.to_dict(), title=f"What {synthetic.name} is worth")))
+        write_page(html, render(report_of(result, title=f"What {synthetic.name} is worth")))
     if not quiet:
         show_verdict(result.verdict)

@@ -9,13 +9,13 @@ from typing import Any
 
 from markupsafe import Markup
 
+from .._base.words import number, percent, shown
 from ..synth.account import ModelAccount, SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
 from .promise import promise_of
 from .result import ReportResult
-from .sections import Block, Details, Figure, Listing, PageTable, Paragraph, Section
-from .words import number, percent, shown
+from .sections import Block, Details, Figure, Listing, Paragraph, Section, PageTable
 
 __all__ = ["closing_sections", "header", "synthesis_section"]
 
@@ -96,7 +96,7 @@ def _facts(account: SynthesisAccount) -> Iterator[tuple[str, str]]:
 def closing_sections(report: ReportResult) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
     result = report.utility
-    if result is not None or not report.attacked:
+    if result is not None or report.risk is None:
         yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
         columns = tuple(_columns(report.about)) or (Paragraph("No columns were listed."),)
         yield Section("data", "Columns and notes", columns)
@@ -112,7 +112,7 @@ def _limits(report: ReportResult) -> Iterator[str]:
     yield (
         "This page is about utility. It says nothing of what the synthetic table gives away about people: a table close to the original in "
         "every measure may be a copy of it. Disclosure has to be measured apart, with attacks, before a table is released."
-        if not report.attacked
+        if report.risk is None
         else "Closeness says nothing of disclosure: a table close to the original in every measure may be a copy of it. Read the risk sections."
     )
     yield "A value better than the holdout's is no extra worth: a table nearer than fresh records of the same population may repeat its records."

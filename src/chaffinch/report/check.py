@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from .._base.words import NONE, fixed, is_number, number, percent, shown
 from ..outputs.check import CheckResult
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
 from .page import page
-from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
-from .words import NONE, fixed, is_number, number, percent, shown
+from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, PageTable
 
 __all__ = ["check_page", "rules_sentence"]
 

@@ -9,25 +9,24 @@ from typing import Any
 import numpy as np
 
 from .._base.errors import InputError, listed
+from .._base.words import number, shown
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.result import RiskResult
 from ..stats.result import Result
-from ..synth.account import SynthesisAccount
 from ..utility.association import Association
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
-from ..utility.result import UtilityResult
+from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
-from .comparison import ColumnChange, Comparison, MeasureRow, PairChange, SettingRow
+from .comparison import AttackRow, ColumnChange, Comparison, MeasureRow, PairChange, SettingRow
 from .heatmap import Matrices
-from .risk import risk_about
+from .result import ReportResult, as_report
 from .two_promises import promise_notes, promise_rows
-from .words import number, shown
 
 __all__ = ["Comparison", "compare"]
 
-Data = Mapping[str, Any]
-FORMATS = ("chaffinch-utility", "chaffinch-risk", "chaffinch-report")
+Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
+NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
 MOST = 20
 DECISIVE = frozenset(
     ("norm", "bins", "missing", "noise_correction", "alpha", "beta", "formula", "family", "label", "task", "score", "scores", "encoding",
@@ -37,8 +36,8 @@ DECISIVE = frozenset(
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
 
 
-def compare(a: Data, b: Data) -> Comparison:
-    """Return two reports side by side: the JSON of `chaffinch utility`, `risk` or `release`, of tables with the same columns.
+def compare(a: Comparable, b: Comparable) -> Comparison:
+    """Return two results of utility, of risk or of a release side by side, of tables with the same columns; their JSON will do.
 
     Values whose intervals overlap cannot be told apart. Numbers made with other settings, other levels or another label are
     shown, but neither is called better. Promises of privacy stand side by side, with a note where they are different ones.
@@ -48,54 +47,27 @@ def compare(a: Data, b: Data) -> Comparison:
     InputError
         If one of the two is something else, or their columns differ.
     """
-    first, second = _study(a, "A"), _study(b, "B")
-    one, other = first["utility"], second["utility"]
-    accounts = SynthesisAccount.from_dict(a.get("synthesis")), SynthesisAccount.from_dict(b.get("synthesis"))
+    first, second = as_report(a, "A"), as_report(b, "B")
+    one, other = first.utility or NO_UTILITY, second.utility or NO_UTILITY
     _check_columns(first, second)
     settings = tuple(_settings(one, other))
     levels = _other_levels(first, second)
     apart = {row.id for row in settings if row.matters}
     rows = tuple(_measures(one, other, apart, bool(levels)))
     return Comparison(
-        (_name(first, a), _name(second, b)), rows, _columns(one, other), _pairs(one, other), settings,
+        (_name(first), _name(second)), rows, _columns(one, other), _pairs(one, other), settings,
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
-        promise_rows(*accounts), tuple(promise_notes(*accounts)),
+        promise_rows(first.synthesis, second.synthesis), tuple(promise_notes(first.synthesis, second.synthesis)),
     )  # fmt: skip
 
 
-# Reading.
+def _of_columns(report: ReportResult) -> dict[str, ColumnSummary]:
+    return {column.name: column for column in report.about.columns}
 
 
-def _study(data: Any, which: str) -> dict[str, Any]:
-    """Return the study in a report, or the study itself."""
-    step = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
-    if not isinstance(data, Mapping):
-        raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {step}")
-    if data.get("format") not in FORMATS:
-        got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
-        raise InputError(f"{which} must be of format {' or '.join(FORMATS)}. Got {got}. {step}")
-    if data.get("version") != 1:
-        raise InputError(
-            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version 1. Measure again, or update."
-        )
-    if data["format"] == "chaffinch-utility":
-        return {"about": data.get("about") or {}, "utility": UtilityResult.from_dict(data)}
-    frame = {"format": "chaffinch-utility", "version": 1}
-    if data["format"] == "chaffinch-risk":
-        risk = RiskResult.from_dict(data)
-        return {"about": risk_about(risk), "risk": risk, "utility": UtilityResult.from_dict(frame)}
-    result = UtilityResult.from_dict({**(data.get("utility") or {}), **frame})
-    risk = RiskResult.from_dict({**(data.get("risk") or {}), "format": "chaffinch-risk", "version": 1})
-    return {"about": data.get("about") or {}, "risk": risk if data.get("risk") else None, "utility": result}
-
-
-def _of_columns(study: Data) -> dict[str, Data]:
-    return {str(c.get("name")): c for c in (study.get("about") or {}).get("columns") or ()}
-
-
-def _check_columns(first: Data, second: Data) -> None:
+def _check_columns(first: ReportResult, second: ReportResult) -> None:
     one, other = _of_columns(first), _of_columns(second)
-    if any(study.get("risk") and not listed_ for study, listed_ in ((first, one), (second, other))):
+    if any(report.risk is not None and not columns for report, columns in ((first, one), (second, other))):
         return  # A study of risk alone lists no columns.
     only = [
         f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
@@ -106,37 +78,40 @@ def _check_columns(first: Data, second: Data) -> None:
         raise InputError(f"Reports can be compared when their tables have the same columns. Got {'; '.join(only)}.")
 
 
-def _other_levels(first: Data, second: Data) -> list[str]:
+def _other_levels(first: ReportResult, second: ReportResult) -> list[str]:
     """Return columns that were compared on other kinds or other numbers of levels."""
     one, other = _of_columns(first), _of_columns(second)
     shared = [name for name in one if name in other]
-    return [name for name in shared if any(one[name].get(key) != other[name].get(key) for key in ("kind", "levels"))]
+    return [name for name in shared if (one[name].kind, one[name].levels) != (other[name].kind, other[name].levels)]
 
 
-def _name(study: Data, data: Data) -> str:
-    about = study.get("about") or {}
-    named = (about.get("synthetic") or {}).get("name") or "synthetic table"
-    title = data.get("title")
-    date = (data.get("run") or {}).get("date")
-    return shown(named) + (f" ({shown(title)})" if title else "") + (f", {shown(date)}" if date else "")
+def _name(report: ReportResult) -> str:
+    title, date = (f" ({shown(report.title)})" if report.title else ""), report.run.date
+    return shown(report.about.synthetic.name or "synthetic table") + title + (f", {shown(date)}" if date else "")
 
 
-def _notes(first: Data, second: Data, levels: Sequence[str]) -> Iterator[str]:
+def _notes(first: ReportResult, second: ReportResult, levels: Sequence[str]) -> Iterator[str]:
     if levels:
         yield (
             f"{listed(shown(name, 40) for name in levels)}: compared on other kinds or numbers of levels in A than in B, so the numbers of "
             "the two reports are not comparable. Measure both with the same schema."
         )
-    for key, what in (("original", "originals"), ("holdout", "holdouts")):
-        one, other = ((study.get("about") or {}).get(key) or {} for study in (first, second))
-        if (one.get("name"), one.get("rows")) != (other.get("name"), other.get("rows")):
+    tables = (
+        ("originals", first.about.original, second.about.original), ("holdouts", first.about.holdout, second.about.holdout)
+    )  # fmt: skip
+    for what, one, other in tables:
+        if _same(one) != _same(other):
             yield f"The {what} differ: {_told(one)} in A, {_told(other)} in B."
 
 
-def _told(table: Data) -> str:
-    if not table:
+def _same(table: TableSummary | None) -> tuple[Any, ...]:
+    return (None, None) if table is None else (table.name, table.rows)
+
+
+def _told(table: TableSummary | None) -> str:
+    if table is None or table == TableSummary():
         return "none"
-    return f"{shown(table.get('name', 'unnamed'))} with about {number(table.get('rows'))} rows"
+    return f"{shown(table.name or 'unnamed')} with about {number(table.rows)} rows"
 
 
 # Measures.
@@ -254,22 +229,20 @@ def _pairs(first: UtilityResult, second: UtilityResult) -> tuple[PairChange, ...
 # Attacks.
 
 
-def _attack_rows(study: Data) -> dict[tuple[Any, ...], Attack]:
-    risk: RiskResult | None = study.get("risk")
-    attacks = () if risk is None else risk.attacks
+def _by_attack(report: ReportResult) -> dict[tuple[Any, ...], Attack]:
+    attacks = () if report.risk is None else report.risk.attacks
     return {(attack.measure, tuple(sorted(attack.keys)), attack.sensitive): attack for attack in attacks}
 
 
-def _attacks(first: Data, second: Data) -> Iterator[dict[str, Any]]:
-    """Yield the attacks that both reports have, farthest apart first: lower is safer."""
-    one, other = _attack_rows(first), _attack_rows(second)
+def _attacks(first: ReportResult, second: ReportResult) -> list[AttackRow]:
+    """Return the attacks that both reports have, farthest apart first: lower is safer."""
+    one, other = _by_attack(first), _by_attack(second)
     apart = _attack_settings(first) != _attack_settings(second)
     rows = [_attack_row(one[key], other[key], apart) for key in one if key in other]
-    yield from sorted(rows, key=lambda row: -abs(row["difference"] or 0.0))
+    return sorted(rows, key=lambda row: -abs(row.difference or 0.0))
 
 
-def _attack_row(a: Attack, b: Attack, apart: bool) -> dict[str, Any]:
-    intervals = [list(attack.interval) if attack.interval else None for attack in (a, b)]
+def _attack_row(a: Attack, b: Attack, apart: bool) -> AttackRow:
     missing = [
         f"not applicable in {side}: {shown(attack.reason or 'no value', 200)}"
         for side, attack in zip("AB", (a, b), strict=True)
@@ -277,32 +250,22 @@ def _attack_row(a: Attack, b: Attack, apart: bool) -> dict[str, Any]:
     ]
     other = "other convention" if a.convention != b.convention else "other settings" if apart else ""
     why = "; ".join(missing) or other
-    return {
-        "measure": a.measure,
-        "name": a.attacker.title,
-        "keys": list(a.keys),
-        "sensitive": a.sensitive,
-        "A": a.value,
-        "B": b.value,
-        "interval_A": intervals[0],
-        "interval_B": intervals[1],
-        "difference": _less(b.value, a.value),
-        "excess_A": a.excess,
-        "excess_B": b.excess,
-        "safer": None if why else _better([a.value, b.value], intervals, "lower is safer"),
-        "why": why,
-    }
+    intervals = [attack.interval or None for attack in (a, b)]
+    return AttackRow(
+        measure=a.measure, name=a.attacker.title, keys=a.keys, sensitive=a.sensitive, a=a.value, b=b.value,
+        interval_a=intervals[0], interval_b=intervals[1], difference=_less(b.value, a.value), excess_a=a.excess, excess_b=b.excess,
+        safer=None if why else _better([a.value, b.value], intervals, "lower is safer"), why=why,
+    )  # fmt: skip
 
 
-def _attack_settings(study: Data) -> dict[str, Any]:
+def _attack_settings(report: ReportResult) -> dict[str, Any]:
     """Return the settings that decide what the numbers of attacks are numbers of."""
-    risk: RiskResult | None = study.get("risk")
-    settings = {} if risk is None else risk.about.settings
-    return {key: settings.get(key) for key in ("numeric", "tolerance", "missing", "tau", "svm_rows")}
+    settings = {} if report.risk is None else report.risk.about.settings
+    return {key: settings[key] for key in ("numeric", "tolerance", "missing", "tau", "svm_rows") if key in settings}
 
 
-def _unmatched(first: Data, second: Data) -> Iterator[str]:
-    one, other = _attack_rows(first), _attack_rows(second)
+def _unmatched(first: ReportResult, second: ReportResult) -> Iterator[str]:
+    one, other = _by_attack(first), _by_attack(second)
     for side, mine, theirs in (("A", one, other), ("B", other, one)):
         only = len(mine.keys() - theirs.keys())
         if only:

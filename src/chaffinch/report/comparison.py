@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .._base.plain import to_plain
-from .sections import Block, Cell, Grid, Listing, PageTable, Paragraph, Row, Section
-from .words import between, fixed, number, shown, signed
+from .._base.text import text_table
+from .._base.words import between, fixed, number, shown, signed
+from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, PageTable
 
-__all__ = ["HEAD", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "PromiseLine", "SettingRow"]
+__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "PromiseLine", "SettingRow"]
 
-Data = Mapping[str, Any]
 MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
 
@@ -32,6 +32,25 @@ class MeasureRow:
     difference: float | None = None
     better: str | None = None
     why: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackRow:
+    """An attack on both tables: values, intervals, excesses, the difference B less A, and which is safer; `why` says why none is."""
+
+    measure: str
+    name: str
+    keys: tuple[str, ...]
+    sensitive: str
+    a: float | None
+    b: float | None
+    interval_a: tuple[float, float] | None
+    interval_b: tuple[float, float] | None
+    difference: float | None
+    excess_a: float | None
+    excess_b: float | None
+    safer: str | None
+    why: str
 
 
 @dataclass(frozen=True)
@@ -108,7 +127,7 @@ class Comparison:
     pairs: tuple[PairChange, ...]
     settings: tuple[SettingRow, ...]
     notes: tuple[str, ...]
-    attacks: tuple[dict[str, Any], ...] = ()
+    attacks: tuple[AttackRow, ...] = ()
     promises: tuple[PromiseLine, ...] = ()
     promise_notes: tuple[str, ...] = ()
 
@@ -143,19 +162,19 @@ class Comparison:
         if self.promises:
             told = [(r.what, r.a, r.b) for r in self.promises]
             parts.append(
-                "\n".join((_aligned(("promised", "A", "B"), told), *(f"- {note}" for note in self.promise_notes)))
+                "\n".join((text_table(("promised", "A", "B"), told), *(f"- {note}" for note in self.promise_notes)))
             )
-        parts.append(_aligned(HEAD, self.rows()))
+        parts.append(text_table(HEAD, self.rows()))
         if self.columns:
             rows = [(shown(r.column), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.columns[:5]]
-            parts.append(_aligned(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
+            parts.append(text_table(("columns that changed most (Jensen-Shannon distance)", "A", "B", "B less A"), rows))
         if self.pairs:
             rows = [(_pair(r), fixed(r.a), fixed(r.b), signed(r.change)) for r in self.pairs[:5]]
-            parts.append(_aligned(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
+            parts.append(text_table(("pairs that changed most (phi_k off by)", "A", "B", "B less A"), rows))
         if self.attacks:
             found = [_attack(row) for row in self.attacks[:MOST_SAID]]
             parts.append(
-                _aligned(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), found)
+                text_table(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), found)
             )
         said = [*self.notes, *map(_setting, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
@@ -216,8 +235,6 @@ class Comparison:
 
 def _plain(row: Any) -> dict[str, Any]:
     """A row as plain data, its sides called A and B."""
-    if isinstance(row, Mapping):
-        return dict(row)
     return {re.sub(r"(^|_)([ab])$", lambda side: side[0].upper(), key): value for key, value in to_plain(row).items()}
 
 
@@ -238,30 +255,22 @@ def _tally(rows: Sequence[MeasureRow]) -> str:
     return f"Of {len(rows)} measures: {told or 'none'}."
 
 
-def _attack(row: Data) -> tuple[str, ...]:
-    keys = ", ".join(shown(name, 32) for name in row["keys"][:8])
-    safer = str(row["safer"]) if row["safer"] is not None else f"not comparable: {row['why']}"
-    return (
-        row["name"],
-        keys,
-        shown(row["sensitive"], 40),
-        fixed(row["A"]),
-        fixed(row["B"]),
-        signed(row["difference"]),
-        safer,
-    )
+def _attack(row: AttackRow) -> tuple[str, ...]:
+    keys = ", ".join(shown(name, 32) for name in row.keys[:8])
+    safer = f"not comparable: {row.why}" if row.safer is None else row.safer
+    return row.name, keys, shown(row.sensitive, 40), fixed(row.a), fixed(row.b), signed(row.difference), safer
 
 
-def _attack_blocks(rows: Sequence[Data]) -> Iterator[Block]:
+def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
     words = ("A", "B", "equal", "cannot be told apart", None)
     said = {"A": "safer in A", "B": "safer in B", None: "not comparable"}
-    counts = {word: sum(row["safer"] == word for row in rows) for word in words}
+    counts = {word: sum(row.safer == word for row in rows) for word in words}
     told = ", ".join(f"{count:,} {said.get(word, word)}" for word, count in counts.items() if count)
     yield Paragraph(f"Of {len(rows):,} attacks in both: {told}. Lower is safer.", "lead")
     some = rows[:MOST_SHOWN]
     cells: tuple[Row, ...] = tuple(
         (
-            Cell(found[0], f"{found[2]}, knowing {found[1]}"), *found[3:6], signed(row["excess_A"]), signed(row["excess_B"]), found[6],
+            Cell(found[0], f"{found[2]}, knowing {found[1]}"), *found[3:6], signed(row.excess_a), signed(row.excess_b), found[6],
         )
         for row, found in zip(some, map(_attack, some), strict=True)
     )  # fmt: skip
@@ -279,11 +288,3 @@ def _setting(row: SettingRow) -> str:
 
 def _pair(row: PairChange) -> str:
     return " × ".join(shown(name, 40) for name in row.columns)
-
-
-def _aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table in plain text, columns two blanks apart."""
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(len(head))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)
-    )

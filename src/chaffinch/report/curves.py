@@ -11,9 +11,9 @@ from typing import Any
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .figures import GREY, SERIES, Axis, cut, picture, text
+from .._base.svg import GREY, SERIES, Axis, cut, picture, text
+from .._base.words import is_number, number, shown, width_of
 from .plots import _mark
-from .words import is_number, number, shown, width_of
 
 __all__ = ["Curve", "Point", "curves", "frame", "success_figure"]
 

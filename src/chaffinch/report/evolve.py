@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from .._base.svg import Axis
+from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
-from .figures import Axis
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
-from .words import NONE, fixed, is_number, number, percent, shown, signed
+from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, PageTable
 
 __all__ = ["evolve_page", "sentence"]
 

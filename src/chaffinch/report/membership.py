@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from .._base.svg import Axis
 from .._base.words import NONE, between, fixed, number, percent, shown
 from ..risk.membership.rates import AtFpr, Rates
 from ..risk.membership.result import MembershipResult
 from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
-from .figures import Axis
 from .page import page
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 

@@ -1,6 +1,6 @@
 """Sections to one HTML file: no script, nothing from elsewhere, readable in print, small whatever the data.
 
-The plain data of a report are made by `report_of` and rendered by `render`.
+A report is made by `report_of` and rendered by `render`.
 """
 
 from __future__ import annotations
@@ -16,18 +16,14 @@ from markupsafe import Markup
 
 from .._base.errors import InputError
 from .._base.html import KEEP_INSIDE
-from .._base.plain import check_format
-from ..risk.attribution.result import RiskResult
-from ..synth.account import SynthesisAccount
-from ..utility.result import UtilityResult
+from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
-from .promise import promise_of, promise_row, promise_section
-from .result import ReportResult
-from .risk import risk_about, risk_facts, risk_sections
+from .promise import promise_of, promise_section
+from .result import ReportResult, report_of
+from .risk import risk_facts, risk_sections
 from .risk_verdict import risk_verdict_section
 from .sections import Paragraph, Section
 from .utility import utility_sections, verdict_section
-from .words import shown
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -43,83 +39,13 @@ UNSEEN = dict.fromkeys(
 """Characters that no page may hold, or that turn the words after them, wherever they come from."""
 
 
-def report_of(
-    study: Mapping[str, Any] | None = None, *, title: str, synthesis: Mapping[str, Any] | None = None,
-    risk: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """Return the plain data of a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
-
-    A synthesis adds a row on its promise of privacy to the verdict, also where there is none.
-
-    Parameters
-    ----------
-    study
-        Plain data as `chaffinch utility --json` writes them.
-    synthesis
-        The account of the synthesis, as `chaffinch synth --json` writes it.
-    risk
-        Plain data as `chaffinch risk --json` writes them.
-
-    Raises
-    ------
-    InputError
-        If neither study is given, or one is something else.
-    """
-    if study is None and risk is None:
-        raise InputError("A report needs a study of utility, of risk, or both. Got none: give study or risk.")
-    parts: dict[str, Any] = {}
-    rows: list[dict[str, Any]] = []
-    runs = []
-    if study is not None:
-        check_format(study, "chaffinch-utility", 1, "Give the JSON of chaffinch utility.")
-        apart = ("format", "version", "about", "run", "verdict")
-        parts["utility"] = {key: value for key, value in study.items() if key not in apart}
-        rows += [row.to_dict() for row in UtilityResult.from_dict(study).verdict]
-        runs.append(study.get("run") or {})
-    attacked = None if risk is None else RiskResult.from_dict(risk)
-    if risk is not None and attacked is not None:
-        parts["risk"] = {
-            key: value for key, value in risk.items() if key not in ("format", "version", "run", "verdict")
-        }
-        rows += [row.to_dict() for row in attacked.verdict]
-        runs.append(risk.get("run") or {})
-    promise = promise_of(SynthesisAccount.from_dict(synthesis))
-    rows += [promise_row(promise)] if promise is not None else []
-    about = study.get("about") or {} if study is not None else {} if attacked is None else risk_about(attacked)
-    return {
-        "format": "chaffinch-report",
-        "version": 1,
-        "title": title,
-        "about": about,
-        "synthesis": None if synthesis is None else dict(synthesis),
-        **parts,
-        "verdict": rows,
-        "run": _together(runs, timed=not _private(synthesis)),
-    }
-
-
-def _private(synthesis: Mapping[str, Any] | None) -> bool:
-    """Whether a table was made under a promise, a broken one included: how long work on its records took is nobody's business."""
-    network = (synthesis or {}).get("network")
-    return isinstance(network, Mapping) and network.get("privacy") is not None
-
-
-def _together(runs: Sequence[Mapping[str, Any]], *, timed: bool) -> dict[str, Any]:
-    """Return how studies were run as one: the first says what both say, seconds are all kept, or none of them."""
-    out: dict[str, Any] = {}
-    for run in reversed(runs):
-        seconds = {**(out.get("seconds") or {}), **(run.get("seconds") or {})}
-        out = {**out, **run, **({"seconds": seconds} if seconds else {})}
-    return out if timed else {name: value for name, value in out.items() if name != "seconds"}
-
-
-def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
+def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None = None) -> str:
     """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
 
     Parameters
     ----------
     report
-        Plain data as `report_of` returns and `report.json` holds.
+        As `report_of` returns it, or the plain data that `report.json` holds.
     network_svg
         The picture of the network that made the table, as `model.plot()` draws it; left out with a word in
         its place where it would make the page too large.
@@ -129,7 +55,7 @@ def render(report: Mapping[str, Any], *, network_svg: str | None = None) -> str:
     InputError
         If the data are no report, or the picture holds more than shapes and text.
     """
-    result = ReportResult.from_dict(report)
+    result = report if isinstance(report, ReportResult) else ReportResult.from_dict(report)
     picture = _checked_picture(network_svg)
     html = _rendered(result, picture)
     if picture is not None and len(html.encode()) > LARGEST:
@@ -154,7 +80,7 @@ def _rendered(report: ReportResult, picture: Markup | None) -> str:
     sections += [synthesis] if synthesis else []
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
-    return page(report.title, sections, facts=facts, alarm=promise.alarm if promise else "")
+    return page(report.title or "Report", sections, facts=facts, alarm=promise.alarm if promise else "")
 
 
 def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:

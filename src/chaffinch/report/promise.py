@@ -13,18 +13,40 @@ from math import ceil, exp
 from typing import Any
 
 from .._base.errors import InputError, listed
+from .._base.plain import to_plain
+from .._base.words import shown
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
-from .sections import Block, Listing, PageTable, Paragraph, Section
-from .words import shown
+from .sections import Block, Listing, Paragraph, Section, PageTable
 
-__all__ = ["Promise", "best_guess", "promise_of", "promise_row", "promise_section"]
+__all__ = ["Promise", "PromiseRow", "best_guess", "promise_of", "promise_section"]
 
 TEST_ONLY = "TEST ONLY: the noise was drawn from a seed, so the table and its model carry no promise of privacy. Do not release them."
 NONE = "No formal promise: the table was made without epsilon."
 DAMAGED = "No formal promise: an account of privacy came with the table, but it does not add up or is of another version. Make the table again."
 MOST_CELL = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseRow:
+    """The promise as a row of a report's verdict: its word is `promised`, `test only` or `no promise`, its value epsilon."""
+
+    section: str = "promise"
+    id: str = "promise"
+    measure: str = "Promise of privacy"
+    question: str = "How much can one record change what is released?"
+    value: float | None = None
+    delta: float | None = None
+    relation: str | None = None
+    direction: str = "lower is safer"
+    word: str
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain data."""
+        plain: dict[str, Any] = to_plain(self)
+        return plain
 
 
 @dataclass(frozen=True)
@@ -43,6 +65,17 @@ class Promise:
     def holds(self) -> bool:
         """Whether the synthetic table carries a promise."""
         return self.account is not None and not self.account.test_only and not self.kept
+
+    @property
+    def row(self) -> PromiseRow:
+        """The promise as a row of a report's verdict."""
+        account = self.account
+        if account is not None and self.holds:
+            return PromiseRow(
+                value=account.epsilon, delta=account.delta, relation=account.unit.words, word="promised", sentence=account.sentence
+            )
+        word = "test only" if account is not None and account.test_only else "no promise"
+        return PromiseRow(word=word, sentence=self.alarm or self.line)
 
 
 def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
@@ -66,24 +99,6 @@ def promise_of(synthesis: SynthesisAccount | None) -> Promise | None:
         )
         return Promise(account, kept, "NO PROMISE for this table: it holds columns of the original", alarm)
     return Promise(account, kept, f"{account.short}; this report is not covered")
-
-
-def promise_row(promise: Promise) -> dict[str, Any]:
-    """Return the promise as a row of a report's verdict: its word is `promised`, `test only` or `no promise`."""
-    account = promise.account
-    word = "promised" if promise.holds else "test only" if account is not None and account.test_only else "no promise"
-    return {
-        "section": "promise",
-        "id": "promise",
-        "measure": "Promise of privacy",
-        "question": "How much can one record change what is released?",
-        "value": account.epsilon if account is not None and promise.holds else None,
-        "delta": account.delta if account is not None and promise.holds else None,
-        "relation": account.unit.words if account is not None and promise.holds else None,
-        "direction": "lower is safer",
-        "word": word,
-        "sentence": account.sentence if account is not None and promise.holds else promise.alarm or promise.line,
-    }
 
 
 def best_guess(epsilon: float, delta: float | None = None) -> float:

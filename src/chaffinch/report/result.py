@@ -1,41 +1,65 @@
-"""A report as one typed result: studies of utility and of risk, how the table was made, and what was run."""
+"""A report as one typed result: studies of utility and of risk, their verdicts, how the table was made, and what was run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .._base.plain import check_format, from_plain
+from .._base.errors import InputError
+from .._base.plain import check_format, from_plain, without_none
 from .._base.runs import RunFacts
-from ..risk.attribution.result import RiskResult
+from .._base.words import shown
+from ..risk.attribution.result import AttackedTable, RiskResult
 from ..risk.attribution.verdict import RiskVerdictRow
 from ..synth.account import SynthesisAccount
-from ..utility.result import UtilityAbout, UtilityResult
+from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import VerdictRow
+from .promise import PromiseRow, promise_of
 
-__all__ = ["FORMAT", "VERSION", "ReportResult"]
+__all__ = ["FORMAT", "VERSION", "ReportResult", "as_report", "report_of"]
 
-FORMAT = "chaffinch-report"
-VERSION = 1
+FORMAT, VERSION = "chaffinch-report", 1
+UTILITY = {"format": "chaffinch-utility", "version": 1}
+RISK = {"format": "chaffinch-risk", "version": 1}
+APART = frozenset(("format", "version", "run", "verdict"))
+"""What a study has of its own and a report once for all."""
+STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of chaffinch release."
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportResult:
-    """What a page shows: `from_dict` reads it from `report.json`.
+    """What a page shows: `to_dict` gives `report.json`, and `from_dict` reads it back.
 
     `rows` are the verdict on utility, `risk_rows` that on risk.
     """
 
-    title: str = "Report"
+    title: str = ""
     about: UtilityAbout = field(default_factory=UtilityAbout)
     synthesis: SynthesisAccount | None = None
     utility: UtilityResult | None = None
     risk: RiskResult | None = None
-    attacked: bool = False
     rows: tuple[VerdictRow, ...] = ()
     risk_rows: tuple[RiskVerdictRow, ...] = ()
-    run: RunFacts = field(default_factory=RunFacts)
+    run: RunFacts = field(default_factory=RunFacts, compare=False)
+
+    @property
+    def promise(self) -> PromiseRow | None:
+        """What is promised, worked out from its account; None where nothing is known of how the table was made."""
+        promise = promise_of(self.synthesis)
+        return None if promise is None else promise.row
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data: `chaffinch-report`, version 1."""
+        out: dict[str, Any] = {"format": FORMAT, "version": VERSION, "title": self.title, "about": self.about.to_dict()}
+        out["synthesis"] = None if self.synthesis is None else self.synthesis.to_dict()
+        if self.utility is not None:
+            out["utility"] = {k: v for k, v in self.utility.to_dict().items() if k not in APART and k != "about"}
+        if self.risk is not None:
+            out["risk"] = {key: value for key, value in self.risk.to_dict().items() if key not in APART}
+        verdict: list[VerdictRow | RiskVerdictRow | PromiseRow] = [*self.rows, *self.risk_rows]
+        verdict += [] if self.promise is None else [self.promise]
+        return {**out, "verdict": [row.to_dict() for row in verdict], "run": self.run.to_dict()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ReportResult:
@@ -47,36 +71,99 @@ class ReportResult:
             If the data are something else, or are not as they should be at some place.
         """
         check_format(data, FORMAT, VERSION, "Make one of a study: report_of(study, title=...).")
-        part = {key: value for key, value in data.items() if value is not None}
-        verdict = part.get("verdict") or ()
+        part = without_none(data)
+        frame: dict[str, Any] = {name: _known(part[name]) for name in ("about", "run") if name in part}
+        verdict = part.get("verdict", ())
         # The promise is worked out anew from its account; a row that says so is for readers of the JSON.
         on_utility = (row for row in verdict if row.get("section") not in ("promise", "risk"))
         return cls(
-            title=str(part.get("title") or "Report"),
-            about=from_plain(UtilityAbout, _known(part.get("about")), what="'about'"),
+            title=str(part.get("title", "")),
+            about=from_plain(UtilityAbout, frame.get("about", {}), what="'about'"),
             synthesis=SynthesisAccount.from_dict(part.get("synthesis")),
-            utility=_utility(part) if "utility" in data else None,
-            risk=_risk(part),
-            attacked="risk" in data,
+            utility=UtilityResult.from_dict({**part.get("utility", {}), **UTILITY, **frame}) if "utility" in data else None,
+            risk=RiskResult.from_dict({**part.get("risk", {}), **RISK}) if "risk" in data else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
             risk_rows=tuple(RiskVerdictRow.from_dict(row) for row in verdict if row.get("section") == "risk"),
-            run=from_plain(RunFacts, _known(part.get("run")), what="'run'"),
+            run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),
         )
 
 
-def _utility(part: Mapping[str, Any]) -> UtilityResult:
-    frame = {"format": "chaffinch-utility", "version": 1, "about": part.get("about"), "run": part.get("run")}
-    return UtilityResult.from_dict({**(part.get("utility") or {}), **frame})
+def report_of(
+    study: UtilityResult | Mapping[str, Any] | None = None, *, title: str,
+    synthesis: SynthesisAccount | Mapping[str, Any] | None = None, risk: RiskResult | Mapping[str, Any] | None = None,
+) -> ReportResult:  # fmt: skip
+    """Return a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
+
+    Each may be a result, or its JSON as the commands write it. A synthesis adds a row on its promise of privacy to the verdict, also where
+    there is none.
+
+    Raises
+    ------
+    InputError
+        If neither study is given, or one is something else.
+    """
+    utility = study if study is None or isinstance(study, UtilityResult) else UtilityResult.from_dict(study)
+    attacked = risk if risk is None or isinstance(risk, RiskResult) else RiskResult.from_dict(risk)
+    account = synthesis if isinstance(synthesis, SynthesisAccount) else SynthesisAccount.from_dict(synthesis)
+    if utility is not None:
+        about = utility.about
+    elif attacked is not None:
+        about = _about(attacked)
+    else:
+        raise InputError("A report needs a study of utility, of risk, or both. Got none: give study or risk.")
+    runs = [result.run for result in (utility, attacked) if result is not None]
+    # Under a promise, a broken one included, how long work on the records took is nobody's business.
+    timed = account is None or account.model.privacy is None
+    return ReportResult(
+        title=title, about=about, synthesis=account, utility=utility, risk=attacked, run=_together(runs, timed=timed),
+        rows=() if utility is None else utility.verdict, risk_rows=() if attacked is None else attacked.verdict,
+    )  # fmt: skip
 
 
-def _risk(part: Mapping[str, Any]) -> RiskResult | None:
-    if not part.get("risk"):
-        return None
-    return RiskResult.from_dict({**part["risk"], "format": "chaffinch-risk", "version": 1})
+def as_report(data: Any, which: str) -> ReportResult:
+    """Return a result as a report: of utility, of risk, of both, or the JSON of one; `which` says of what, for messages."""
+    if isinstance(data, ReportResult):
+        return data
+    if isinstance(data, UtilityResult):
+        return report_of(data, title="")
+    if isinstance(data, RiskResult):
+        return report_of(title="", risk=data)
+    if not isinstance(data, Mapping):
+        raise InputError(f"{which} must be a report as JSON. Got a {type(data).__name__}. {STEP}")
+    formats: dict[Any, Any] = {one["format"]: kind for one, kind in ((UTILITY, UtilityResult), (RISK, RiskResult))}
+    formats[FORMAT] = ReportResult
+    if data.get("format") not in formats:
+        got = f"format '{shown(data['format'])}'" if "format" in data else "data without a format"
+        raise InputError(f"{which} must be of format {' or '.join(formats)}. Got {got}. {STEP}")
+    if data.get("version") != VERSION:
+        raise InputError(
+            f"{which} is of version {shown(data.get('version'))}; this Chaffinch reads version 1. Measure again, or update."
+        )
+    return as_report(formats[data["format"]].from_dict(data), which)
+
+
+def _about(risk: RiskResult) -> UtilityAbout:
+    """What a study of risk was about, its synthetic tables told as one."""
+
+    def told(table: AttackedTable) -> TableSummary:
+        return TableSummary(rows=table.rows, name=table.name)
+
+    about = risk.about
+    return UtilityAbout(
+        original=told(about.original), synthetic=told(about.one_synthetic), label=about.label, seed=about.seed, notes=about.notes,
+        holdout=None if about.holdout is None else told(about.holdout),
+    )  # fmt: skip
+
+
+def _together(runs: Sequence[RunFacts], *, timed: bool) -> RunFacts:
+    """Return how studies were run as one: the first says what both say, seconds are all kept, or none of them."""
+    *others, last = runs
+    for run in reversed(others):
+        seconds = {**last.seconds, **run.seconds}
+        last = RunFacts(seconds, run.versions or last.versions, run.date or last.date, run.command or last.command)
+    return last if timed else replace(last, seconds={})
 
 
 def _known(data: Any) -> dict[str, Any]:
-    """A mapping without what is not known, however deep; nothing for anything else."""
-    if not isinstance(data, Mapping):
-        return {}
-    return {key: _known(value) if isinstance(value, Mapping) else value for key, value in data.items() if value is not None}
+    """A mapping without what is not known, however deep."""
+    return {key: _known(part) if isinstance(part, Mapping) else part for key, part in without_none(data).items()}

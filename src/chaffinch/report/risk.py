@@ -17,7 +17,7 @@ from .risk_map import subset_map
 from .risk_words import LIMITS, MEMORISATION
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 
-__all__ = ["risk_about", "risk_facts", "risk_sections"]
+__all__ = ["risk_facts", "risk_sections"]
 
 MOST_SENSITIVE = 8
 MOST_SETTING = 300
@@ -48,14 +48,6 @@ def risk_sections(result: RiskResult) -> Iterator[Section]:
     for key, title, blocks in parts:
         if shown_blocks := tuple(blocks):
             yield Section(key, title, shown_blocks)
-
-
-def risk_about(result: RiskResult) -> dict[str, Any]:
-    """Return what a study of risk was about, its synthetic tables told as one: what the head of a page shows."""
-    plain = result.about.to_dict()
-    table = result.about.one_synthetic
-    named = {} if table.name is None else {"name": table.name}
-    return {**plain, "synthetic": {**({} if table.rows is None else {"rows": table.rows}), **named}}
 
 
 def risk_facts(result: RiskResult) -> tuple[tuple[str, str], ...]:

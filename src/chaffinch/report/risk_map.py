@@ -7,11 +7,11 @@ from html import escape
 
 from markupsafe import Markup
 
+from .._base.svg import GREY, INK, blend, cut, ink_on, picture, text
 from .._base.words import number, shown, signed, width_of
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.verdict import keys_words
-from .figures import GREY, INK, blend, cut, ink_on, picture, text
 from .heatmap import SIGNED, UNKNOWN
 from .risk_figures import MOST
 from .sections import Figure, PageTable

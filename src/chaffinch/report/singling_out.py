@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from .._base.svg import Axis
 from .._base.words import fixed, number, percent
 from ..risk.singling_out.chances import nobody_in
 from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
-from .figures import Axis
 from .membership import attack_facts, attack_settings
 from .page import page
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section

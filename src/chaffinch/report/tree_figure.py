@@ -8,9 +8,9 @@ from html import escape
 import numpy as np
 from markupsafe import Markup
 
+from .._base.svg import GREY, INK, cut, picture, text
+from .._base.words import shown
 from ..trees import Tree
-from .figures import GREY, INK, cut, picture, text
-from .words import shown
 
 __all__ = ["tree_picture"]
 

@@ -11,12 +11,12 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from .._base.errors import InputError
+from .._base.words import NONE, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, TreeAudit
 from ..trees.attack import attack_trees
 from .page import page
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .tree_figure import tree_picture
-from .words import NONE, fixed, number, percent, shown, signed
 
 __all__ = ["tree_page"]
 

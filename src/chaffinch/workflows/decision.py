@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
+from ..risk.attribution.verdict import RiskVerdictRow
 from ..utility import VerdictRow
 
 __all__ = ["Decision"]
@@ -42,13 +42,13 @@ class Decision:
 
     @classmethod
     def of(
-        cls, utility: Sequence[VerdictRow], risk: Sequence[Mapping[str, Any]], promise: str, *, holdout: bool, allowed: bool | None
+        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, allowed: bool | None
     ) -> Decision:  # fmt: skip
         """Return the decision that the rows of verdicts ask for."""
         missing = [row.sentence for row in utility if row.value is None]
         untested = [*([] if risk else [NO_ATTACK]), *([] if holdout or not risk else [NO_HOLDOUT]), OTHER_ATTACKS, *missing]
         return cls(
-            gives_away=tuple(str(row["sentence"]) for row in risk), promise=promise, not_tested=tuple(untested), allowed=allowed,
+            gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), allowed=allowed,
             good_for=tuple(row for row in utility if row.value is not None),
         )  # fmt: skip
 

@@ -15,7 +15,8 @@ from .._base.html import write_page
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .._base.safe_files import filling, write_text
-from ..report.page import render, report_of
+from ..report.page import render
+from ..report.result import ReportResult, report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.attribution.crossfit import HALF_SIZE
 from ..risk.attribution.result import CrossFit
@@ -117,20 +118,31 @@ class ReleaseResult:
 
     Parameters
     ----------
+    report
+        What the tables are worth and give away, and how they were made: `report.json`.
+    model
+        The model; None where the release was read back from its JSON.
     tables
         The synthetic tables that are held in memory: all of them, unless they were written while they were drawn.
     names
         The names of their files.
-    report
-        The report as plain data: `report.json`.
     """
 
-    model: Model
-    utility: UtilityResult
-    risk: RiskResult | None
-    tables: tuple[Table, ...]
-    names: tuple[str, ...]
-    report: Mapping[str, Any]
+    report: ReportResult
+    model: Model | None = None
+    tables: tuple[Table, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def utility(self) -> UtilityResult:
+        """What the first synthetic table is worth."""
+        assert self.report.utility is not None  # a release is always measured, and `from_dict` sees to it
+        return self.report.utility
+
+    @property
+    def risk(self) -> RiskResult | None:
+        """What the synthetic tables give away; None where they were not attacked."""
+        return self.report.risk
 
     @property
     def synthetic(self) -> Table:
@@ -145,22 +157,34 @@ class ReleaseResult:
     @cached_property
     def decision(self) -> Decision:
         """What to decide by."""
-        rows = self.report["verdict"]
-        promise = next(row["sentence"] for row in rows if row["section"] == "promise")
-        policy = None if self.risk is None else self.risk.policy
+        policy, promise = None if self.risk is None else self.risk.policy, self.report.promise
         return Decision.of(
-            self.utility.verdict, [row for row in rows if row["section"] == "risk"], promise,
-            holdout=self.utility.about.holdout is not None,
+            self.report.rows, self.report.risk_rows, "" if promise is None else promise.sentence,
+            holdout=self.report.about.holdout is not None,
             allowed=None if policy is None or policy["max_excess"] is None else policy["passed"],
         )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data: `chaffinch-report`, version 1."""
-        return dict(self.report)
+        return self.report.to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ReleaseResult:
+        """Return the release that `report.json` tells of: its results, without its tables and its model.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        report = ReportResult.from_dict(data)
+        if report.utility is None or report.synthesis is None:
+            raise InputError("The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release.")
+        return cls(report=report)
 
     def to_html(self) -> str:
         """Return the report as one HTML file: keep it inside."""
-        drawing = self.model.plot()
+        drawing = None if self.model is None else self.model.plot()
         return render(self.report, network_svg=None if drawing is None else drawing.svg)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
@@ -168,28 +192,27 @@ class ReleaseResult:
         with filling(folder) as part:
             for name, table in zip(self.names, self.tables, strict=True):
                 write_batches(table, part / name)
-            self.model.save(part / "model.chaffinch")
-            self.write_report(part)
-            names = sorted(path.name for path in part.iterdir())
+            names = self.write_beside(part)
         return tuple(Path(folder) / name for name in names)
 
-    def write_report(self, folder: Path) -> None:
-        """Write report.json and report.html, the latter readable by its owner alone."""
+    def write_beside(self, folder: Path) -> list[str]:
+        """Write the model, report.json and report.html, the latter readable by its owner alone, beside tables that are there; return all names."""
+        if self.model is None:
+            raise InputError("A release that was read from its JSON has no tables and no model to write.")
+        self.model.save(folder / "model.chaffinch")
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
         write_text(folder / "report.json", f"{text}\n")
         write_page(folder / "report.html", self.to_html())
+        return sorted(path.name for path in folder.iterdir())
 
     def show(self) -> None:
         """Print what to decide by."""
         print(self.decision)
 
     def __repr__(self) -> str:
-        rows = self.report["synthesis"]["rows"]
-        return f"ReleaseResult({len(self.names)} x {rows:,} rows, {len(self.utility.results)} measures, {len(self._attacks)} attacks)"
-
-    @property
-    def _attacks(self) -> Sequence[Any]:
-        return () if self.risk is None else self.risk.attacks
+        made, attacks = self.report.synthesis, () if self.risk is None else self.risk.attacks
+        size = "" if made is None else f"{made.copies} x {made.rows or 0:,} rows, "
+        return f"ReleaseResult({size}{len(self.utility.results)} measures, {len(attacks)} attacks)"
 
     def _repr_html_(self) -> str:
         return f"{self.decision._repr_html_()}{self.utility._repr_html_()}"
@@ -324,10 +347,9 @@ def run_release(
         risk = risk.named(original=source, synthetic=names, holdout=outside.name)
 
     report = report_of(
-        utility.to_dict(), title=settings.title or f"Synthetic {source or 'table'}",
-        synthesis=synthesis.account(model, table).to_dict(), risk=None if risk is None else risk.to_dict(),
-    )  # fmt: skip
-    return ReleaseResult(model=model, utility=utility, risk=risk, tables=tables, names=names, report=report)
+        utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk
+    )
+    return ReleaseResult(model=model, tables=tables, names=names, report=report)
 
 
 class _Warner(Observer):

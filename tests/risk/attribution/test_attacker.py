@@ -66,7 +66,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     html = result.to_html()
     assert "always says the lowest value" in html
     assert (html.count("<table>"), html.count("<svg")) == (1, 1)
-    assert "The lowest value" in {row["name"] for row in compare(plain, plain).attacks}
+    assert "The lowest value" in {row.name for row in compare(plain, plain).attacks}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output
     assert "gcap, nb, svm, knn, rf, lr, lowest, as A,B" in " ".join(said.replace("│", " ").split())
