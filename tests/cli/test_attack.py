@@ -215,7 +215,7 @@ def test_outputs_are_checked_before_any_work(run, table, tmp_path, monkeypatch):
     def never(*_args, **_options):
         raise AssertionError("the data were read")
 
-    monkeypatch.setattr("chaffinch.cli.attack_options.read_for", never)
+    monkeypatch.setattr("chaffinch.cli.reading.read_for", never)
     for option in ("--json", "--html", "--confidential"):
         done = run("attack", "membership", table, "--synth", "bayesnet", option, tmp_path / "none" / "a")
         assert done.code == 2, done.err

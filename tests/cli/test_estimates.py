@@ -12,7 +12,9 @@ import pytest
 import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.cli import estimates
-from chaffinch.cli.estimates import Work, drawing_seconds, say_work
+from chaffinch.cli.estimates import Speaker, Work, drawing_seconds, say_work
+from chaffinch.cli.options import reading_of
+from chaffinch.table import Note
 from chaffinch.table.sources import expected_shape
 
 N = 10_000_000
@@ -100,10 +102,16 @@ def test_a_synthesis_says_once_how_long_it_takes(run_here, tmp_path, monkeypatch
     from chaffinch.workflows.synthesise import read
 
     seen = []
-    monkeypatch.setattr("chaffinch.cli.synthesising.say_work", lambda *args, **known: seen.append(("said", tuple(known))))
+    monkeypatch.setattr("chaffinch.cli.estimates.say_work", lambda *args, **known: seen.append(("said", tuple(known))))
     monkeypatch.setattr(
         "chaffinch.workflows.synthesise.read", lambda *args, **options: seen.append(("read",)) or read(*args, **options)
     )
     done = run_here("synth", path, "-o", tmp_path / "o.csv", "--seed", 1)
     assert done.code == 0, done.err
     assert seen == ([("said", ()), ("read",)] if first else [("read",), ("said", ("reading",))])
+
+
+def test_what_is_personal_is_said_also_where_all_else_is_quiet(capsys):
+    speaker = Speaker(True, reading_of(), Work(Independent(), Path("a.csv")))
+    speaker.opened([Note("a", "personal", "looks like a name"), Note("b", "pooled", "rare")])
+    assert "Warning: " in capsys.readouterr().err

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
+
+import chaffinch as cf
+from chaffinch.cli.options import reading_of
+from chaffinch.cli.settings import Choice
+from chaffinch.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -31,3 +37,10 @@ def test_bad_settings_exit_with_2_and_write_nothing(data, tmp_path, run_here, ar
     assert done.code == 2, done.err
     assert says in done.err
     assert os.listdir(tmp_path) == []
+
+
+def test_options_that_contradict_each_other():
+    with pytest.raises(InputError, match="--rows cannot be given"):
+        Choice(cf.Independent(), None, ("a",)).check_counts(3, 1)
+    with pytest.raises(InputError, match="--ledger adds up"):
+        Choice(cf.Independent(), None, ()).synthesis(reading_of(), Path("o.csv"), ledger=Path("l.json"))

@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
 import chaffinch
+from chaffinch.cli.synth import say_synthesis
 
 
 def run(*arguments, **options):
@@ -135,3 +137,10 @@ def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, 
         ids = class_ids(*([one.codes[j] for j in range(len(one.codes))] for one in (table, whole)))
         shares.append(int(np.isin(ids[1], ids[0]).sum()) / 150_000)
     assert json.loads(told.read_text())["rows_equal_to_an_original"] == shares
+
+
+def test_files_and_shares_are_told(capsys):
+    say_synthesis([Path("o.csv")], Path("m"), rows=1200, shares=[0.25], private=False)
+    said = capsys.readouterr().err
+    assert "Wrote o.csv: 1,200 rows; 25.0% equal an original row, codes compared." in said
+    assert "Wrote m: it holds counts of records, confidential." in said

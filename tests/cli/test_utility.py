@@ -8,6 +8,10 @@ import sys
 
 import pytest
 
+from chaffinch.cli.utility import asked_measures, utility_settings
+from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.utility import choices
+
 LABEL = "contraceptive_method"
 
 
@@ -64,3 +68,21 @@ def test_a_table_with_other_columns_is_refused(data, tmp_path):
     done = run("utility", data / "cmc.csv", data / "caesarian.csv", "--json", tmp_path / "u.json")
     assert done.returncode == 2
     assert "lacks columns of the original" in done.stderr
+
+
+def test_measures_to_take_or_to_leave_out():
+    assert asked_measures(None) is None
+    assert asked_measures("tvd,phi_k") == ("tvd", "phi_k")
+    assert asked_measures("-delta") == tuple(name for name in choices() if name != "delta")
+    with pytest.raises(InputError, match="not both"):
+        asked_measures("tvd,-delta")
+    with pytest.raises(UnknownNameError, match="'mean'"):
+        asked_measures("mean")
+
+
+def test_settings_of_the_command_line():
+    words = {"label": None, "formula": None, "repeats": 2, "measures": None, "models": "nb,rf"}
+    assert utility_settings(**words, svm_rows=0).svm_rows is None
+    assert utility_settings(**words, svm_rows=20).models == ("nb", "rf")
+    with pytest.raises(InputError, match="--svm-rows must be at least 10"):
+        utility_settings(**words, svm_rows=3)

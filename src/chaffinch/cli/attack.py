@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from .attack_options import AttackRequest, check_word, with_asked
+from .._base.errors import InputError, unknown_name
 from .help import RegistryCommand
-from .options import console
+from .options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    JsonOut,
+    Quiet,
+    Rare,
+    SchemaIn,
+    Synth,
+    Threads,
+    TimeLimit,
+    check_outputs,
+    expanded,
+    reading_of,
+    run_facts,
+    show_table,
+    start_arrow,
+    write_confidential,
+    write_json,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..risk.membership import MembershipResult
     from ..risk.singling_out import SinglingOutResult
+    from ..workflows.synthesise import ReadSettings
 
 __all__ = ["attack"]
+
+Result = TypeVar("Result", "MembershipResult", "SinglingOutResult")
 
 attack = typer.Typer(
     name="attack",
@@ -24,9 +49,194 @@ attack = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
 
+DataFile = Annotated[
+    Path, typer.Argument(metavar="DATA", help="The table whose people are attacked.", show_default=False)
+]
+Population = Annotated[
+    Path | None,
+    typer.Option(help="More people of the same kind, known to the attacker. Without: DATA itself is the population."),
+]
+Targets = Annotated[int, typer.Option(help="People to attack: the most vulnerable records.")]
+Rows = Annotated[
+    int | None,
+    typer.Option(
+        help="Records in each subset. Without: a fifth of DATA, or as many as DATA has if there is a population."
+    ),
+]
+ShadowsIn = Annotated[int, typer.Option(help="Pairs of shadows to learn each target from.")]
+Tests = Annotated[int, typer.Option(help="Pairs of shadows to test on.")]
+Tables = Annotated[int, typer.Option(help="Synthetic tables drawn from each shadow to learn from.")]
+Design = Annotated[
+    str, typer.Option(help="shared (all targets learn from the same shadows) or neighbours (pairs apart in one record).")
+]  # fmt: skip
+Share = Annotated[
+    str, typer.Option(help="With shared: a target is in half of the shadows, or in its natural share of them.")
+]
+Box = Annotated[
+    str, typer.Option("--features", help="blackbox (from synthetic tables) or whitebox (from the fitted model).")
+]
+Look = Annotated[str, typer.Option(help="What is seen of a table: queries, naive, histogram or closest.")]
+Learner = Annotated[str, typer.Option(help="Who learns: {learners}.")]
+Distance = Annotated[str, typer.Option(help="How vulnerable records are found: hamming, or cosine of mixed types.")]
+Duplicates = Annotated[str, typer.Option(help="Records with equal values: drop all but one, or keep those of others.")]
+Keep = Annotated[
+    Path | None,
+    typer.Option(help="Folder for finished shadows: a run that was stopped goes on from there. It is confidential."),
+]
+Confidential = Annotated[
+    Path | None,
+    typer.Option(help="Write the targets' records and how each fared here: confidential, readable by you alone."),
+]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
+]
+
+WAYS = {"--distance": ("hamming", "cosine"), "--duplicates": ("drop", "keep")}
+PLANNED = {
+    "--features": "box", "--look": "features", "--design": "design", "--share": "share", "--learner": "learner", "--combine": "combine",
+}  # fmt: skip
+"""Options, and the settings of the attack that they are."""
+
+
+@dataclass(frozen=True)
+class AttackRequest:
+    """What the options that both attacks share amount to."""
+
+    data: Path
+    population: Path | None
+    settings: Any
+    plan: dict[str, Any]
+    options: dict[str, Any]
+    reading: ReadSettings
+    json: Path | None
+    html: Path | None
+    confidential: Path | None
+    keep: Path | None
+    quiet: bool
+
+    def run(self, study: Callable[..., Any], combine: str = "argmax", **more: Any) -> Any:
+        """Read the data and return the study; a run that is stopped says where its finished shadows are."""
+        from .._base.progress import progress_bar
+        from ..risk.membership import ShadowSettings
+        from .reading import read_for
+
+        plan = ShadowSettings(**{**self.plan, "combine": combine})
+        try:
+            with progress_bar(quiet=self.quiet) as progress:
+                options: dict[str, Any] = {"quiet": self.quiet, "progress": progress}
+                table = read_for(self.settings, self.data, self.reading, **options)
+                others = None
+                if self.population is not None:
+                    others = read_for(self.settings, self.population, self.reading, like=table, **options)
+                return study(table, self.settings, others, settings=plan, progress=progress, **self.options, **more)
+        except KeyboardInterrupt:
+            if self.keep is None:
+                raise
+            typer.echo(
+                f"Stopped. Finished shadows are kept in '{self.keep}': the same command goes on from there.", err=True
+            )
+            raise typer.Exit(130) from None
+
+    def finished(self, result: Result, policy: dict[str, Any]) -> Result:
+        """Return a result with the names of files, what was allowed and how it ran."""
+        about = {
+            "data": self.data.name,
+            "population": None if self.population is None else self.population.name,
+            "seed": self.options["seed"],
+        }
+        return replace(result, about=about, policy=policy, run={**result.run, **run_facts()})
+
+    def write(self, result: MembershipResult | SinglingOutResult, page: Callable[[], str]) -> None:
+        """Write what was asked for: plain data, a page, and for the steward alone the targets' records."""
+        if self.json is not None:
+            write_json(self.json, result.to_dict())
+        if self.html is not None:
+            from .._base.html import write_page
+
+            write_page(self.html, page())
+        if self.confidential is not None:
+            write_confidential(self.confidential, result.confidential())
+
+
+def asked(
+    data: DataFile,
+    *,
+    synth: Synth,
+    population: Population = None,
+    schema: SchemaIn = None,
+    targets: Targets = 50,
+    rows: Rows = None,
+    shadows: ShadowsIn = 1000,
+    tests: Tests = 500,
+    tables: Tables = 4,
+    design: Design = "shared",
+    share: Share = "half",
+    features: Box = "blackbox",
+    look: Look = "queries",
+    learner: Learner = "linear",
+    distance: Distance = "hamming",
+    duplicates: Duplicates = "drop",
+    time_limit: TimeLimit = None,
+    keep: Keep = None,
+    confidential: Confidential = None,
+    json: JsonOut = None,
+    html: HtmlOut = None,
+    seed: Seed = None,
+    encoding: Encoding = "utf-8",
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    rare: Rare = "pool",
+    quiet: Quiet = False,
+    threads: Threads = None,
+) -> AttackRequest:
+    """Return what the options amount to; raise where they cannot be. Nothing has been read yet."""
+    from ..synth import synthesiser_of
+
+    reading = reading_of(schema, encoding, delimiter, decimal, rare)
+    words = {
+        "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,
+        "--distance": distance, "--duplicates": duplicates,
+    }  # fmt: skip
+    for option, word in words.items():
+        check_word(option, word)
+    settings = synthesiser_of(synth)
+    check_outputs(data, json, html, confidential)
+    if population is not None:
+        check_outputs(population, json, html, confidential)
+    start_arrow(threads)
+    return AttackRequest(
+        data=data,
+        population=population,
+        settings=settings,
+        plan={
+            "shadows": shadows, "tests": tests, "tables": tables, "design": design, "share": share, "box": features, "features": look,
+            "learner": learner,
+        },
+        options={
+            "targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance, "seed": seed, "workers": threads,
+            "keep": keep, "time_limit": time_limit,
+        },
+        reading=reading,
+        json=json,
+        html=html,
+        confidential=confidential,
+        keep=keep,
+        quiet=quiet,
+    )  # fmt: skip
+
+
+def check_word(option: str, word: str) -> None:
+    """Raise unless a word is one of those that an option takes."""
+    from ..risk.membership import ATTACKERS
+    from ..risk.membership.settings import CHOICES
+
+    known = WAYS.get(option) or {**CHOICES, "learner": ATTACKERS.names}[PLANNED[option]]
+    if word not in known:
+        raise unknown_name(f"{option} choice", word, known)
+
 
 @attack.command(cls=RegistryCommand)
-@with_asked
+@expanded(wanted=asked)
 def membership(
     wanted: AttackRequest,
     *,
@@ -52,7 +262,7 @@ def membership(
 
 
 @attack.command("singling-out", cls=RegistryCommand)
-@with_asked
+@expanded(wanted=asked)
 def singling_out(
     wanted: AttackRequest,
     *,
@@ -82,8 +292,6 @@ def singling_out(
 
 
 def _check_limit(option: str, limit: float | None) -> None:
-    from .._base.errors import InputError
-
     if limit is not None and not 0 <= limit <= 1:
         raise InputError(f"{option} must lie between 0 and 1. Got {limit:g}.")
 
@@ -99,13 +307,7 @@ def _end(what: str, bound: float, limit: float | None) -> None:
 
 
 def _print(head: Sequence[str], rows: Sequence[Sequence[str]], result: MembershipResult | SinglingOutResult) -> None:
-    from rich.table import Table
-
-    table = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*row)
-    screen = console()
-    screen.print(table, markup=False)
+    screen = show_table(head, rows)
     population = f"{result.population:,}" if isinstance(result.population, int) else result.population
     screen.print(
         f"{result.targets} targets; subsets of {result.rows:,} out of {population} records"

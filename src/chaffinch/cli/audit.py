@@ -8,9 +8,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .attack_options import Synth, TimeLimit, read_for
-from .measuring import run_facts
-from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, check_outputs, console
+from .._base.errors import InputError, unknown_name
+from .options import (
+    Decimal,
+    Delimiter,
+    Encoding,
+    HtmlOut,
+    JsonOut,
+    Quiet,
+    SchemaIn,
+    Synth,
+    Threads,
+    TimeLimit,
+    check_outputs,
+    names_of,
+    reading_of,
+    run_facts,
+    show_table,
+    start_arrow,
+    write_json,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..risk.auditing import AuditResult
@@ -56,13 +73,11 @@ def audit(
 
     Exit code 1 if that is more than is claimed. `not refuted` is no proof that the claim holds.
     """
-    from .._base.errors import InputError, unknown_name
     from .._base.html import write_page
     from .._base.progress import progress_bar
     from ..privacy.relation import NEIGHBOURS
     from ..synth.spec import synthesiser_of
-    from .journey import names_of
-    from .options import start_arrow, write_json
+    from .reading import read_for
 
     settings = synthesiser_of(synth)
     if neighbours is not None and neighbours not in NEIGHBOURS:
@@ -80,9 +95,8 @@ def audit(
     with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
-            table = read_for(
-                settings, data, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare="pool", quiet=quiet, progress=progress
-            )  # fmt: skip
+            reading = reading_of(schema, encoding, delimiter, decimal)
+            table = read_for(settings, data, reading, quiet=quiet, progress=progress)
         result = measure_audit(
             settings, table, tried, seed=seed, threads=threads, time_limit=time_limit, progress=progress
         )
@@ -101,15 +115,11 @@ def audit(
 
 
 def _show(result: AuditResult) -> None:
-    from rich.table import Table
-
     head = ("pair", "box", "runs", "epsilon at least", "claimed", "could have shown", "verdict")
-    table = Table(*head, box=None, pad_edge=False)
-    for one in result.findings:
-        table.add_row(
-            one.pair, one.box, f"{one.runs:,}", f"{one.bound:.3g}", f"{one.epsilon:g}", f"{one.detectable:.3g}", str(one.verdict)
-        )  # fmt: skip
-    screen = console()
-    screen.print(table, markup=False)
+    rows = [
+        (one.pair, one.box, f"{one.runs:,}", f"{one.bound:.3g}", f"{one.epsilon:g}", f"{one.detectable:.3g}", str(one.verdict))
+        for one in result.findings
+    ]
+    screen = show_table(head, rows)
     for sentence in (*result.sentences[:2], *result.sentences[2 + len(result.findings) :]):
         screen.print(sentence, markup=False)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, console
+from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, show_table
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
@@ -107,14 +107,10 @@ def check(
     from .._base.runs import RunFacts
     from ..outputs.check import CheckSettings
     from ..workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
-    from .attacking import _sizes
-    from .journey import names_of
-    from .measuring import run_facts
-    from .options import start_arrow
-    from .reading import plain_delimiter, without_warnings
+    from .options import key_sizes_of, names_of, plain_delimiter, run_facts, start_arrow, without_warnings
 
     settings = CheckSettings(
-        keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=_sizes(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
+        keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
         repeat_splits=repeat_splits, engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau,  # type: ignore[arg-type]
         cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -141,21 +137,17 @@ def check(
 
 
 def _show(result: CheckResult) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from ..report.check import rules_sentence
 
-    screen = console()
     typer.echo(result.verdict.text)
     head = ("sensitive", "convention", "original", "holdout", "prior", "marginal risk", "interval", "detectable")
-    table = Table(*head, box=None, pad_edge=False)
+    rows = []
     for one in result.all.measures:
         sides = [_fixed(side.value) for side in (one.original, one.holdout, one.prior, one.marginal)]
         low, high = _fixed(one.marginal.low), _fixed(one.marginal.high)
         between = f"{low} to {high}" if low and high else ""
-        table.add_row(Text(one.sensitive), one.convention, *sides, between, _fixed(one.detectable))
-    screen.print(table, markup=False)
+        rows.append((one.sensitive, one.convention, *sides, between, _fixed(one.detectable)))
+    show_table(head, rows)
     for sentence in result.verdict.sentences:
         typer.echo(f"- {sentence}")
     for skipped in result.about.skipped:

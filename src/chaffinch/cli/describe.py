@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+import typer
+
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     HtmlOut,
     Input,
     JsonOut,
     Quiet,
-    Rare,
-    SchemaIn,
     SeedIn,
     Threads,
     check_outputs,
-    console,
+    expanded,
+    reading_of,
+    show_notes,
+    show_table,
     start_arrow,
     write_json,
 )
 
+if TYPE_CHECKING:
+    from ..workflows.synthesise import ReadSettings
+
 __all__ = ["describe"]
 
 
+@expanded(reading=reading_of)
 def describe(
+    *,
     input: Input,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    reading: ReadSettings,
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: SeedIn = None,
@@ -40,34 +43,28 @@ def describe(
 
     Shows no value and no count that fewer than ten records share; other counts are rounded to tens.
     """
-    from rich.table import Table as RichTable
-
     from .._base.html import html_page, write_page
     from .._base.progress import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
     from ..table.personal import PERSONAL
-    from .reading import scan_input, show_notes
+    from .reading import scan_input
 
     check_outputs(input, json, html)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, progress=progress)
-        counter = StreamCounter(found, threads=threads, progress=progress)
-        description = describe_counter(counter, notes=tuple(str(note) for note in found.notes))
+        scanned = scan_input(input, reading, progress)
+        counter = StreamCounter(scanned, threads=threads, progress=progress)
+        description = describe_counter(counter, notes=tuple(str(note) for note in scanned.notes))
     if json is not None:
         write_json(json, description.to_dict())
     if html is not None:
         write_page(html, html_page(f"{input.name}", description._repr_html_()))
-    screen = console()
-    screen.print(f"{description.n_rows:,} rows x {len(description.columns)} columns")
-    table = RichTable(*description.HEAD, box=None, pad_edge=False)
-    for row in description.rows():
-        table.add_row(*row)
-    screen.print(table)
-    personal = [note for note in found.notes if note.what == PERSONAL]
+    typer.echo(f"{description.n_rows:,} rows x {len(description.columns)} columns")
+    screen = show_table(description.HEAD, description.rows())
+    personal = [note for note in scanned.notes if note.what == PERSONAL]
     show_notes(personal)
     if not quiet:
-        for note in found.notes:
+        for note in scanned.notes:
             if note not in personal:
                 screen.print(f"Note: {note}", markup=False)

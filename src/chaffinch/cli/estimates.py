@@ -1,21 +1,26 @@
-"""How long work will take, said before it starts where it is more than a few seconds.
+"""How long work will take, said before it starts where it is more than a few seconds, and who says it while a command works.
 
 Rates are of two cores (`benchmarks/synth_journey.py` measures them anew, beside what is said): a machine with more is quicker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 
 from ..synth import Settings
-from ..table import Schema, Table
+from ..table import Note, Schema, Table
+from ..table.sources import expected_shape
 from ..utility import UtilitySettings
+from ..workflows.running import Observer
+from ..workflows.synthesise import ReadSettings
+from .options import show_notes
 
-__all__ = ["START", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
+__all__ = ["START", "DrawingSpeaker", "Speaker", "Work", "drawing_seconds", "say_drawing", "say_measuring", "say_work"]
 
 SAID_FROM = 5.0
 """Seconds from which on something is said."""
@@ -121,6 +126,61 @@ def say_measuring(original: Table, settings: UtilitySettings) -> None:
             "leaves it out.",
             err=True,
         )
+
+
+@dataclass
+class DrawingSpeaker(Observer):
+    """Says how long drawing will take, of a model that is there."""
+
+    quiet: bool
+    outputs: Sequence[Path]
+
+    def before_drawing(self, rows: int, schema: Schema) -> None:
+        """Say how long drawing and writing will take."""
+        if not self.quiet:
+            say_drawing(rows, schema, self.outputs)
+
+
+@dataclass
+class Speaker(Observer):
+    """Says on standard error how long work will take, and what was dropped, pooled or pointed out.
+
+    Of private data names of columns alone are spoken of, and that also where all else is quiet.
+    """
+
+    quiet: bool
+    reading: ReadSettings
+    work: Work
+    measuring: UtilitySettings | None = None
+    shape: tuple[int, int] | None = None
+
+    def before_reading(self, source: Any) -> None:
+        """Say how long all the work will take, where the file tells its size."""
+        if self.quiet:
+            return
+        self.shape = expected_shape(source, encoding=self.reading.encoding, delimiter=self.reading.delimiter)
+        if self.shape is not None:
+            say_work(self.work, *self.shape)
+
+    def opened(self, notes: Iterable[Note]) -> None:
+        """Point out columns that look personal."""
+        show_notes(notes)
+
+    def after_reading(self, table: Table, seconds: float) -> None:
+        """Say how long the rest will take, where the file did not tell, and what reading found."""
+        if self.shape is None and not self.quiet:
+            say_work(self.work, table.n_rows, len(table.schema.names), reading=seconds)
+        show_notes(table.notes, quiet=self.quiet)
+
+    def before_drawing(self, rows: int, schema: Schema) -> None:
+        """Say how long drawing will take: nothing was said before, of a table that is read in silence."""
+        if not self.quiet:
+            say_drawing(rows, schema, self.work.outputs)
+
+    def before_measuring(self, table: Table) -> None:
+        """Say how long measuring will take, where it is long."""
+        if not self.quiet and self.measuring is not None:
+            say_measuring(table, self.measuring)
 
 
 def _is_text(path: Path) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import HtmlOut, JsonOut, Quiet, Threads, check_outputs, console, number
+from .options import HtmlOut, JsonOut, Quiet, Threads, check_outputs, number, show_table
 
 if TYPE_CHECKING:
     from ..outputs.evolve_result import EvolveResult
@@ -64,9 +64,8 @@ def evolve(
     from .._base.progress import progress_bar
     from .._base.runs import RunFacts
     from ..outputs.limits import check_copies
-    from .journey import copy_paths
-    from .measuring import run_facts
-    from .options import start_arrow, write_json
+    from ..workflows.synthesise import copy_paths
+    from .options import run_facts, start_arrow, write_json
 
     check_copies(copies)
     paths = copy_paths(output, copies)
@@ -98,22 +97,18 @@ def evolve(
 
 
 def _show(result: EvolveResult, paths: Sequence[Path]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
     from ..report.evolve import sentence
 
     head = ("output", "kind", "numbers", "as published", "off by at most", "computed again by")
-    table = Table(*head, box=None, pad_edge=False)
+    rows = []
     for same in zip(*(copy.outputs for copy in result.copies), strict=True):
         worst = max(same, key=lambda one: (one.outside, one.largest_error or 0.0))
         by = "nobody" if not worst.refitted else "statsmodels" if worst.regression else "counting"
-        table.add_row(
-            Text(worst.name), worst.kind, f"{worst.numbers:,}", f"{worst.numbers - worst.outside:,}",
+        rows.append((
+            worst.name, worst.kind, f"{worst.numbers:,}", f"{worst.numbers - worst.outside:,}",
             (number(worst.largest_error) or "no fit") if worst.outside else "", by,
-        )  # fmt: skip
-    screen = console()
-    screen.print(table, markup=False)
+        ))  # fmt: skip
+    screen = show_table(head, rows)
     screen.print(sentence(result), markup=False)
     most = result.proposals
     typer.echo(f"Each search had up to {most:,} proposals. --proposals {most} repeats this.", err=True)

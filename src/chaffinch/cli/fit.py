@@ -3,42 +3,40 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import (
-    Decimal,
-    Delimiter,
     DryRun,
-    Encoding,
     Input,
     JsonOut,
     LedgerIn,
     Quiet,
-    Rare,
-    SchemaIn,
     Threads,
     check_outputs,
+    expanded,
+    ledger_allows,
+    reading_of,
+    show_promise,
     start_arrow,
     write_json,
-)
-from .settings import Choice, with_settings
+)  # fmt: skip
+from .settings import Choice, choose
+
+if TYPE_CHECKING:
+    from ..workflows.synthesise import ReadSettings
 
 __all__ = ["fit"]
 
 
-@with_settings
+@expanded(choice=choose, reading=reading_of)
 def fit(
     *,
     input: Input,
     output: Annotated[Path, typer.Option("--output", "-o", help="Model file to write.")],
     choice: Choice,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    reading: ReadSettings,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -55,17 +53,15 @@ def fit(
     from .._base.progress import progress_bar
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis
-    from .estimates import Work
-    from .promise import show_plan, show_promise
-    from .synthesising import Speaker, ledger_allows, reading_of, synthesis_settings
+    from .estimates import Speaker, Work
+    from .plan import show_plan
 
     choice.check_protected()
     if dry_run:
-        show_plan(choice, schema, json)
+        show_plan(choice, reading.schema, json)
         return
     check_outputs(input, output, json, ledger)
-    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
-    settings = synthesis_settings(choice, reading, output, ledger=ledger)
+    settings = choice.synthesis(reading, output, ledger=ledger)
     speaker = Speaker(quiet, reading, Work(choice.settings, input))
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress, ledger_allows():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
+from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, show_table, write_json
 from .sample import ModelIn
 
 __all__ = ["inspect"]
@@ -22,9 +22,6 @@ def inspect(
     threads: Threads = None,
 ) -> None:
     """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
     from .._base.errors import InputError
     from ..synth import load_model
 
@@ -41,9 +38,6 @@ def inspect(
     screen.print(description.summary, markup=False)
     if description.promise is not None:
         screen.print(f"Promise: {description.promise}", markup=False)
-    table = RichTable("column", "role", description.heading, box=None, pad_edge=False)
-    for column in description.columns:
-        table.add_row(Text(column.name), column.role, Text(column.detail))  # names may hold brackets, which are markup
-    screen.print(table)
+    show_table(("column", "role", description.heading), [(c.name, c.role, c.detail) for c in description.columns])
     for sentence in description.notes:
         screen.print(sentence, markup=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
+from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, show_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,7 +68,7 @@ def show_account(screen: Console, account: Account) -> None:
     from ..privacy.budget import HEAD
 
     screen.print(account.sentence, markup=False)
-    _show_table(screen, HEAD, account.rows_table())
+    show_table(HEAD, account.rows_table())
     epsilon, delta = account.spent_promise
     at = f" at delta {delta:.6g}" if delta else ""
     currency = account.budget.currency
@@ -101,18 +101,8 @@ def _show_project(screen: Console, project: Project) -> None:
         for release in project.releases
     ]
     if rows:
-        _show_table(screen, ("release", "when", "epsilon", "delta", "accounting", "neighbours"), rows)
+        show_table(("release", "when", "epsilon", "delta", "accounting", "neighbours"), rows)
     totals = project.totals
     screen.print(totals.sentence, markup=False)
     if project.epsilon is not None:
         screen.print(f"Left of the limit: epsilon {max(0.0, project.epsilon - totals.epsilon):.6g}.", markup=False)
-
-
-def _show_table(screen: Console, head: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*head, box=None, pad_edge=False)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))  # names of columns may hold brackets, which are markup
-    screen.print(table)

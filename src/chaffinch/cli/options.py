@@ -1,36 +1,36 @@
-"""Options that commands share."""
+"""What commands share: options, how they are put into a command, how words are read, and how tables are printed."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+import shlex
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
+
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..synth import Model
+    from ..table import Note
+    from ..workflows.synthesise import ReadSettings
+
 __all__ = [
-    "Decimal",
-    "Delimiter",
-    "DryRun",
-    "Encoding",
-    "HtmlOut",
-    "Input",
-    "JsonOut",
-    "LedgerIn",
-    "Quiet",
-    "Rare",
-    "SchemaIn",
-    "SeedIn",
-    "Threads",
-    "check_outputs",
-    "console",
-    "number",
-    "start_arrow",
-    "write_json",
-]
+    "Attackers", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes", "LedgerIn",
+    "MaxExcess", "Measures", "Models", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TcapConvention", "Threads", "Threshold", "TimeLimit",
+    "Tolerance", "check_outputs", "command_line", "console", "expanded", "key_sizes_of", "ledger_allows", "names_of", "number",
+    "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise", "show_table", "start_arrow", "without_warnings",
+    "write_confidential", "write_json",
+]  # fmt: skip
 
 Input = Annotated[
     Path,
@@ -61,6 +61,152 @@ DryRun = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no notes.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]
+
+Holdout = Annotated[
+    Path | None, typer.Option(help="People of the same population who are not in the original: a fresh sample.")
+]
+Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")]
+Repeats = Annotated[int, typer.Option(help="Splits for learners; more take longer and give tighter figures.")]
+Measures = Annotated[
+    str | None,
+    typer.Option(help="Some of {metrics}, as A,B; or all but some, as -A,-B."),
+]
+Models = Annotated[str | None, typer.Option(help="Learners of the learning table: some of {models}, as A,B.")]
+SvmRows = Annotated[int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")]
+KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given.")]
+Attackers = Annotated[
+    str | None,
+    typer.Option(help="Some of {attackers}, as A,B; all unless there are more than three key sets."),
+]
+Tolerance = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="COLUMN=WIDTH: its numbers are rounded to multiples of the width, then equal or not; may be given again."
+    ),
+]
+TcapConvention = Annotated[str, typer.Option(help="How TCAP counts: {conventions}; printed with the result.")]
+MaxExcess = Annotated[
+    float | None,
+    typer.Option(help="End with 1 if the simultaneous lower bound of the excess is above this; needs a holdout."),
+]
+Synth = Annotated[
+    str,
+    typer.Option(
+        "--synth", metavar="SPEC", help="What makes synthetic tables, as bayesnet:parents=2,epsilon=1.", show_default=False
+    ),
+]  # fmt: skip
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds that one fit may take; no limit unless given.")]
+Threshold = Annotated[
+    int, typer.Option(help="Records that must share a value or a cell before it shows in what may leave.")
+]  # fmt: skip
+
+
+# Options that go together.
+
+
+def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that puts the options of a function in the place of a parameter, and gives the command what it returns."""
+    options = {name: _signature(build, "return").parameters for name, build in groups.items()}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = _signature(command, *groups)
+        merged: list[inspect.Parameter] = []
+        for parameter in own.parameters.values():
+            merged += options[parameter.name].values() if parameter.name in options else [parameter]
+        merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in merged]
+
+        @functools.wraps(command)
+        def with_options(**given: Any) -> None:
+            built = {name: build(**{key: given.pop(key) for key in options[name]}) for name, build in groups.items()}
+            command(**built, **given)
+
+        with_options.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+        del with_options.__wrapped__
+        return with_options
+
+    return decorate
+
+
+def _signature(function: Callable[..., Any], *unread: str) -> inspect.Signature:
+    """The signature with the types themselves, but for annotations that say what no option is."""
+    return inspect.signature(function, eval_str=True, locals={function.__annotations__[name]: Any for name in unread})
+
+
+def reading_of(
+    schema: SchemaIn = None, encoding: Encoding = "utf-8", delimiter: Delimiter = None, decimal: Decimal = None, rare: Rare = "pool"
+) -> ReadSettings:  # fmt: skip
+    """Return how the input is read."""
+    from ..workflows.synthesise import ReadSettings
+
+    if rare not in ("pool", "keep"):
+        raise unknown_name("--rare mode", rare, ("pool", "keep"))
+    return ReadSettings(
+        schema=schema, encoding=encoding, delimiter=plain_delimiter(delimiter), decimal=decimal, rare=rare  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+# Words.
+
+
+def plain_delimiter(delimiter: str | None) -> str | None:
+    """Return the delimiter itself where it was given by name."""
+    return None if delimiter is None else {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+
+
+def names_of(words: str | None) -> tuple[str, ...]:
+    """Return the names in a comma-separated list.
+
+    Examples
+    --------
+    >>> names_of("a, b")
+    ('a', 'b')
+    """
+    return tuple(word.strip() for word in (words or "").split(",") if word.strip())
+
+
+def key_sizes_of(words: str | None) -> tuple[int, int] | None:
+    """Return the smallest and the largest size of key subsets.
+
+    Examples
+    --------
+    >>> key_sizes_of("3-6"), key_sizes_of("4"), key_sizes_of(None)
+    ((3, 6), (4, 4), None)
+    """
+    if words is None:
+        return None
+    low, _, high = words.partition("-")
+    try:
+        return int(low), int(high or low)
+    except ValueError:
+        raise InputError(f"--key-sizes takes a size or a range, as 4 or 3-6. Got '{words}'.") from None
+
+
+def command_line() -> str:
+    """Return the command as it was given, with the names of files and not where they lie."""
+    return shlex.join(["chaffinch", *map(_without_folder, sys.argv[1:])])
+
+
+def _without_folder(word: str) -> str:
+    """Return a word of the command line with the names of files, not where they lie.
+
+    Examples
+    --------
+    >>> _without_folder("--json=/data/secret/u.json"), _without_folder("data/a.csv"), _without_folder("--seed")
+    ('--json=u.json', 'a.csv', '--seed')
+    """
+    option, equals, value = word.rpartition("=")
+    return option + equals + Path(value).name if "/" in value or "\\" in value else word
+
+
+def run_facts() -> dict[str, Any]:
+    """Return what may differ between two equal runs: versions, the date, the command."""
+    from ..workflows.running import RunOptions
+
+    return RunOptions(command=command_line()).facts
+
+
+# Files.
 
 
 def start_arrow(threads: int | None) -> None:
@@ -98,10 +244,66 @@ def write_json(path: Path, data: dict[str, Any]) -> None:
     write_text(path, json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
+def write_confidential(path: Path, secrets: dict[str, Any]) -> None:
+    """Write what is for the steward's eyes alone, readable by the owner."""
+    from .._base.safe_files import write_text
+
+    write_text(path, json.dumps(secrets, indent=1, ensure_ascii=False) + "\n", mode=0o600)
+
+
+@contextmanager
+def ledger_allows() -> Iterator[None]:
+    """End with 1 where the project ledger does not allow a release."""
+    try:
+        yield
+    except LedgerError as error:
+        typer.echo(f"The project ledger says no: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+# The screen.
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Keep Python from warning of columns that look personal: commands say it in their own way."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PersonalDataWarning)
+        yield
+
+
+def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
+    """Say on standard error what was dropped, pooled or pointed out; columns that look personal also where all else is quiet."""
+    from ..table.personal import PERSONAL
+
+    for note in notes:
+        if note.what == PERSONAL:
+            typer.echo(f"Warning: {note}", err=True)
+        elif not quiet:
+            typer.echo(f"Note: {note}", err=True)
+
+
+def show_promise(model: Model | None) -> None:
+    """Say what is promised, in one sentence."""
+    if model is not None and model.privacy is not None:
+        typer.echo(model.privacy.sentence, err=True)
+
+
+def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Console:
+    """Print a table, without a heading where there is none, and return where it was printed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*head, box=None, pad_edge=False, show_header=bool(head))
+    for row in rows:
+        table.add_row(*map(Text, row))  # names may hold brackets, which are markup
+    screen = console()
+    screen.print(table)
+    return screen
+
+
 def console() -> Console:
     """Return where tables are printed: as wide as the terminal, or 160 characters where none watches."""
-    import sys
-
     from rich.console import Console
 
     return Console(width=None if sys.stdout.isatty() else 160, highlight=False)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, write_json
+from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, show_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..table import Schema
     from ..workflows.plan import PlanResult
+    from .settings import Choice
 
-__all__ = ["plan"]
+__all__ = ["plan", "show_plan"]
 
 
 def plan(
@@ -59,9 +61,6 @@ def plan(
 
 def _show(screen: Console, result: PlanResult) -> None:
     """Print the advice, then how the chosen method would split the budget."""
-    from rich.table import Table
-    from rich.text import Text
-
     from ..privacy.budget import HEAD as SPLIT
     from ..workflows.plan import HEAD
 
@@ -71,10 +70,7 @@ def _show(screen: Console, result: PlanResult) -> None:
         "nothing has been spent.",
         markup=False,
     )
-    table = Table(*HEAD, box=None, pad_edge=False)
-    for row in result.rows():
-        table.add_row(*map(Text, row))
-    screen.print(table)
+    show_table(HEAD, result.rows())
     screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
     for sentence in advice.remedies:
         screen.print(f"- {sentence}", markup=False)
@@ -83,7 +79,34 @@ def _show(screen: Console, result: PlanResult) -> None:
     screen.print(
         f"\nHow {chosen.method} would split epsilon {budget.epsilon:g}{delta}; {split.unit.words}:", markup=False
     )
-    table = Table(*SPLIT, box=None, pad_edge=False)
-    for row in split.rows_table():
-        table.add_row(*map(Text, row))
-    screen.print(table)
+    show_table(SPLIT, split.rows_table())
+
+
+def show_plan(choice: Choice, schema: Any, json: Path | None) -> None:
+    """Print how the budget would be split. The data are not opened."""
+    from .._base.errors import InputError
+    from ..privacy.budget import HEAD
+
+    if not choice.private:
+        raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
+    plan = choice.settings.plan(_declared(schema, choice))
+    screen = console()
+    screen.print(
+        f"Budget: epsilon {plan.budget.epsilon:g}"
+        + (f", delta {plan.budget.delta:g}" if plan.budget.delta is not None else "")
+        + f"; {plan.unit.words}. Nothing has been spent.",
+        markup=False,
+    )
+    show_table(HEAD, plan.rows_table())
+    if json is not None:
+        write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict()})
+
+
+def _declared(schema: Any, choice: Choice) -> Schema:
+    from ..privacy.domain import undeclared
+    from ..privacy.opening import promised_schema
+    from ..table import read_schema
+
+    if schema is None:
+        raise undeclared()
+    return promised_schema(read_schema(schema), person=choice.person, rows_per_person=choice.settings.unit.rows_per_person)

@@ -1,70 +1,64 @@
-"""How commands read their input, and what they say of it."""
+"""How commands read a table that is measured, attacked or described, and what they say of it."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
-import typer
-
-from .._base.errors import PersonalDataWarning, unknown_name
+from .._base.errors import InputError, SchemaError
 from .._base.progress import Progress
-from ..table import Note, Scan, scan
-from ..table.personal import PERSONAL
+from ..privacy.opening import open_unread
+from ..synth import Settings
+from ..table import Scan, Table, read, scan
+from ..table.personal import personal_columns, personal_note
+from ..workflows.synthesise import ReadSettings
+from .options import show_notes, without_warnings
 
-__all__ = ["check_rare", "plain_delimiter", "scan_input", "show_notes", "without_warnings"]
+__all__ = ["read_for", "read_input", "scan_input"]
 
 
-def scan_input(
-    path: Path,
-    *,
-    schema: Path | None,
-    encoding: str,
-    delimiter: str | None,
-    decimal: str | None,
-    rare: str,
-    progress: Progress,
-) -> Scan:
+def scan_input(path: Path, reading: ReadSettings, progress: Progress) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
     with without_warnings():
-        return scan(
-            path,
-            schema,
-            encoding=encoding,
-            delimiter=plain_delimiter(delimiter),
-            decimal=decimal,
-            rare=check_rare(rare),
-            progress=progress,
+        return scan(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+
+
+def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
+    """Return the table of a file, and say, unless quiet, what was dropped, pooled or pointed out."""
+    with without_warnings():
+        table = read(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+    if not quiet:
+        show_notes(table.notes)
+    return table
+
+
+def read_for(
+    settings: Settings, path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress, like: Table | None = None
+) -> Table:
+    """Return a table for a synthesiser: in silence and under a declared schema where it promises privacy, else as ever.
+
+    `like` is a table that was read before: the other one is read with its schema.
+    """
+    if not settings.private and like is None:
+        with without_warnings():
+            table = read(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+        show_notes(table.notes, quiet=quiet)
+        return table
+    if not settings.private and like is not None:
+        try:
+            return read(path, like.schema, **reading.text, progress=progress)
+        except SchemaError as error:
+            raise InputError(
+                f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
+                "given with --schema."
+            ) from None
+    unread = open_unread(path, reading.schema, **reading.text, person=None, rows_per_person=settings.unit.rows_per_person)
+    show_notes(personal_note(personal_columns(unread.schema)))
+    with without_warnings():
+        data: Any = unread.read()
+    if not isinstance(data, Table):
+        raise InputError(
+            "An attack needs a domain that is all declared: every fit would discover another. Declare the levels or bounds of "
+            f"the columns with discover = true in '{reading.schema}'."
         )
-
-
-@contextmanager
-def without_warnings() -> Iterator[None]:
-    """Keep Python from warning of columns that look personal: commands say it in their own way."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PersonalDataWarning)
-        yield
-
-
-def check_rare(rare: str) -> Literal["pool", "keep"]:
-    """Return the value of --rare, or raise."""
-    if rare == "pool" or rare == "keep":
-        return rare  # type: ignore[return-value]
-    raise unknown_name("--rare mode", rare, ("pool", "keep"))
-
-
-def plain_delimiter(delimiter: str | None) -> str | None:
-    """Return the delimiter itself where it was given by name."""
-    return None if delimiter is None else {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
-
-
-def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
-    """Say on standard error what was dropped, pooled or pointed out; columns that look personal also where all else is quiet."""
-    for note in notes:
-        if note.what == PERSONAL:
-            typer.echo(f"Warning: {note}", err=True)
-        elif not quiet:
-            typer.echo(f"Note: {note}", err=True)
+    return data

@@ -3,44 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .attacking import Attackers, KeySizes, MaxExcess, TcapConvention
-from .measuring import (
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from .options import (
+    Attackers,
+    DryRun,
     Formula,
     Holdout,
-    Measures,
-    Models,
-    Repeats,
-    SvmRows,
-    command_line,
-    show_verdict,
-    utility_settings,
-)
-from .options import (
-    Decimal,
-    Delimiter,
-    DryRun,
-    Encoding,
     Input,
     JsonOut,
+    KeySizes,
     LedgerIn,
+    MaxExcess,
+    Measures,
+    Models,
     Quiet,
-    Rare,
-    SchemaIn,
+    Repeats,
+    SvmRows,
+    TcapConvention,
     Threads,
+    Threshold,
     check_outputs,
+    command_line,
+    expanded,
+    ledger_allows,
+    names_of,
+    reading_of,
+    show_promise,
     start_arrow,
     write_json,
-)
-from .settings import Choice, with_settings
+)  # fmt: skip
+from .settings import Choice, choose
+
+if TYPE_CHECKING:
+    from ..workflows.synthesise import ReadSettings
 
 __all__ = ["release"]
 
 
-@with_settings
+@expanded(choice=choose, reading=reading_of)
 def release(
     *,
     input: Input,
@@ -60,11 +65,8 @@ def release(
     models: Models = None,
     svm_rows: SvmRows = 5000,
     title: Annotated[str | None, typer.Option(help="Title of the report.")] = None,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    threshold: Threshold = THRESHOLD,
+    reading: ReadSettings,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -82,21 +84,20 @@ def release(
     on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original.
     """
-    from .._base.errors import InputError
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
+    from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import copy_paths
-    from .attacking import end, risk_settings, show_attacks
-    from .estimates import Work
-    from .journey import names_of
-    from .promise import show_plan, show_promise
-    from .synthesising import Speaker, check_counts, ledger_allows, reading_of, synthesis_settings
+    from .estimates import Speaker, Work
+    from .plan import show_plan
+    from .risk import end, risk_settings, show_attacks
+    from .utility import show_verdict, utility_settings
 
-    check_counts(rows, copies, choice)
+    choice.check_counts(rows, copies)
     if dry_run:
-        show_plan(choice, schema, json)
+        show_plan(choice, reading.schema, json)
         return
     known = names_of(keys)
     wanted = choice.sensitive
@@ -106,16 +107,15 @@ def release(
     if known and wanted:
         attack = risk_settings(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
-            convention=tcap_convention, svm_rows=svm_rows,
+            convention=tcap_convention, svm_rows=svm_rows, threshold=threshold,
         )  # fmt: skip
     measuring = utility_settings(
-        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
-    )
+        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold
+    )  # fmt: skip
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(input, beside, ledger)  # the folder itself is yet to be made
-    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
     settings = ReleaseSettings(
-        synthesis=synthesis_settings(choice, reading, output, ledger=ledger, rows=rows, copies=copies),
+        synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
     )  # fmt: skip
     ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
@@ -138,4 +138,4 @@ def release(
             secret = name == "model.chaffinch" and result.model is not None and result.model.confidential
             typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
         show_promise(result.model)
-    end(result.lower_bound, max_excess)
+    end(result.lower_bound, RiskPolicy(max_excess))

@@ -3,41 +3,49 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .attacking import (
-    Attackers,
-    KeySizes,
-    MaxExcess,
-    TcapConvention,
-    Tolerance,
-    end,
-    policy_of,
-    risk_settings,
-    show_attacks,
-    with_policy,
-)  # fmt: skip
-from .measuring import Holdout, SvmRows
+from .._base.errors import InputError, unknown_name
+from .._base.masking import THRESHOLD
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
+    Attackers,
+    Holdout,
     HtmlOut,
     Input,
     JsonOut,
+    KeySizes,
+    MaxExcess,
     Quiet,
-    Rare,
-    SchemaIn,
+    SvmRows,
+    TcapConvention,
     Threads,
+    Threshold,
+    Tolerance,
     check_outputs,
-)
+    console,
+    expanded,
+    key_sizes_of,
+    names_of,
+    reading_of,
+    run_facts,
+    show_table,
+    write_confidential,
+)  # fmt: skip
 
-__all__ = ["risk"]
+if TYPE_CHECKING:
+    from ..risk import RiskResult, RiskSettings
+    from ..risk.attribution.result import CrossFit
+    from ..workflows.policy import RiskPolicy
+    from ..workflows.synthesise import ReadSettings
+
+__all__ = ["end", "risk", "risk_settings", "show_attacks"]
 
 
+@expanded(reading=reading_of)
 def risk(
+    *,
     original: Input,
     synthetic: Annotated[
         list[Path], typer.Argument(help="The synthetic table, or several made alike.", show_default=False)
@@ -68,11 +76,8 @@ def risk(
             help="Write each record's risk and the exposed classes here: confidential, readable by you alone."
         ),
     ] = None,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    threshold: Threshold = THRESHOLD,
+    reading: ReadSettings,
     seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -84,28 +89,25 @@ def risk(
     Each attack stands beside the best guess without keys, the same attack on people who are not in the data (--holdout), and the
     original attacking itself. Without a holdout there is no excess, and nothing is called safe.
     """
-    import json as plain
-
     from .._base.html import write_page
     from .._base.progress import progress_bar
-    from .._base.safe_files import write_text
-    from .journey import Journey
+    from ..workflows.policy import RiskPolicy
     from .options import start_arrow, write_json
+    from .reading import read_input
 
-    limit, file = policy_of(policy, max_excess, holdout)
+    allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
-        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance,
+        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
     )  # fmt: skip
     check_outputs(original, json, html, confidential)
     start_arrow(threads)
     from ..risk import measure_risk
 
     with progress_bar(quiet=quiet) as progress:
-        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
+        table = read_input(original, reading, quiet=quiet, progress=progress)
         result = measure_risk(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
-    result = with_policy(result, limit, file).named(
+    result = allowed.judged(result, run_facts()).named(
         original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
     )
     from ..report.page import render, report_of
@@ -114,9 +116,71 @@ def risk(
         write_json(json, result.to_dict())
     if html is not None:
         title = f"What {synthetic[0].name} gives away"
-        write_page(html, render(report_of(title=title, risk=result)))
+        write_page(html, render(report_of(title=title, risk=result, threshold=threshold)))
     if confidential is not None:
-        write_text(confidential, plain.dumps(result.confidential(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+        write_confidential(confidential, result.confidential())
     if not quiet:
         show_attacks(result)
-    end(result.lower_bound, limit)
+    end(result.lower_bound, allowed)
+
+
+def end(bound: float | None, policy: RiskPolicy) -> None:
+    """End with 1 where the policy says no."""
+    if not policy.allows(bound):
+        typer.echo(f"The excess is above {bound:.3g} with 95 % confidence; the policy allows {policy.max_excess:g}.", err=True)
+        raise typer.Exit(1)
+
+
+def risk_settings(
+    *, keys: str, sensitive: str, key_sizes: str | None, label: str | None, attackers: str | None, convention: str, numeric: str = "bins",
+    missing: str = "level", repeats: int = 1000, svm_rows: int, tolerance: list[str] | None = None, threshold: int = THRESHOLD,
+) -> RiskSettings:  # fmt: skip
+    """Return the settings that the options amount to."""
+    from ..risk import RiskSettings
+
+    for what, word, known in (
+        ("--numeric", numeric, ("bins", "values")),
+        ("--missing", missing, ("level", "wildcard")),
+    ):
+        if word not in known:
+            raise unknown_name(f"{what} mode", word, known)
+    if repeats < 1:
+        raise InputError(f"repeats must be at least 1. Got {repeats}.")
+    return RiskSettings(
+        keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
+        attackers=names_of(attackers) or None, convention=convention, numeric=numeric, missing=missing,  # type: ignore[arg-type]
+        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold,
+    )  # fmt: skip
+
+
+def _widths(words: list[str] | None) -> dict[str, float]:
+    out = {}
+    for word in words or ():
+        name, _, width = word.rpartition("=")
+        try:
+            out[name] = float(width)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InputError(f"--tolerance takes COLUMN=WIDTH, as age=5. Got '{word}'.")
+    return out
+
+
+def show_attacks(result: RiskResult | CrossFit) -> None:
+    """Print the attacks, the worst first where there are many."""
+    from ..risk.attribution.result import HEAD, MOST, attack_rows
+
+    console().print(result.about.scenario, markup=False)
+    rows = attack_rows(result.attacks)
+    screen = show_table(HEAD, rows[:MOST])
+    if len(rows) > MOST:
+        screen.print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
+    family = result.family
+    if family.p_value is None or family.lower_bound is None:
+        screen.print(family.reason, markup=False)
+    else:
+        screen.print(
+            f"All attacks together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
+            f"{family.lower_bound:.3g} with 95 % confidence.",
+            markup=False,
+        )

@@ -33,7 +33,7 @@ def sample(
     from ..table.write import file_format
     from ..workflows.running import RunOptions
     from ..workflows.sample import sample_to_file
-    from .synthesising import DrawingSpeaker
+    from .estimates import DrawingSpeaker
 
     file_format(output)
     check_outputs(model, output, json)

@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     Input,
     JsonOut,
     Quiet,
-    Rare,
-    SchemaIn,
     SeedIn,
     Threads,
     check_outputs,
+    expanded,
+    reading_of,
+    show_notes,
     start_arrow,
     write_json,
 )
 
+if TYPE_CHECKING:
+    from ..workflows.synthesise import ReadSettings
+
 __all__ = ["schema"]
 
 
+@expanded(reading=reading_of)
 def schema(
+    *,
     input: Input,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write (TOML); standard output unless given.")
     ] = None,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    reading: ReadSettings,
     blank: Annotated[
         bool, typer.Option("--blank", help="Write a schema to fill in: names and stored types only, no row is read.")
     ] = False,
@@ -52,52 +51,48 @@ def schema(
     from .._base.errors import InputError
     from .._base.progress import progress_bar
     from ..table import schema_text, write_schema
-    from .reading import plain_delimiter, scan_input, show_notes
+    from .reading import scan_input
 
     check_outputs(input, output, json)
     start_arrow(threads)
     if blank:
-        if schema is not None or json is not None:
+        if reading.schema is not None or json is not None:
             raise InputError("--blank writes names and types alone. It goes without --schema and --json.")
-        _write_blank(
-            input, output, encoding=encoding, delimiter=plain_delimiter(delimiter), decimal=decimal, quiet=quiet
-        )
+        _write_blank(input, output, reading, quiet=quiet)
         return
     with progress_bar(quiet=quiet) as progress:
-        found = scan_input(input, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare, progress=progress)
+        scanned = scan_input(input, reading, progress)
     if output is None:
-        typer.echo(schema_text(found.schema, source=input.name), nl=False)
+        typer.echo(schema_text(scanned.schema, source=input.name), nl=False)
     else:
-        write_schema(found.schema, output, source=input.name)
+        write_schema(scanned.schema, output, source=input.name)
     if json is not None:
         columns = [
-            {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in found.schema
+            {"name": c.name, "kind": c.kind, "role": c.role, "type": c.type, "reason": c.reason} for c in scanned.schema
         ]
-        notes = [str(note) for note in found.notes]
+        notes = [str(note) for note in scanned.notes]
         write_json(
             json,
-            {"format": "chaffinch-columns", "version": 1, "rows": found.n_rows, "columns": columns, "notes": notes},
+            {"format": "chaffinch-columns", "version": 1, "rows": scanned.n_rows, "columns": columns, "notes": notes},
         )
-    show_notes(found.notes, quiet=quiet)
+    show_notes(scanned.notes, quiet=quiet)
     if not quiet and output is not None:
         typer.echo(
-            f"Wrote {output}: {len(found.schema.columns)} columns. It lists levels of the data: confidential.", err=True
+            f"Wrote {output}: {len(scanned.schema.columns)} columns. It lists levels of the data: confidential.", err=True
         )
 
 
-def _write_blank(
-    input: Path, output: Path | None, *, encoding: str, delimiter: str | None, decimal: str | None, quiet: bool
-) -> None:
+def _write_blank(input: Path, output: Path | None, reading: ReadSettings, *, quiet: bool) -> None:
     """Write a schema to fill in. The header and the stored types are read; no row has a say in it."""
     from .._base.safe_files import write_text
     from ..table.schema_file import blank_text
     from ..table.sources import Tagged, open_source
 
-    found = open_source(input, encoding=encoding, delimiter=delimiter, decimal=decimal, tolerant=True)
+    scanned = open_source(input, **reading.text, tolerant=True)
     types = {
-        f.name: None if found.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in found.schema
+        f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in scanned.schema
     }
-    text = blank_text(types, source=input.name, decimal=found.decimal)
+    text = blank_text(types, source=input.name, decimal=scanned.decimal)
     if output is None:
         typer.echo(text, nl=False)
         return

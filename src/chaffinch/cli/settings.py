@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._base.errors import InputError, unknown_name
+from .options import names_of
+
 if TYPE_CHECKING:
     from ..synth import Settings
+    from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["Choice", "with_settings"]
+__all__ = ["Choice", "choose"]
 
 ParentsIn = Annotated[int, typer.Option(help="The most parents of a column.")]
 SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
@@ -64,37 +66,30 @@ class Choice:
 
     def check_protected(self) -> None:
         """Raise if columns were named sensitive that the method does not protect."""
-        from .._base.errors import InputError
-
         if self.sensitive and not getattr(self.settings, "sensitive", ()):
             raise InputError("This method cuts no column off: leave out --sensitive, or use --method bayesnet.")
 
-    @property
-    def rows_per_person(self) -> int:
-        """The most rows kept of one person."""
-        return self.settings.unit.rows_per_person
+    def check_counts(self, rows: int | None, copies: int) -> None:
+        """Raise unless rows and copies can be drawn."""
+        if rows is not None and rows < 0:
+            raise InputError(f"rows must be at least 0. Got {rows}.")
+        if copies < 1:
+            raise InputError(f"copies must be at least 1. Got {copies}.")
+        if self.keep and rows is not None:
+            raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")
 
+    def synthesis(
+        self, reading: ReadSettings, output: Path, *, ledger: Path | None, rows: int | None = None, copies: int = 1
+    ) -> SynthesisSettings:
+        """Return what the options of a command that learns amount to. A promise pools nothing: its levels are declared."""
+        from ..workflows.synthesise import SynthesisSettings
 
-def with_settings(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command with the options of `choose` in place of its parameter `choice`, and their outcome given to it."""
-    options = inspect.signature(choose, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True)
-    merged: list[inspect.Parameter] = []
-    for parameter in own.parameters.values():
-        if parameter.name == "choice":
-            merged += options.values()
-        else:
-            merged.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-
-    @functools.wraps(command)
-    def with_options(**given: Any) -> None:
-        chosen = choose(**{name: given.pop(name) for name in options})
-        command(choice=chosen, **given)
-
-    with_options.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
-    del with_options.__wrapped__
-    return with_options
+        if ledger is not None and not self.private:
+            raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
+        return SynthesisSettings(
+            synthesiser=self.settings, reading=replace(reading, rare="pool") if self.private else reading, keep=self.keep,
+            person=self.person, rows=rows, copies=copies, ledger=ledger, entry=output.name,
+        )  # fmt: skip
 
 
 def choose(
@@ -120,10 +115,8 @@ def choose(
     groups: GroupsIn = None,
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
-    from .._base.errors import InputError, unknown_name
     from ..synth import SYNTHESISERS, MethodOptions
     from ..synth.fieldgroups.groups import parse_groups
-    from .journey import names_of
 
     if epsilon is None and (delta is not None or neighbours or person_id or rows_per_person != 1):
         raise InputError("--delta, --neighbours, --person-id and --rows-per-person go with --epsilon: give it too.")
@@ -160,7 +153,6 @@ def choose(
 
 def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:
     """Return the settings after a method's name; those that have an option of their own are given by it."""
-    from .._base.errors import InputError
     from ..synth import MethodOptions
     from ..synth.spec import pairs_of, settings_of
 
@@ -172,8 +164,6 @@ def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, An
 
 
 def _edge(word: str, option: str) -> tuple[str, str]:
-    from .._base.errors import InputError
-
     parent, colon, child = word.partition(":")
     if not (parent and colon and child):
         raise InputError(f"{option} takes PARENT:CHILD. Got '{word}'.")

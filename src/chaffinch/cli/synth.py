@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .options import (
-    Decimal,
-    Delimiter,
     DryRun,
-    Encoding,
     Input,
     JsonOut,
     LedgerIn,
     Quiet,
-    Rare,
-    SchemaIn,
     Threads,
     check_outputs,
+    expanded,
+    ledger_allows,
+    reading_of,
+    show_promise,
     start_arrow,
     write_json,
-)
-from .settings import Choice, with_settings
+)  # fmt: skip
+from .settings import Choice, choose
+
+if TYPE_CHECKING:
+    from ..workflows.synthesise import ReadSettings
 
 __all__ = ["synth"]
 
 
-@with_settings
+@expanded(choice=choose, reading=reading_of)
 def synth(
     *,
     input: Input,
@@ -37,11 +40,7 @@ def synth(
     copies: Annotated[int, typer.Option(help="Syntheses to write: OUT gets -1, -2 ... before its ending.")] = 1,
     choice: Choice,
     model: Annotated[Path | None, typer.Option(help="Also write the fitted model here.")] = None,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    reading: ReadSettings,
     ledger: LedgerIn = None,
     dry_run: DryRun = False,
     seed: Annotated[
@@ -59,19 +58,17 @@ def synth(
     from .._base.progress import progress_bar
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import Synthesis, copy_paths
-    from .estimates import Work
-    from .promise import show_plan, show_promise
-    from .synthesising import Speaker, check_counts, ledger_allows, reading_of, say_synthesis, synthesis_settings
+    from .estimates import Speaker, Work
+    from .plan import show_plan
 
-    check_counts(rows, copies, choice)
+    choice.check_counts(rows, copies)
     choice.check_protected()
     if dry_run:
-        show_plan(choice, schema, json)
+        show_plan(choice, reading.schema, json)
         return
     outputs = copy_paths(output, copies)
     check_outputs(input, *outputs, model, json, ledger)
-    reading = reading_of(schema, encoding, delimiter, decimal, rare, private=choice.private)
-    settings = synthesis_settings(choice, reading, output, ledger=ledger, rows=rows, copies=copies)
+    settings = choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies)
     speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows))
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress, ledger_allows():
@@ -85,3 +82,15 @@ def synth(
     if not quiet:
         say_synthesis(outputs, model, rows=synthesis.rows, shares=synthesis.shares, private=choice.private)
         show_promise(fitted)
+
+
+def say_synthesis(
+    outputs: Sequence[Path], model: Path | None, *, rows: int, shares: Sequence[float], private: bool
+) -> None:
+    """Say where the files are and how many rows equal an original one."""
+    for i, path in enumerate(outputs):
+        equal = f"; {shares[i]:.1%} equal an original row, codes compared" if shares else ""
+        typer.echo(f"Wrote {path}: {rows:,} rows{equal}.", err=True)
+    if model is not None:
+        contents = "it holds released tables" if private else "it holds counts of records, confidential"
+        typer.echo(f"Wrote {model}: {contents}.", err=True)

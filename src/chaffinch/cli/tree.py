@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .help import RegistryCommand
-from .options import Decimal, HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, console, write_json
+from .options import (
+    Decimal,
+    HtmlOut,
+    JsonOut,
+    Quiet,
+    SeedIn,
+    Threads,
+    check_outputs,
+    show_table,
+    start_arrow,
+    write_confidential,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from ..trees import OpenedModel
@@ -54,11 +65,8 @@ def audit(
 
     Exit code 1 if they do. The predicates themselves go to --confidential alone.
     """
-    import json as plain
-
     from .. import trees
     from .._base.html import write_page
-    from .._base.safe_files import write_text
 
     check_outputs(model, json, html, confidential)
     opened = trees.open_model(model)
@@ -71,10 +79,9 @@ def audit(
 
         write_page(html, tree_page(result, None, f"What {model.name} gives away"))
     if confidential is not None:
-        write_text(confidential, plain.dumps(result.confidential(), indent=1, ensure_ascii=False) + "\n", mode=0o600)
+        write_confidential(confidential, result.confidential())
     if not quiet:
-        _show(result.summary.rows())
-        console().print(result.verdict, markup=False)
+        show_table((), result.summary.rows()).print(result.verdict, markup=False)
     if result.exposed:
         raise typer.Exit(1)
 
@@ -124,8 +131,7 @@ def prune_command(
             if json is not None:
                 write_json(json, {"file": model.name, "released": output.name, **summary.to_dict()})
             if not quiet:
-                _show(summary.rows())
-                console().print(certificate.sentence(), markup=False)
+                show_table((), summary.rows()).print(certificate.sentence(), markup=False)
     if html is not None:
         from ..report.trees import tree_page
 
@@ -143,7 +149,6 @@ def _records(
     """The records to try predicates on, where data were given."""
     from .._base.errors import InputError
     from ..trees.records import read_records
-    from .options import start_arrow
 
     if data is None:
         return None
@@ -154,13 +159,3 @@ def _records(
     if records.by_place and not quiet:
         typer.echo("Note: The model has no names of columns; those of the data are taken in their order.", err=True)
     return records
-
-
-def _show(rows: Iterable[tuple[str, str]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for name, words in rows:
-        table.add_row(Text(name), Text(words))  # names of classes of models may hold brackets, which are markup
-    console().print(table)

@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .measuring import Formula, Holdout, Measures, Models, Repeats, SvmRows, measured, show_verdict, utility_settings
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
+    Formula,
+    Holdout,
     HtmlOut,
     Input,
     JsonOut,
+    Measures,
+    Models,
     Quiet,
-    Rare,
-    SchemaIn,
+    Repeats,
+    SvmRows,
     Threads,
+    Threshold,
     check_outputs,
-)
+    expanded,
+    names_of,
+    number,
+    reading_of,
+    run_facts,
+    show_table,
+)  # fmt: skip
 
-__all__ = ["utility"]
+if TYPE_CHECKING:
+    from ..utility import UtilitySettings, VerdictRow
+    from ..workflows.synthesise import ReadSettings
+
+__all__ = ["asked_measures", "show_verdict", "utility", "utility_settings"]
 
 
+@expanded(reading=reading_of)
 def utility(
+    *,
     original: Input,
     synthetic: Annotated[Path, typer.Argument(help="The synthetic table: same columns.", show_default=False)],
     holdout: Holdout = None,
@@ -37,11 +54,8 @@ def utility(
     measures: Measures = None,
     models: Models = None,
     svm_rows: SvmRows = 5000,
-    schema: SchemaIn = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    rare: Rare = "pool",
+    threshold: Threshold = THRESHOLD,
+    reading: ReadSettings,
     seed: Annotated[int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -55,29 +69,72 @@ def utility(
     """
     from .._base.html import write_page
     from .._base.progress import progress_bar
+    from ..utility import measure_utility
     from .estimates import say_measuring
-    from .journey import Journey
     from .options import start_arrow, write_json
+    from .reading import read_input
 
     check_outputs(original, json, html)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
-        journey = Journey(quiet=quiet, threads=threads, seed=seed, progress=progress)
-        table = journey.read(original, schema=schema, encoding=encoding, delimiter=delimiter, decimal=decimal, rare=rare)
+        table = read_input(original, reading, quiet=quiet, progress=progress)
         settings = utility_settings(
-            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows
-        )
+            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold
+        )  # fmt: skip
         if not quiet:
             say_measuring(table, settings)
-        result = measured(
-            table, synthetic, settings, names=(original.name, synthetic.name), holdout=holdout, seed=seed, threads=threads,
-            progress=progress,
-        )  # fmt: skip
+        result = measure_utility(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+    result = result.named(original=original.name, synthetic=synthetic.name, holdout=holdout.name if holdout else None)
+    result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
     if html is not None:
         from ..report.page import render, report_of
 
-        write_page(html, render(report_of(result, title=f"What {synthetic.name} is worth")))
+        write_page(html, render(report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold)))
     if not quiet:
         show_verdict(result.verdict)
+
+
+def utility_settings(
+    *, label: str | None, formula: str | None, repeats: int, measures: str | None, models: str | None, svm_rows: int,
+    threshold: int = THRESHOLD,
+) -> UtilitySettings:  # fmt: skip
+    """Return what to measure, from the words of the command line."""
+    from ..utility import UtilitySettings
+
+    if svm_rows and svm_rows < 10:
+        raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
+    return UtilitySettings(
+        label=label, formula=formula, measures=asked_measures(measures), models=names_of(models) or None, repeats=repeats,
+        svm_rows=svm_rows or None, threshold=threshold,
+    )  # fmt: skip
+
+
+def asked_measures(words: str | None) -> tuple[str, ...] | None:
+    """Return the measures that were asked for; names with a minus are left out of all."""
+    from ..utility.metric import asked_metrics, choices
+
+    asked = names_of(words)
+    if not asked:
+        return None
+    left_out = [name[1:] for name in asked if name.startswith("-")]
+    if left_out and len(left_out) < len(asked):
+        raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
+    asked_metrics(left_out or asked)
+    return tuple(name for name in choices() if name not in left_out) if left_out else asked
+
+
+def show_verdict(rows: Sequence[VerdictRow]) -> None:
+    """Print the verdict table."""
+    from ..utility.result import HEAD
+
+    cells = []
+    for row in rows:
+        between = f"{number(row.interval[0])} to {number(row.interval[1])}" if row.interval else ""
+        references = (row.marginals, row.resample, row.holdout, row.identical)
+        cells.append((row.measure, number(row.value), between, *map(number, references), row.word))
+    screen = show_table(HEAD, cells)
+    for row in rows:
+        if row.sentence:
+            screen.print(f"- {row.sentence}", markup=False)

@@ -74,8 +74,8 @@ def _rendered(report: ReportResult, picture: Markup | None) -> str:
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise)
     sections: list[Section] = [*([promised] if promised else []), *verdicts]
-    sections += utility_sections(report.utility) if report.utility is not None else ()
-    sections += risk_sections(report.risk) if report.risk is not None else ()
+    sections += utility_sections(report.utility, report.threshold) if report.utility is not None else ()
+    sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
     synthesis = synthesis_section(report.synthesis, picture)
     sections += [synthesis] if synthesis else []
     sections += closing_sections(report)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from .._base.errors import InputError
+from .._base.masking import THRESHOLD
 from .._base.plain import check_format, from_plain, without_none
 from .._base.runs import RunFacts
 from .._base.words import shown
@@ -31,7 +32,8 @@ STEP = "Give the JSON of chaffinch utility or chaffinch risk, or report.json of 
 class ReportResult:
     """What a page shows: `to_dict` gives `report.json`, and `from_dict` reads it back.
 
-    `rows` are the verdict on utility, `risk_rows` that on risk.
+    `rows` are the verdict on utility, `risk_rows` that on risk. `threshold` is what small counts were masked by; the plain data say it where it
+    is another than usual.
     """
 
     title: str = ""
@@ -41,6 +43,7 @@ class ReportResult:
     risk: RiskResult | None = None
     rows: tuple[VerdictRow, ...] = ()
     risk_rows: tuple[RiskVerdictRow, ...] = ()
+    threshold: int = THRESHOLD
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
     @property
@@ -57,6 +60,8 @@ class ReportResult:
             out["utility"] = {k: v for k, v in self.utility.to_dict().items() if k not in APART and k != "about"}
         if self.risk is not None:
             out["risk"] = {key: value for key, value in self.risk.to_dict().items() if key not in APART}
+        if self.threshold != THRESHOLD:
+            out["threshold"] = self.threshold
         verdict: list[VerdictRow | RiskVerdictRow | PromiseRow] = [*self.rows, *self.risk_rows]
         verdict += [] if self.promise is None else [self.promise]
         return {**out, "verdict": [row.to_dict() for row in verdict], "run": self.run.to_dict()}
@@ -84,6 +89,7 @@ class ReportResult:
             risk=RiskResult.from_dict({**part.get("risk", {}), **RISK}) if "risk" in data else None,
             rows=tuple(map(VerdictRow.from_dict, on_utility)),
             risk_rows=tuple(RiskVerdictRow.from_dict(row) for row in verdict if row.get("section") == "risk"),
+            threshold=from_plain(int, part.get("threshold", THRESHOLD), what="'threshold'"),
             run=from_plain(RunFacts, frame.get("run", {}), what="'run'"),
         )
 
@@ -91,11 +97,12 @@ class ReportResult:
 def report_of(
     study: UtilityResult | Mapping[str, Any] | None = None, *, title: str,
     synthesis: SynthesisAccount | Mapping[str, Any] | None = None, risk: RiskResult | Mapping[str, Any] | None = None,
+    threshold: int = THRESHOLD,
 ) -> ReportResult:  # fmt: skip
     """Return a report: studies of utility, of risk or of both with their verdicts, and how the table was made.
 
     Each may be a result, or its JSON as the commands write it. A synthesis adds a row on its promise of privacy to the verdict, also where
-    there is none.
+    there is none. `threshold` is what the studies masked small counts by.
 
     Raises
     ------
@@ -115,7 +122,7 @@ def report_of(
     # Under a promise, a broken one included, how long work on the records took is nobody's business.
     timed = account is None or account.model.privacy is None
     return ReportResult(
-        title=title, about=about, synthesis=account, utility=utility, risk=attacked, run=_together(runs, timed=timed),
+        title=title, about=about, synthesis=account, utility=utility, risk=attacked, threshold=threshold, run=_together(runs, timed=timed),
         rows=() if utility is None else utility.verdict, risk_rows=() if attacked is None else attacked.verdict,
     )  # fmt: skip
 

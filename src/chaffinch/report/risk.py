@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from .._base.masking import THRESHOLD
 from .._base.words import fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.attacker import attacker_of
@@ -32,14 +33,14 @@ class _OnColumn(Protocol):
 T = TypeVar("T", bound=_OnColumn)
 
 
-def risk_sections(result: RiskResult) -> Iterator[Section]:
+def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Section]:
     """Yield what a result has to show, after the verdict: only sections that have something."""
     parts: tuple[tuple[str, str, Iterable[Block]], ...] = (
         ("risk-attacks", "What attacks tell, and beside what", _attacks(result)),
         ("risk-keys", "Which keys tell most", _keys(result)),
         ("risk-attackers", "Over all attackers", _attackers(result)),
         ("risk-funnel", "From a match to disclosure", _funnels(result)),
-        ("risk-records", "How the risk is spread over records", _records(result)),
+        ("risk-records", "How the risk is spread over records", _records(result, threshold)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
         ("memorisation", "Memorisation, a diagnostic", _memorisation(result)),
         ("risk-limits", "What the attacks do not show", [Listing(LIMITS)] if result.attacks else []),
@@ -194,9 +195,9 @@ def _funnels(result: RiskResult) -> Iterator[Block]:
     yield Listing(tuple(f"{name}: {conventions[name]}." for name in used if name in conventions))
 
 
-def _records(result: RiskResult) -> Iterator[Block]:
+def _records(result: RiskResult, threshold: int) -> Iterator[Block]:
     for i, spread in enumerate((result.records or ())[:MOST_SENSITIVE]):
-        figure = records(f"fig-risk-records-{i}", spread)
+        figure = records(f"fig-risk-records-{i}", spread, threshold)
         if figure is not None:
             yield figure
     words = [sentence for one in result.classes or () if (sentence := _exposed(one))]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from .._base.masking import THRESHOLD
 from .._base.words import fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
@@ -119,7 +118,7 @@ def funnel(key: str, row: Funnel, of: int) -> Figure | None:
 # Risks of records.
 
 
-def records(key: str, spread: RiskSpread, threshold: int = THRESHOLD) -> Figure | None:
+def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
     """Return how the risk is spread over records, bins of fewer records than the threshold hidden."""
     if len(spread.bins) != len(spread.shares) + 1 or not spread.shares:
         return None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
+from .._base.masking import THRESHOLD
 from .._base.words import between, fixed, number, shown
 from ..utility.delta import Delta, DeltaRow
 from ..utility.learning import Confusion, Learning, LearningRow
@@ -30,10 +32,10 @@ MOST_LEVELS = 12
 RATES = {"precision": "Precision", "recall": "Recall", "f2": "F2", "auc": "AUC", "rmse": "RMSE"}
 
 
-def uses_sections(result: UtilityResult) -> Iterator[Section]:
+def uses_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Iterator[Section]:
     """Yield a section for each use that a result has measured."""
     uses: tuple[tuple[str, str, Callable[[Any], Iterator[Block]]], ...] = (
-        ("learning", "Learning the label", _learning),
+        ("learning", "Learning the label", partial(_learning, threshold=threshold)),
         ("delta", "Learning any column", _delta),
         ("regression", "A regression on both tables", _regression),
     )
@@ -64,7 +66,7 @@ def _described(drawn: Sequence[tuple[str, Sequence[Dot]]]) -> str:
 # Learning a label.
 
 
-def _learning(result: Learning) -> Iterator[Block]:
+def _learning(result: Learning, threshold: int) -> Iterator[Block]:
     rows = result.rows
     if not rows:
         return
@@ -83,7 +85,7 @@ def _learning(result: Learning) -> Iterator[Block]:
         label=f"{score}; bars: ± one standard deviation",
     )  # fmt: skip
     yield Figure("fig-learning", caption, (plot,), _learning_table(rows, score, caption), open=True)
-    yield from _confusions(result.confusion, label)
+    yield from _confusions(result.confusion, label, threshold)
     yield from _notes(result.notes)
 
 
@@ -102,12 +104,13 @@ def _learning_table(rows: Sequence[LearningRow], score: str, caption: str) -> Pa
     return PageTable(caption, head, cells, frozenset(range(2, len(head))))
 
 
-def _confusions(matrices: Sequence[Confusion], label: str) -> Iterator[Block]:
+def _confusions(matrices: Sequence[Confusion], label: str, threshold: int) -> Iterator[Block]:
     small = [matrix for matrix in matrices if 0 < len(matrix.levels) <= MOST_LEVELS]
     if small:
         tables = tuple(_confusion(matrix) for matrix in small)
+        unit = "tens" if threshold == 10 else f"multiples of {threshold}"
         note = Paragraph(
-            f"Rows: what {label} is. Columns: what the model predicts. Counts are rounded to tens; small ones are hidden."
+            f"Rows: what {label} is. Columns: what the model predicts. Counts are rounded to {unit}; small ones are hidden."
         )
         yield Details(f"Confusion matrices ({len(tables)})", (note, Grid(tables)))
     if len(small) < len(matrices):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from .._base.masking import THRESHOLD
 from .._base.words import NONE, between, fixed, number, percent, shown, signed
 from ..stats.result import Result
 from ..utility.association import Association
@@ -22,7 +23,7 @@ __all__ = ["not_applicable", "utility_sections", "verdict_section"]
 FEW = 8
 
 
-def utility_sections(result: UtilityResult) -> Iterator[Section]:
+def utility_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Iterator[Section]:
     """Yield what a result has to show, after the verdict: only sections that have something."""
     parts: tuple[tuple[str, str, list[Block]], ...] = (
         ("where", "Where it is good and where it is bad", list(_where(result))),
@@ -32,7 +33,7 @@ def utility_sections(result: UtilityResult) -> Iterator[Section]:
     for key, title, blocks in parts:
         if blocks:
             yield Section(key, title, tuple(blocks))
-    yield from uses_sections(result)
+    yield from uses_sections(result, threshold)
 
 
 def not_applicable(result: Result) -> str:

@@ -29,6 +29,7 @@ from ..table.personal import warn_of
 from ..table.sources import Source, open_source
 from ..utility import UtilityResult, UtilitySettings, measure_utility
 from .decision import Decision
+from .policy import RiskPolicy
 from .running import Observer, RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, write_batches
 
@@ -69,7 +70,14 @@ class ReleaseSettings:
             raise InputError("max_excess needs an attack: name keys and sensitive columns.")
         if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
             raise InputError(f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}.")
+        if self.attack is not None and self.attack.threshold != self.threshold:
+            raise InputError(f"A release has one threshold. Got {self.threshold} for utility, {self.attack.threshold} for attacks.")
         chosen_models(self.utility.models, task="classification")
+
+    @property
+    def threshold(self) -> int:
+        """Records that must share a value or a cell before it may show."""
+        return self.utility.threshold
 
     def check(self, schema: Schema, holdout: _Holdout) -> None:
         """Raise, before any work is done, if tables of a schema could not be measured and attacked so."""
@@ -261,8 +269,10 @@ def release(
         that needs a schema that declares the domain.
     schema, keep, person, rows, copies, ledger
         See `SynthesisSettings`.
-    formula, measures, models, repeats, svm_rows, threshold
+    formula, measures, models, repeats, svm_rows
         See `UtilitySettings`.
+    threshold
+        Records that must share a value or a cell before it may show, in all that is returned and written.
     key_sizes, attackers
         See `chaffinch.risk`.
     max_excess
@@ -292,7 +302,7 @@ def release(
     if names["keys"] and names["sensitive"]:
         attack = RiskSettings(
             keys=names["keys"], sensitive=names["sensitive"], key_sizes=key_sizes, label=label,
-            attackers=None if attackers is None else _names(attackers, "attackers"), svm_rows=svm_rows,
+            attackers=None if attackers is None else _names(attackers, "attackers"), svm_rows=svm_rows, threshold=threshold,
         )  # fmt: skip
     settings = ReleaseSettings(
         synthesis=synthesis, attack=attack, label=label, keys=names["keys"], sensitive=names["sensitive"],
@@ -347,8 +357,9 @@ def run_release(
         risk = risk.named(original=source, synthetic=names, holdout=outside.name)
 
     report = report_of(
-        utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk
-    )
+        utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
+        threshold=settings.threshold,
+    )  # fmt: skip
     return ReleaseResult(model=model, tables=tables, names=names, report=report)
 
 
@@ -384,10 +395,7 @@ def _risk(
         crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, **options)
         half = CrossFit(about=crossed.about, attacks=crossed.attacks, family=crossed.family, note=HALF_SIZE)
         result = replace(result, cross_fit=half)
-    bound, limit = result.lower_bound, settings.max_excess
-    passed = bound is None or limit is None or bound <= limit
-    policy = {"max_excess": limit, "lower_bound": bound, "passed": passed}
-    return replace(result, policy=policy, run=replace(result.run, **run.facts))
+    return RiskPolicy(settings.max_excess).judged(result, run.facts)
 
 
 def _file_names(data: Any, copies: int) -> tuple[str, ...]:

@@ -53,6 +53,11 @@ class ReadSettings:
     rare: Literal["pool", "keep"] = "pool"
     threshold: int = THRESHOLD
 
+    @property
+    def text(self) -> dict[str, Any]:
+        """How a text file is read."""
+        return {"encoding": self.encoding, "delimiter": self.delimiter, "decimal": self.decimal}
+
 
 @dataclass(frozen=True, kw_only=True)
 class SynthesisSettings:
@@ -158,8 +163,7 @@ class Synthesis:
         self.run.observer.before_reading(source)
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
-                source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
-                rare=reading.rare, threshold=reading.threshold, progress=self.run.progress,
+                source, reading.schema, **reading.text, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
             )  # fmt: skip
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
@@ -171,8 +175,8 @@ class Synthesis:
         unread = None
         if not prepared:
             unread = open_unread(
-                source, reading.schema, encoding=reading.encoding, delimiter=reading.delimiter, decimal=reading.decimal,
-                person=self.settings.person, rows_per_person=synthesiser.unit.rows_per_person,
+                source, reading.schema, **reading.text, person=self.settings.person,
+                rows_per_person=synthesiser.unit.rows_per_person,
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema
         self.run.observer.opened(personal_note(personal_columns(schema)))

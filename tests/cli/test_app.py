@@ -1,10 +1,14 @@
-"""Every page that a command writes: readable by its owner alone, and its first words say to keep it inside."""
+"""The command line as a whole: how faults end, and every page that a command writes, readable by its owner alone."""
 
 from __future__ import annotations
 
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
+import time
 from html.parser import HTMLParser
 
 import numpy as np
@@ -59,6 +63,101 @@ COMMANDS = {
     "release": ("people.csv", "-o", "folder", "--measures", "tvd", "--repeats", 1),
 }  # fmt: skip
 """A quick call of each command that writes a page; `release` does so unasked."""
+
+
+def run(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "chaffinch", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+def test_help_and_version():
+    assert "schema" in run("--help").stdout
+    import chaffinch
+
+    assert run("--version").stdout.strip() == f"chaffinch {chaffinch.__version__}"
+    for command in ("schema", "describe"):
+        done = run(command, "--help")
+        assert done.returncode == 0
+        assert "--json" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["schema", "none.csv"], "No such file: 'none.csv'"),
+        (["describe", "t.csv", "--schema", "none.toml"], "No such file: 'none.toml'"),
+        (["describe", "t.csv", "--json", "no/such/folder.json"], "there is no folder"),
+        (["schema", "t.csv", "-o", "."], "it is a folder"),
+        (["schema", "t.csv", "--rare", "polo"], "Unknown --rare mode 'polo'. Did you mean 'pool'"),
+        (["schema", "t.csv", "--encoding", "x"], "Unknown encoding"),
+        (["schema", "t.csv", "--threads", "0"], "threads must be at least 1"),
+        (["schema", "latin.csv"], "--encoding cp1252"),
+        (["schema"], "Missing argument"),
+        (["skema", "t.csv"], "No such command"),
+    ],
+)
+def test_bad_use_exits_with_2_and_writes_nothing(tmp_path, arguments, says):
+    (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n2,y\n" * 20)
+    (tmp_path / "latin.csv").write_bytes("a,b\né,x\né,y\n".encode("latin-1"))
+    before = sorted(os.listdir(tmp_path))
+    done = run(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert says in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_fault_of_ours_tells_where_and_not_what(tmp_path):
+    code = (
+        "import sys, chaffinch.cli.app as m, chaffinch.cli.reading as r\n"
+        "def broken(*a, **k): raise RuntimeError('secret cell')\n"
+        "r.scan_input = broken\n"
+        "sys.argv = ['chaffinch', 'describe', 'x.csv']\n"
+        "m.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "Internal fault: RuntimeError" in done.stderr
+    assert "secret cell" not in done.stderr
+
+
+def test_a_closed_pipe_is_no_fault(data):
+    done = subprocess.run(
+        f"{sys.executable} -m chaffinch schema {data / 'adult_train.parquet'} | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr == "" or "Traceback" not in done.stderr
+
+
+def test_ctrl_c_leaves_the_old_output(tmp_path):
+    big = tmp_path / "big.csv"
+    big.write_text("a,b,c\n" + "".join(f"{i},{i * 7 % 1000},{i / 3}\n" for i in range(3_000_000)))
+    out = tmp_path / "big.toml"
+    out.write_text("old")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "chaffinch", "schema", str(big), "-o", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    if process.returncode == 0:
+        pytest.skip("the machine finished before the signal came")
+    assert process.returncode == 130
+    assert out.read_text() == "old"
+    assert b"Traceback" not in errors
+    assert sorted(os.listdir(tmp_path)) == ["big.csv", "big.toml"]
+
+
+# Pages.
 
 
 class Words(HTMLParser):

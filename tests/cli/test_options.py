@@ -1,12 +1,19 @@
-"""What commands say of columns that look like names or personal numbers."""
+"""What commands share: groups of options, how words are read, and what is said of columns that look personal."""
 
 from __future__ import annotations
 
+import inspect
 import json
+import sys
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
 import pytest
+import typer
+
+from chaffinch.cli.options import command_line, expanded, ledger_allows, reading_of, show_table
+from chaffinch.errors import BudgetError, InputError, LedgerError
 
 SAYS = "Warning: These columns look like names or personal numbers, and are modelled like any other: surname (by its name), v3 (by its numbers)."
 PUBLIC = """format = "chaffinch-schema"
@@ -86,3 +93,52 @@ def test_a_promise_looks_at_names_alone(people, run_here):
     done = run_here("synth", people / "some.csv", "-o", people / "p.csv", "--schema", people / "public.toml", *options)
     assert done.code == 0, done.err
     assert "Warning" not in done.err
+
+
+# Options and words.
+
+
+def test_a_group_of_options_stands_where_its_parameter_was():
+    def pair(a: Annotated[int, typer.Option()] = 1, b: str = "x") -> Pair:  # noqa: F821  never looked up
+        return (a, b)
+
+    seen = []
+
+    @expanded(both=pair)
+    def command(*, first: int, both: Pair, last: bool = False) -> None:  # noqa: F821
+        """Say."""
+        seen.append((first, both, last))
+
+    assert list(inspect.signature(command).parameters) == ["first", "a", "b", "last"]
+    assert command.__doc__ == "Say."
+    command(first=0, a=2, b="y", last=True)
+    assert seen == [(0, (2, "y"), True)]
+
+
+def test_how_a_file_is_read():
+    reading = reading_of(delimiter="tab", rare="keep")
+    assert (reading.delimiter, reading.rare) == ("\t", "keep")
+    assert reading.text == {"encoding": "utf-8", "delimiter": "\t", "decimal": None}
+    with pytest.raises(InputError, match="Did you mean 'pool'"):
+        reading_of(rare="polo")
+
+
+def test_a_command_names_files_and_not_where_they_lie(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["chaffinch", "release", "/data/secret/a b.csv", "--json=/x/u.json"])
+    assert command_line() == "chaffinch release 'a b.csv' --json=u.json"
+
+
+def test_a_ledger_that_says_no_ends_with_1(capsys):
+    with pytest.raises(typer.Exit) as ended, ledger_allows():
+        raise LedgerError("too much")
+    assert ended.value.exit_code == 1
+    assert capsys.readouterr().err == "The project ledger says no: too much\n"
+    with pytest.raises(BudgetError, match="another"), ledger_allows():
+        raise BudgetError("another")
+
+
+def test_brackets_in_a_table_are_text(capsys):
+    show_table(("term", "value"), [("sex[bold]", ":smile:")])
+    assert capsys.readouterr().out.split() == ["term", "value", "sex[bold]", ":smile:"]
+    show_table((), [("a", "b")])
+    assert capsys.readouterr().out.split() == ["a", "b"]

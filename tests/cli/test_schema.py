@@ -1,0 +1,27 @@
+"""schema, as a person uses it."""
+
+from __future__ import annotations
+
+import json
+
+
+def test_schema_to_standard_output_and_to_a_file(data, run_here, tmp_path):
+    done = run_here("schema", data / "cmc.csv")
+    assert done.code == 0
+    out = tmp_path / "cmc.toml"
+    second = run_here("schema", data / "cmc.csv", "-o", out, "--json", tmp_path / "cmc.json")
+    assert second.code == 0
+    assert second.out == ""
+    assert out.read_text() == done.out
+    assert oct(out.stat().st_mode)[-3:] == "600"
+    listed = json.loads((tmp_path / "cmc.json").read_text())
+    assert listed["rows"] == 1473
+    assert [column["name"] for column in listed["columns"]][:2] == ["wife_age", "wife_education"]
+    edited = out.read_text().replace(
+        '[columns.num_children]\nkind = "integer"', '[columns.num_children]\nkind = "categorical"'
+    )
+    out.write_text(edited)
+    described = run_here("describe", data / "cmc.csv", "--schema", out, "--json", tmp_path / "d.json")
+    assert described.code == 0, described.err
+    kinds = {c["name"]: c["kind"] for c in json.loads((tmp_path / "d.json").read_text())["columns"]}
+    assert kinds["num_children"] == "categorical"
