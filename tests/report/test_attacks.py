@@ -8,9 +8,9 @@ import re
 import pytest
 
 from chaffinch._base.errors import InputError
+from chaffinch._base.svg import Axis
 from chaffinch.report.audit import audit_page
 from chaffinch.report.curves import Curve, Point, curves, frame, success_figure
-from chaffinch._base.svg import Axis
 from chaffinch.report.membership import membership_page
 from chaffinch.report.singling_out import singling_out_page
 from chaffinch.risk.auditing import AuditResult

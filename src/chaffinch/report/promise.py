@@ -18,7 +18,7 @@ from .._base.words import shown
 from ..privacy.account import Account, account_from_dict
 from ..privacy.budget import HEAD
 from ..synth.account import SynthesisAccount
-from .sections import Block, Listing, Paragraph, Section, PageTable
+from .sections import Block, Listing, PageTable, Paragraph, Section
 
 __all__ = ["Promise", "PromiseRow", "best_guess", "promise_of", "promise_section"]
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from chaffinch import read
+from chaffinch._base.words import percent
 from chaffinch.errors import InputError
 from chaffinch.report.singling_out import singling_out_page
-from chaffinch._base.words import percent
 from chaffinch.risk.membership import ShadowSettings
 from chaffinch.risk.singling_out import SinglingOutResult, singling_out
 
