@@ -10,7 +10,8 @@ A kind is one file (or package) of this folder. Its class is an `OutputSpec`: th
     contradiction       why no records can have its numbers                    evolve, check
     tallies, findings   the cells of people behind it, and the rules on them   check
 
-It registers a `Kind` for each name that it reads. Nothing else in the package names kinds.
+It registers a `Kind` for each name that it reads. Nothing else in the package names kinds. Most of this is there already for outputs with
+counts (`counted.py`), summaries of a column by groups (`summary.py`) and a few single numbers (`single.py`); `chi_square.py` is one to copy.
 
 Without numbers an output is a recipe. Beside the keys of its kind it may have
 
