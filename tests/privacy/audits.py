@@ -32,7 +32,7 @@ from chaffinch.counts.memory import MemoryCounter
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import ledger as ledger_module
 from chaffinch.privacy import noise as noise_module
-from chaffinch.privacy import opening, samplers
+from chaffinch.privacy import opening
 from chaffinch.privacy import prepare as prepare_module
 from chaffinch.privacy.budget import Budget
 from chaffinch.privacy.relation import Unit
@@ -40,6 +40,8 @@ from chaffinch.synth import model_file
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.synth.privbayes import PrivBayes
 from chaffinch.table import Column, Schema
+
+from .conftest import PROBABILITIES
 
 ODDS = 1e-9
 """The chance that a statistical check here flags a sound build in one run."""
@@ -201,7 +203,7 @@ def transcript(settings: Any, table: Any, picks: Sequence[int] = (), answers: An
 def log_law(call: Call) -> np.ndarray:
     """Return the log law of a choice over its candidates."""
     with np.errstate(divide="ignore"):
-        return np.log(getattr(samplers, f"{call.kind}_probabilities")(call.values, call.scale))
+        return np.log(PROBABILITIES[call.kind](call.values, call.scale))
 
 
 def loss_of(one: Call, other: Call) -> tuple[float, float]:
@@ -634,7 +636,7 @@ def choice_faults() -> list[str]:
         for name in ("exponential", "permute_and_flip"):
             for start in (0, 2**45):
                 scores = np.array([start, start + 2, start + 5, start + 6])
-                law = getattr(samplers, f"{name}_probabilities")(scores, 3.0)
+                law = PROBABILITIES[name](scores, 3.0)
                 drawn = np.bincount([getattr(source, name)(scores, 3.0) for _ in range(250)], minlength=4)
                 if stats.chisquare(drawn, 250 * law).pvalue < ODDS:
                     faults.append(f"{name} is not drawn from its law at scores from {start}")

@@ -1,7 +1,4 @@
-"""The checks of `audits.py` as a fixture, and exact probabilities of the laws that `samplers` draws from.
-
-Test folders are no packages, so the file is loaded by its path.
-"""
+"""The checks of `audits.py` as a fixture, loaded by its path, and exact probabilities of the laws that `samplers` draws from."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ MOST_CANDIDATES = 2_000
 @pytest.fixture(scope="session")
 def audits() -> ModuleType:
     """The checks that any private fit must pass."""
-    name = "chaffinch_test_audits"
+    name = f"{__package__}.audits"
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("audits.py"))
         assert spec is not None
