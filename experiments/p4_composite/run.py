@@ -20,7 +20,7 @@ from training import printed, save, whole  # noqa: E402
 
 from chaffinch import BayesNet, FieldGroups, Independent, PrivBayes  # noqa: E402
 from chaffinch.privacy.prepare import prepare  # noqa: E402
-from chaffinch.report.plots import sweep_plot  # noqa: E402
+from chaffinch.report.uses import sweep_plot  # noqa: E402
 from chaffinch.table import Table  # noqa: E402
 from chaffinch.table.read import as_schema  # noqa: E402
 from chaffinch.table.schema import Column, Kind, Schema  # noqa: E402

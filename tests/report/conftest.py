@@ -235,3 +235,15 @@ def whole_page() -> Callable[[str], None]:
         assert not re.search(r"""(?:src|href)=["'](?!#)""", html)
 
     return check
+
+
+@pytest.fixture
+def whole_drawing(whole_page: Callable[[str], None]) -> Callable[[str], None]:
+    """Assert the same of a page with pictures, and that no number of it is missing."""
+
+    def check(html: str) -> None:
+        whole_page(html)
+        assert "nan" not in re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL).lower().split()
+        assert html.count("<svg") == html.count("</svg>") >= 1
+
+    return check

@@ -188,14 +188,6 @@ def test_a_page_of_500_columns_stays_small(study_of, name):
 # What is missing.
 
 
-def test_no_holdout_no_label_no_seed(study_of):
-    said = rendered(study_of(15, holdout=False, label=False)).said()
-    assert "Holdout none given" in said
-    assert "Label none given" in said
-    assert "Seed none given" in said
-    assert "Not applicable: no label was named." in said
-
-
 def test_any_key_may_be_missing_or_without_a_value(study_of, no_value):
     whole = study_of(5)
     for key in whole:
@@ -379,8 +371,6 @@ def test_a_later_stage_adds_sections_and_rows_without_a_new_template(study_of):
     )
     found = check(page("t", [Section("own", "Own", blocks)]))
     assert "own" in found.ids
-    with pytest.raises(ValueError, match="2 columns"):
-        PageTable("c", ("a", "b"), (("x",),))
 
 
 # The network's picture.

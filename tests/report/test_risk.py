@@ -149,31 +149,6 @@ def test_many_attacks_show_the_worst_and_stay_small(risk_of):
     assert max(len(figure.table.rows) for figure in figures) == 40
 
 
-def test_the_map_marks_the_largest_excess(risk_of):
-    study = risk_of(("a", "b", "c"), ("s",), sizes=(1, 3), measures=("cap", "rf"), extras=False)
-    for attack in study["attacks"]:
-        attack["excess"] = -0.01
-    study["attacks"][5] |= {"excess": 0.3, "p_family": 0.0123}
-    figure = next(f for s in risk_sections(RiskResult.from_dict(study)) if s.id == "risk-keys" for f in s.blocks if isinstance(f, Figure))
-    assert "Outlined: the largest, +0.300 (Random forest). Its p-value over all attacks: 0.0123" in figure.note
-    assert figure.pictures[0].count('stroke-width="3"') == 1
-    assert figure.table.rows[0][0] == "c"
-    bare = [{**a, "excess": None, "value": 0.9} for a in study["attacks"]]
-    caption = next(
-        f for s in risk_sections(RiskResult.from_dict({**study, "attacks": bare})) if s.id == "risk-keys" for f in s.blocks
-    ).caption
-    assert "value less guess" in caption
-
-
-def test_hidden_bins_are_not_drawn_as_nothing(risk_of):
-    study = risk_of()
-    figure = next(s for s in risk_sections(RiskResult.from_dict(study)) if s.id == "risk-records").blocks[0]
-    drawn = {row[0]: row[1] for row in figure.table.rows}
-    assert drawn["0.7 to 0.8"] == "hidden: fewer than 10 records"
-    assert drawn["0.9 to 1"] == "0\xa0%"
-    assert figure.pictures[0].count(">hidden: fewer than 10 records</text>") == 2
-
-
 def test_hostile_names_are_text(study_of, risk_of):
     study = risk_of(HOSTILE, HOSTILE[:4], sizes=(7, 8), measures=("cap", "tcap", "rf"))
     study["about"]["notes"] = [HOSTILE[0]]

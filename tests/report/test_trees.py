@@ -15,8 +15,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from chaffinch import trees
 from chaffinch._base.errors import InputError
 from chaffinch.report.page import _checked_picture
-from chaffinch.report.tree_figure import MARKED, MOST_LEAVES, tree_picture
-from chaffinch.report.trees import tree_page
+from chaffinch.report.trees import MARKED, MOST_LEAVES, tree_page, tree_picture
 from chaffinch.trees import prune, read_model
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
+
 import pytest
 
 from chaffinch.report.sections import Details, Figure, Listing, Paragraph
-from chaffinch.report.uses import uses_sections
+from chaffinch.report.uses import sweep_plot, uses_sections
 from chaffinch.utility import UtilityResult
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = "<script>alert(1)</script>\"&'\u202e\x00"
 
 
 @pytest.fixture
@@ -56,3 +61,10 @@ def test_what_does_not_apply_says_why(study_of, no_value):
     sections = {section.id: section for section in uses_sections(UtilityResult.from_dict(study))}
     assert sections["learning"].blocks == (Paragraph("Not applicable: no label was named."),)
     assert sections["delta"].blocks == (Paragraph("Not applicable: no label is left."),)
+
+
+@pytest.mark.parametrize("settings", [[0.01, 0.1, 1.0], [1.0, 2.0, 3.0], ["a", "b", HOSTILE], [2.0], [1.0, "x"]])
+def test_a_sweep_has_a_point_for_each_synthesis(settings):
+    points = [(place, 0.1 * copy) for place in settings for copy in (1, 2)]
+    root = ET.fromstring(sweep_plot("k", "mu", HOSTILE, points))
+    assert len(list(root.iter(f"{SVG}circle"))) == len(points)

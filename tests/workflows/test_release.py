@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
+import re
 import stat
 import sys
 
@@ -12,8 +14,10 @@ import pytest
 
 import chaffinch as cf
 from chaffinch.errors import InputError, UnknownNameError
+from chaffinch.risk import RiskSettings
 from chaffinch.table.encode import encode_column
 from chaffinch.table.sources import open_source
+from chaffinch.utility import UtilitySettings
 from chaffinch.workflows import release as workflow
 
 LABEL, KEYS = "contraceptive_method", ["wife_religion", "wife_education", "num_children"]
@@ -60,27 +64,47 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
         assert stat.S_IMODE((other / "report.html").stat().st_mode) == 0o600
 
 
-def test_the_json_of_a_release_is_read_back_into_results(result, tmp_path):
-    plain = json.loads(json.dumps(result.to_dict()))
-    again = workflow.ReleaseResult.from_dict(plain)
-    assert again.to_dict() == plain
-    assert (again.utility, again.risk, again.lower_bound) == (result.utility, result.risk, result.lower_bound)
-    assert str(again.decision) == str(result.decision)
-    assert repr(again) == repr(result)
-    with pytest.raises(InputError, match="no model to write"):
-        again.save(tmp_path / "folder")
-    assert list(tmp_path.iterdir()) == []
-    with pytest.raises(InputError, match="a study alone"):
-        workflow.ReleaseResult.from_dict({**plain, "synthesis": None})
-    with pytest.raises(InputError, match=r"at 'rows': input should be a valid integer"):
-        workflow.ReleaseResult.from_dict({**plain, "synthesis": {**plain["synthesis"], "rows": "many"}})
+MASKED = re.compile(r"<(\d+)|fewer than (\d+) (?:records|people)|multiples of (\d+)")
 
 
-def test_a_save_that_fails_leaves_nothing(result, tmp_path, monkeypatch):
-    monkeypatch.setattr(workflow, "render", lambda *_, **__: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        result.save(tmp_path / "folder")
-    assert list(tmp_path.iterdir()) == []
+@pytest.mark.parametrize("door", ["python", "command"])
+def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path, door):
+    """Of 25: words and roundings are of 25, and nothing is of ten."""
+    options = {"measures": ["tvd", "learning", "impossible"], "attackers": ["gcap"], "models": ["nb"], "repeats": 1}
+    if door == "python":
+        release = cf.release(
+            halves[0], label=LABEL, sensitive=["wife_age"], keys=KEYS, holdout=halves[1], threshold=25, seed=3, **options
+        )  # fmt: skip
+        release.save(tmp_path / "out")
+        assert release.report.threshold == 25
+    else:
+        words = (part for name, value in options.items() for part in (f"--{name}", value if name == "repeats" else ",".join(value)))
+        done = run_here(
+            "release", halves[0], "-o", tmp_path / "out", "--label", LABEL, "--sensitive", "wife_age", "--keys", ",".join(KEYS),
+            "--holdout", halves[1], "--threshold", 25, "--seed", 3, *words,
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        assert not [m for m in MASKED.findall(done.out) if set(m) - {"", "25", "50"}]
+    plain = json.loads((tmp_path / "out" / "report.json").read_text())
+    counts = [plain["about"][side]["rows"] for side in ("original", "synthetic", "holdout")]
+    counts += [count for matrix in plain["utility"]["learning"]["confusion"] for row in matrix["counts"] for count in row]
+    counts += [plain["utility"]["impossible"]["cells"]]
+    counts += [attack[name] for attack in plain["risk"]["attacks"] for name in ("n_records", "n_matched")]
+    counts += [one["people"] for one in plain["risk"]["classes"]]
+    assert "<25" in counts
+    assert all(count == "<25" or count is None or count % 25 == 0 for count in counts)
+    page = html.unescape((tmp_path / "out" / "report.html").read_text())
+    said = [number for match in MASKED.findall(page) for number in match if number]
+    assert set(said) - {"3"} == {"25"}  # levels of fewer than three records are pooled, whatever the threshold
+    assert "rounded to multiples of 25" in page
+    assert workflow.ReleaseResult.from_dict(plain).to_dict() == plain
+
+
+def test_a_release_has_one_threshold():
+    synthesis = workflow.SynthesisSettings(synthesiser=cf.Independent())
+    attack = RiskSettings(keys=("a",), sensitive=("b",))
+    with pytest.raises(InputError, match="one threshold"):
+        workflow.ReleaseSettings(synthesis=synthesis, utility=UtilitySettings(threshold=20), attack=attack)
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
 from .promise import promise_of
 from .result import ReportResult
-from .sections import Block, Details, Figure, Listing, PageTable, Paragraph, Section
+from .sections import Block, Details, Figure, Listing, Paragraph, Section, PageTable
+from .sentences import UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 
 __all__ = ["closing_sections", "header", "synthesis_section"]
 
@@ -97,7 +98,7 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
     """Yield what stands behind the numbers: columns and notes, settings, definitions, limits, how to run it again."""
     result = report.utility
     if result is not None or report.risk is None:
-        yield Section("limits", "What this does not show", (Listing(tuple(_limits(report))),))
+        yield Section("limits", "What this does not show", (Listing((UTILITY_ALONE if report.risk is None else UTILITY_BESIDE, *UTILITY_LIMITS)),))
         columns = tuple(_columns(report.about)) or (Paragraph("No columns were listed."),)
         yield Section("data", "Columns and notes", columns)
     if result is not None and result.results:
@@ -106,29 +107,6 @@ def closing_sections(report: ReportResult) -> Iterator[Section]:
     if command:
         words = command if isinstance(command, str) else shlex.join(command)
         yield Section("again", "Run it again", (Paragraph(words, "code"),))
-
-
-def _limits(report: ReportResult) -> Iterator[str]:
-    yield (
-        "This page is about utility. It says nothing of what the synthetic table gives away about people: a table close to the original in "
-        "every measure may be a copy of it. Disclosure has to be measured apart, with attacks, before a table is released."
-        if report.risk is None
-        else "Closeness says nothing of disclosure: a table close to the original in every measure may be a copy of it. Read the risk sections."
-    )
-    yield "A value better than the holdout's is no extra worth: a table nearer than fresh records of the same population may repeat its records."
-    yield (
-        "Synthetic rows describe no person. Results found in them are conjectures about the original; confirm what matters on the original, "
-        "inside the place where it is kept."
-    )
-    yield (
-        "Averages hide small groups: a measure over all rows can be close while a rare group is badly kept. Look at the worst columns and pairs, "
-        "and measure the groups that matter to you."
-    )
-    yield (
-        "Measures look at single columns, pairs, triples, and the models named here. Anything they do not look at, such as order in time, links "
-        "between records, or exact numbers within a bin, may be kept or lost."
-    )
-    yield "Intervals cover what each measure's settings say, in general the chance of drawing records; not that of another synthesis."
 
 
 def _columns(about: UtilityAbout) -> Iterator[Block]:

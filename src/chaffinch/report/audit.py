@@ -5,24 +5,10 @@ from __future__ import annotations
 from .._base.words import number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, PageTable
+from .sentences import AUDIT_LIMITS, AUDIT_PAIRS
 
 __all__ = ["audit_page"]
-
-PAIRS = {
-    "narrow": "Three rows that disagree with the target, without and with it.",
-    "repeated": "As narrow, with the target there once already: no cell of its own appears or goes.",
-    "empty": "No row at all, and the target alone.",
-    "lone level": "The target alone has a level of the first column.",
-    "crowded": "As narrow, each of the others fifty times.",
-    "average": "Records of the user's table, without and with its most vulnerable one.",
-}
-LIMITS = (
-    "Not refuted is no proof. Other tables, more runs or better attackers may show more; a proof is made on paper, mechanism by mechanism.",
-    "A claim is broken only where the lower bound exceeds it: with the stated confidence that is no accident.",
-    "What could have been shown is the most that a perfect attacker could prove with so many runs. Where that is below the claim, the audit could not have refuted it.",
-    "The audit is of the code with these settings, seeds drawn independently: not of one release, and not of what was measured on the data beside it.",
-)
 
 
 def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
@@ -32,7 +18,7 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
         Section("finding", "What was found", _finding(audit, broken)),
         Section("bounds", "Bounds beside the claim", (_figure(audit),)),
         Section("pairs", "The tables", _pairs(audit)),
-        Section("limits", "What this does not say", (Listing(LIMITS),)),
+        Section("limits", "What this does not say", (Listing(AUDIT_LIMITS),)),
     ]
     facts = [
         ("Synthesiser", shown(audit.about.get("synth") or audit.synthesiser, 200)),
@@ -91,7 +77,7 @@ def _figure(audit: AuditResult) -> Figure:
 
 def _pairs(audit: AuditResult) -> tuple[Block, ...]:
     names = list(dict.fromkeys(f.pair for f in audit.findings))
-    rows: tuple[Row, ...] = tuple((shown(name), PAIRS.get(name, "A pair of the user's own.")) for name in names)
+    rows: tuple[Row, ...] = tuple((shown(name), AUDIT_PAIRS.get(name, "A pair of the user's own.")) for name in names)
     blocks: list[Block] = [
         PageTable("Pairs of tables that differ in one record", ("Pair", "What it is"), rows, wide=frozenset({1}))
     ]

@@ -8,7 +8,8 @@ from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
 from .page import page
-from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, PageTable
+from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
 __all__ = ["check_page", "rules_sentence"]
 
@@ -16,20 +17,6 @@ ORDER = ("fail", "not assessed", "review", "pass")
 MOST_KEYS = 60
 MOST_BAD = 10
 """Rules that failed which the verdict lists."""
-GLOSSARY = (
-    "TCAP (targeted correct attribution probability): an attacker looks up what they know of a person (a set of keys) in a synthetic dataset. Where all rows "
-    "with these keys have one value of the sensitive attribute, the attacker takes it. TCAP is how often that is right.",
-    "Matched rows: synthetic rows whose keys no person has are left out. All rows: they count as wrong. Publications use now the one, now the other; both stand "
-    "here.",
-    "People in the data stand behind the outputs; people held out do not. What datasets tell of both alike is knowledge about the population, and what a publication is for.",
-    "Marginal risk: TCAP against people in the data less TCAP against people held out: what somebody risks by being in the data.",
-)
-LIMITS = (
-    "No excess found does not mean safe: it means that a marginal risk as large as the detectable one would probably have been found.",
-    "Outputs were computed anew on each fold, which has fewer people than the data. What a cell of two people gives away is seen where the folds have such cells, and by the rules.",
-    "One attacker was tried: one who evolves datasets and looks people up in them. Another may do better, and may know more than the keys named here.",
-    "Rules of thumb know nothing about other releases than those that were named as released.",
-)
 
 
 def rules_sentence(rules: RuleReport) -> str:
@@ -79,8 +66,8 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         sections.append(Section("sizes", "Marginal risk by size", sizes(result.sizes)))
     if result.error_lines:
         sections.append(Section("errors", "Attribution by error", (error_lines(result.error_lines),)))
-    sections.append(Section("words", "What the words mean", (Listing(GLOSSARY),)))
-    sections.append(Section("limits", "What this does not say", (Listing(LIMITS),)))
+    sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
+    sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
     low, high = settings.key_sizes
     facts = [
         ("Outputs", shown(about.outputs)),

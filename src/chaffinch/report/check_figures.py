@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._base.svg import Axis, cut
+from .._base.svg import Axis, Dot, cut, dots
 from .._base.words import NONE, fixed, is_number, number, shown, signed
 from ..outputs.check.assessment import CumulativeStage, Stage
 from ..outputs.check.error_lines import ErrorLine
@@ -14,8 +14,7 @@ from ..outputs.check.sizes import RiskBySize
 from ..outputs.check.whole import WholeDataRisk
 from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
-from .plots import Dot, dots
-from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
+from .sections import Block, Cell, Figure, Paragraph, Row, PageTable
 
 __all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
 

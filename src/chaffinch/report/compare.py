@@ -20,8 +20,8 @@ from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityR
 from ..utility.verdict import metrics_of
 from .comparison import AttackRow, ColumnChange, Comparison, MeasureRow, PairChange, SettingRow
 from .heatmap import Matrices
+from .promise import promise_notes, promise_rows
 from .result import ReportResult, as_report
-from .two_promises import promise_notes, promise_rows
 
 __all__ = ["Comparison", "compare"]
 

@@ -10,9 +10,10 @@ from typing import Any
 from .._base.plain import to_plain
 from .._base.text import text_table
 from .._base.words import between, fixed, number, shown, signed
-from .sections import Block, Cell, Grid, Listing, PageTable, Paragraph, Row, Section
+from .promise import PromiseLine
+from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, PageTable
 
-__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "PromiseLine", "SettingRow"]
+__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow"]
 
 MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
@@ -83,16 +84,6 @@ class SettingRow:
     a: Any
     b: Any
     matters: bool
-
-
-@dataclass(frozen=True)
-class PromiseLine:
-    """One part of what is promised, in words."""
-
-    what: str
-    a: str
-    b: str
-    same: bool
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from typing import Any
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .._base.svg import GREY, SERIES, Axis, cut, picture, text
+from .._base.svg import GREY, SERIES, Axis, cut, mark, picture, text
 from .._base.words import is_number, number, shown, width_of
-from .plots import _mark
 
 __all__ = ["Curve", "Point", "curves", "frame", "success_figure"]
 
@@ -111,7 +110,7 @@ def _marked(name: str, point: Point, x: float, y: float, up: Axis, colour: str, 
     if point.low is not None and point.high is not None:
         said += f" ({number(point.low)} to {number(point.high)})"
         bar = f'<path d="M{x:.1f} {up(point.low):.1f}V{up(point.high):.1f}" stroke="{colour}" stroke-width="1.5"/>'
-    return f"<g><title>{escape(said)}</title>{bar}{_mark(x, y, colour, shape)}</g>"
+    return f"<g><title>{escape(said)}</title>{bar}{mark(x, y, colour, shape)}</g>"
 
 
 def frame(size: tuple[float, float] = (560.0, 360.0)) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -217,7 +216,7 @@ def _legend(
         if x > left and x + room - 16 > right:
             x, y = left, y + 20
         out.append("" if dash == UNJOINED else _path([(x, y), (x + 28, y)], colour, dash, 2))
-        out += [_mark(x + 14, y, colour, shape)] if shape else []
+        out += [mark(x + 14, y, colour, shape)] if shape else []
         out.append(text(x + 34, y + 4, words))
         x += room
     return out, y + 14

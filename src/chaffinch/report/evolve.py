@@ -12,7 +12,8 @@ from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
 from .page import page
-from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, PageTable
+from .sentences import EVOLVE_LIMITS
 
 __all__ = ["evolve_page", "sentence"]
 
@@ -21,14 +22,6 @@ MOST_LINES = 6
 MOST_POINTS = 12
 FULL = 6
 """Decimals of numbers that came without a printed precision."""
-
-LIMITS = (
-    "The records are of no one. They were drawn and changed until they gave what was published; a record that equals a real one does so by chance, or "
-    "because what was published leaves little else.",
-    "What was not published is not there: other regressions and tables of this dataset say something about where the search began, and "
-    "nothing about the people behind the numbers.",
-    "Many datasets give the same numbers. One of them is one of many: draw several, from several seeds, before anything is concluded from what they have in common.",
-)
 
 
 def sentence(result: EvolveResult) -> str:
@@ -67,7 +60,7 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
         sections.append(Section("tables", "Tables and summaries", _tables(others)))
     if figures := _figures(result):
         sections.append(Section("search", "The search", figures))
-    sections.append(Section("limits", "What this does not say", (Listing(LIMITS),)))
+    sections.append(Section("limits", "What this does not say", (Listing(EVOLVE_LIMITS),)))
     facts = [
         ("File", shown(about.spec)),
         ("Records", f"{about.rows:,}"),

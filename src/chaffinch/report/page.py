@@ -21,7 +21,7 @@ from .about import closing_sections, header, synthesis_section
 from .promise import promise_of, promise_section
 from .result import ReportResult, report_of
 from .risk import risk_facts, risk_sections
-from .risk_verdict import risk_verdict_section
+from .risk_figures import risk_verdict_section
 from .sections import Paragraph, Section
 from .utility import utility_sections, verdict_section
 

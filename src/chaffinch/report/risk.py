@@ -15,8 +15,8 @@ from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import family_sentence, keys_words, several, worse
 from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
-from .risk_words import LIMITS, MEMORISATION
-from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, PageTable
+from .sentences import MEMORISATION, RISK_LIMITS
 
 __all__ = ["risk_facts", "risk_sections"]
 
@@ -43,7 +43,7 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
         ("risk-records", "How the risk is spread over records", _records(result, threshold)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
         ("memorisation", "Memorisation, a diagnostic", _memorisation(result)),
-        ("risk-limits", "What the attacks do not show", [Listing(LIMITS)] if result.attacks else []),
+        ("risk-limits", "What the attacks do not show", [Listing(RISK_LIMITS)] if result.attacks else []),
         ("risk-measures", "How each attack is defined", _definitions(result)),
     )
     for key, title, blocks in parts:

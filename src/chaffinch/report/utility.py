@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from .._base.masking import THRESHOLD
+from .._base.svg import bars
 from .._base.words import NONE, between, fixed, number, percent, shown, signed
 from ..stats.result import Result
 from ..utility.association import Association
@@ -14,8 +15,7 @@ from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, rules
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
-from .plots import bars
-from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, Paragraph, Row, Section, PageTable
 from .uses import uses_sections
 
 __all__ = ["not_applicable", "utility_sections", "verdict_section"]

@@ -1,0 +1,133 @@
+"""What a release is: tables, their model, and a report that is read back from its JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .._base.errors import InputError
+from .._base.html import write_page
+from .._base.safe_files import filling, write_text
+from ..report.page import render
+from ..report.result import ReportResult
+from ..risk import RiskResult
+from ..synth import Model
+from ..table import Table
+from ..utility import UtilityResult
+from .decision import Decision
+from .synthesise import write_batches
+
+__all__ = ["ReleaseResult"]
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ReleaseResult:
+    """What a release is: the synthetic tables, their model, what they are worth and what they give away.
+
+    The model is confidential unless a private fit made it; the report always is, since its figures are taken from the original.
+
+    Parameters
+    ----------
+    report
+        What the tables are worth and give away, and how they were made: `report.json`.
+    model
+        The model; None where the release was read back from its JSON.
+    tables
+        The synthetic tables that are held in memory: all of them, unless they were written while they were drawn.
+    names
+        The names of their files.
+    """
+
+    report: ReportResult
+    model: Model | None = None
+    tables: tuple[Table, ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def utility(self) -> UtilityResult:
+        """What the first synthetic table is worth."""
+        assert self.report.utility is not None  # a release is always measured, and `from_dict` sees to it
+        return self.report.utility
+
+    @property
+    def risk(self) -> RiskResult | None:
+        """What the synthetic tables give away; None where they were not attacked."""
+        return self.report.risk
+
+    @property
+    def synthetic(self) -> Table:
+        """The synthetic table; the first of several, which is the one that was measured."""
+        return self.tables[0]
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What some excess is above with 95 % confidence, over all attacks; None where it cannot be said."""
+        return None if self.risk is None else self.risk.lower_bound
+
+    @cached_property
+    def decision(self) -> Decision:
+        """What to decide by."""
+        policy, promise = None if self.risk is None else self.risk.policy, self.report.promise
+        return Decision.of(
+            self.report.rows, self.report.risk_rows, "" if promise is None else promise.sentence,
+            holdout=self.report.about.holdout is not None,
+            allowed=None if policy is None or policy["max_excess"] is None else policy["passed"],
+        )  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain data: `chaffinch-report`, version 1."""
+        return self.report.to_dict()
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> ReleaseResult:
+        """Return the release that `report.json` tells of: its results, without its tables and its model.
+
+        Raises
+        ------
+        InputError
+            If the data are something else, or are not as they should be at some place.
+        """
+        report = ReportResult.from_dict(data)
+        if report.utility is None or report.synthesis is None:
+            raise InputError("The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release.")
+        return cls(report=report)
+
+    def to_html(self) -> str:
+        """Return the report as one HTML file: keep it inside."""
+        drawing = None if self.model is None else self.model.plot()
+        return render(self.report, network_svg=None if drawing is None else drawing.svg)
+
+    def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
+        """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are."""
+        with filling(folder) as part:
+            for name, table in zip(self.names, self.tables, strict=True):
+                write_batches(table, part / name)
+            names = self.write_beside(part)
+        return tuple(Path(folder) / name for name in names)
+
+    def write_beside(self, folder: Path) -> list[str]:
+        """Write the model, report.json and report.html, the latter readable by its owner alone, beside tables that are there; return all names."""
+        if self.model is None:
+            raise InputError("A release that was read from its JSON has no tables and no model to write.")
+        self.model.save(folder / "model.chaffinch")
+        text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
+        write_text(folder / "report.json", f"{text}\n")
+        write_page(folder / "report.html", self.to_html())
+        return sorted(path.name for path in folder.iterdir())
+
+    def show(self) -> None:
+        """Print what to decide by."""
+        print(self.decision)
+
+    def __repr__(self) -> str:
+        made, attacks = self.report.synthesis, () if self.risk is None else self.risk.attacks
+        size = "" if made is None else f"{made.copies} x {made.rows or 0:,} rows, "
+        return f"ReleaseResult({size}{len(self.utility.results)} measures, {len(attacks)} attacks)"
+
+    def _repr_html_(self) -> str:
+        return f"{self.decision._repr_html_()}{self.utility._repr_html_()}"
