@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from typer.core import TyperCommand
@@ -14,84 +15,23 @@ from typer.core import TyperCommand
 __all__ = ["NAMES", "RegistryCommand", "filled"]
 
 
-def _metrics() -> Iterable[str]:
-    from ..utility import choices
-
-    return choices()
-
-
-def _models() -> Iterable[str]:
-    from ..stats.learners import CLASSIFIERS
-
-    return CLASSIFIERS
-
-
-def _kinds() -> Iterable[str]:
-    from ..outputs.kinds import KINDS
-
-    return KINDS.names
-
-
-def _attackers() -> Iterable[str]:
-    from ..risk.attribution.attacker import attacker_words
-
-    return attacker_words()
-
-
-def _conventions() -> Iterable[str]:
-    from ..risk.attribution.tcap import CONVENTIONS
-
-    return CONVENTIONS
-
-
-def _learners() -> Iterable[str]:
-    from ..risk.membership import ATTACKERS
-
-    return ATTACKERS.names
-
-
-def _pairs() -> Iterable[str]:
-    from ..risk.auditing import PAIRS
-
-    return PAIRS
-
-
-def _methods() -> Iterable[str]:
-    from ..synth import method_words
-
-    return method_words()
-
-
-def _private_methods() -> Iterable[str]:
-    from ..synth import method_words
-
-    return method_words(private=True)
-
-
-def _formats() -> Iterable[str]:
-    from ..table import FORMATS
-
-    return (form.title for form in FORMATS if form.title)
-
-
-def _tree_formats() -> Iterable[str]:
-    from ..trees import TREE_FORMATS
-
-    return (form.title for form in TREE_FORMATS if form.title)
+def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], Iterable[str]]:
+    """A list that a module has, which is imported when the list is asked for."""
+    return lambda: listed(import_module(module, __package__))
 
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
-    "attackers": _attackers,
-    "kinds": _kinds,
-    "conventions": _conventions,
-    "metrics": _metrics,
-    "learners": _learners,
-    "models": _models,
-    "pairs": _pairs,
-    "methods": _methods,
-    "private_methods": _private_methods,
-    "formats": _formats,
-    "tree_formats": _tree_formats,
+    "attackers": _from("..risk.attribution.attacker", lambda of: of.attacker_words()),
+    "kinds": _from("..outputs.kinds", lambda of: of.KINDS.names),
+    "conventions": _from("..risk.attribution.tcap", lambda of: of.CONVENTIONS),
+    "metrics": _from("..utility", lambda of: of.choices()),
+    "learners": _from("..risk.membership", lambda of: of.ATTACKERS.names),
+    "models": _from("..stats.learners", lambda of: of.CLASSIFIERS),
+    "pairs": _from("..risk.auditing", lambda of: of.PAIRS),
+    "methods": _from("..synth", lambda of: of.method_words()),
+    "private_methods": _from("..synth", lambda of: of.method_words(private=True)),
+    "formats": _from("..table", lambda of: (form.title for form in of.FORMATS if form.title)),
+    "tree_formats": _from("..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)),
 }
 """What each placeholder lists."""
 
