@@ -15,7 +15,7 @@ from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
 from .promise import promise_of
 from .result import ReportResult
-from .sections import Block, Details, Figure, Listing, Paragraph, Section, PageTable
+from .sections import Block, Details, Figure, Listing, PageTable, Paragraph, Section
 from .sentences import UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 
 __all__ = ["closing_sections", "header", "synthesis_section"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._base.words import number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
-from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import AUDIT_LIMITS, AUDIT_PAIRS
 
 __all__ = ["audit_page"]

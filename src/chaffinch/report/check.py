@@ -8,7 +8,7 @@ from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
 from .page import page
-from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
 __all__ = ["check_page", "rules_sentence"]

@@ -14,7 +14,7 @@ from ..outputs.check.sizes import RiskBySize
 from ..outputs.check.whole import WholeDataRisk
 from ..stats.crossed import Estimate
 from .curves import Curve, Point, curves, frame
-from .sections import Block, Cell, Figure, Paragraph, Row, PageTable
+from .sections import Block, Cell, Figure, PageTable, Paragraph, Row
 
 __all__ = ["counted", "cumulative", "error_lines", "estimate", "marginal", "sides", "sizes", "without"]
 

@@ -11,7 +11,7 @@ from .._base.plain import to_plain
 from .._base.text import text_table
 from .._base.words import between, fixed, number, shown, signed
 from .promise import PromiseLine
-from .sections import Block, Cell, Grid, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Grid, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow"]
 

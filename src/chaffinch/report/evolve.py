@@ -12,7 +12,7 @@ from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
 from .page import page
-from .sections import Block, Cell, Figure, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import EVOLVE_LIMITS
 
 __all__ = ["evolve_page", "sentence"]

@@ -15,7 +15,7 @@ from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import family_sentence, keys_words, several, worse
 from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
-from .sections import Block, Cell, Details, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import MEMORISATION, RISK_LIMITS
 
 __all__ = ["risk_facts", "risk_sections"]

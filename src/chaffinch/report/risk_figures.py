@@ -11,7 +11,7 @@ from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
 from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow, keys_words, worse
-from .sections import Block, Cell, Details, Figure, Heading, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Details, Figure, Heading, Listing, PageTable, Paragraph, Row, Section
 from .sentences import RISK_RULES
 
 __all__ = ["MOST", "attacks_table", "funnel", "ladder", "records", "risk_verdict_section"]

@@ -18,7 +18,7 @@ from .._base.words import NONE, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from .page import page
-from .sections import Block, Figure, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import TREE_KEY
 
 __all__ = ["tree_page", "tree_picture"]

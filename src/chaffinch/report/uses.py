@@ -19,7 +19,7 @@ from ..utility.regression import CoefficientRow, Regression
 from ..utility.result import UtilityResult
 from ..utility.sweep import Sweep
 from .heatmap import MOST_COLUMNS
-from .sections import Block, Details, Figure, Grid, Listing, Paragraph, Section, PageTable
+from .sections import Block, Details, Figure, Grid, Listing, PageTable, Paragraph, Section
 
 __all__ = ["sweep_plot", "uses_sections"]
 

@@ -15,7 +15,7 @@ from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, rules
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
-from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, Paragraph, Row, Section, PageTable
+from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Row, Section
 from .uses import uses_sections
 
 __all__ = ["not_applicable", "utility_sections", "verdict_section"]
