@@ -20,7 +20,7 @@ from ..rules.magnitudes import group_rules, spread_rule
 from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .compiling import by_code, least_step, middle
 from .computing import check_some, nested, printed_groups
-from .summary import Summary
+from .summary import SummarySpec
 
 __all__ = ["MomentSpec", "Moments"]
 
@@ -82,7 +82,7 @@ class Moments:
         return both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero])
 
 
-class MomentSpec(Summary):
+class MomentSpec(SummarySpec):
     """Means, sums, standard deviations or variances of a number, for all records or by groups."""
 
     kind: Literal["mean", "sum", "sd", "variance"]

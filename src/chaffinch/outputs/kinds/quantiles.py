@@ -35,12 +35,12 @@ from ..rules.tallying import is_unsaid
 from .base import KINDS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .compiling import GroupOfRecords, by_code, groups_of
 from .computing import boxed, check_some, is_gone, nested, printed_groups
-from .summary import Summary
+from .summary import SummarySpec
 
 __all__ = ["QuantileSpec"]
 
 
-class QuantileSpec(Summary):
+class QuantileSpec(SummarySpec):
     """Quantiles of a number, for all records or by groups; see the top of the file for what is asked of the records.
 
     Without n (and with a filter or groups) values must lie on the column's grid.

@@ -9,10 +9,10 @@ from ..columns import Floats
 from ..crossing import Frame, column_numbers, record_groups
 from .base import OutputSpec, Sample
 
-__all__ = ["Summary"]
+__all__ = ["SummarySpec"]
 
 
-class Summary(OutputSpec):
+class SummarySpec(OutputSpec):
     """A summary of the column `of`: a `value`, or `values` for the groups that `by` and `groups` make."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("value", "values")
