@@ -55,7 +55,7 @@ def test_messages_name_levels_of_enough_records_only() -> None:
     codes = np.array([[0, 0, 0]] * 12 + [[1, 1, 0]] * 3, dtype=np.int32)
     common = FIELDS.counted(codes)
     assert [sorted(field.common) for field in common] == [["f"], ["0"], ["False"]]
-    assert [sorted(field.common) for field in FIELDS.counted(codes, 3)] == [["f", "m"], ["0", "1.5"], ["False"]]
+    assert [sorted(field.common) for field in FIELDS.with_threshold(3).counted(codes)] == [["f", "m"], ["0", "1.5"], ["False"]]
     sex = common["sex"]
     assert (sex.safe_label(0), sex.safe_label(1)) == ("f", "…")
     assert (sex.safe_name(0), sex.safe_name(1)) == ("level 'f' of column 'sex'", "a level of column 'sex'")

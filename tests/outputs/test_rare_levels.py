@@ -233,7 +233,7 @@ def test_codes_and_uncounted_columns(fields: Fields) -> None:
 def test_sentences_say_the_threshold_by_which_levels_were_counted() -> None:
     """North has 30 records and is named; the east has 15, and is not where twenty are needed."""
     codes = np.array([[0]] * 30 + [[1]] * 15 + [[2]], dtype=np.int32)
-    counted = Fields((Field("area", ("north", "east", "Sark")),)).counted(codes, 20)
+    counted = Fields((Field("area", ("north", "east", "Sark")),)).with_threshold(20).counted(codes)
     for again in (counted, counted.counted(codes)):
         assert again["area"].common == {"north"}
         with pytest.raises(InputError, match=r"Levels that 20 or more records have: north."):

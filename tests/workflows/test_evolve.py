@@ -37,6 +37,6 @@ def test_files_mappings_and_specifications_give_the_same_datasets(tmp_path):
 
 def test_anything_else_is_refused():
     with pytest.raises(
-        InputError, match=r"must be a file of outputs, a mapping with the same keys or a Outputs. Got list"
+        InputError, match=r"must be a file of outputs, a mapping with the same keys or Outputs. Got list"
     ):
         chaffinch.evolve([PUBLISHED])
