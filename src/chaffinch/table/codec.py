@@ -68,7 +68,7 @@ class Intervals:
         Sorted starts of the bins.
     knots
         For each bin its quantile function: a row of ranks from 0 to 1 and a row of values, straight between
-        them: what is drawn inside the bin. Each inner knot averages at least ten records.
+        them: what is drawn inside the bin. Each inner knot averages at least ten records, or expected values in their place.
     atom_codes, bin_codes
         The code of each atom and of each bin.
     whole

@@ -2,7 +2,8 @@
 
 No number that fewer than ten records share is kept. Atoms are values that at least ten records share; edges
 and knots are means of at least ten records; the ends of the column are the means of its ten lowest and ten
-highest records, unless bounds are declared.
+highest records, unless bounds are declared. In all these means the nine most extreme records at each end are not looked at:
+expected values stand in for them (`tails`), so that no outlier shows through a mean.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .._base.masking import THRESHOLD
 from .codec import Intervals
 from .grid import Numbers
 from .schema import Column
+from .tails import with_modelled_tails
 
 __all__ = ["fit_intervals"]
 
@@ -35,15 +37,19 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
     atoms = _atoms(column, values, counts, whole=whole)
     rest = ~np.isin(values, atoms)
-    starts = _starts(column, values[rest], counts[rest], len(atoms), whole=whole)
+    signed = column.kind in ("integer", "float")
+    values, counts = with_modelled_tails(values[rest], counts[rest], atoms=atoms, signed=signed)
+    if column.bounds is not None:
+        values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
+    starts = _starts(column, values, counts, len(atoms), whole=whole)
     if single:
         starts = starts.astype(np.float32).astype(np.float64)
     starts = np.unique(starts)
     if column.binning == "quantile":
-        starts = _thick_enough(starts, values[rest], counts[rest])
+        starts = _thick_enough(starts, values, counts)
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
-    knots = _sketch(column, starts, values[rest], counts[rest], whole=whole)
+    knots = _sketch(column, starts, values, counts, whole=whole)
     middles = np.concatenate([atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
@@ -133,7 +139,7 @@ def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -
 
 
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
-    """Return the means of the ten lowest and of the ten highest records."""
+    """Return the means of the ten lowest and of the ten highest records, expected values standing in for the nine outermost."""
     n = float(counts.sum())
     few = min(float(THRESHOLD), n)
     low, high = _means(values, counts, [0.0, n - few], [few, n])

@@ -2,7 +2,7 @@
 
 Counts add, so a profile is built from one batch or from a million. Exact up to a million
 distinct values; beyond that numbers are merged into small groups of neighbours (each kept at its mean), with
-values that carry real mass kept exact, so memory stays bounded and ranks stay right to about one in a thousand.
+values that carry real mass and the ends kept exact, so memory stays bounded and ranks stay right to about one in a thousand.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .grid import Numbers, to_numbers
+from .tails import REACH
 from .types import is_nested, is_numeric, is_words, value_type, whole_array
 
 __all__ = ["FULL_PRECISION", "MOST_DISTINCT", "NumberTally", "Profile"]
@@ -65,8 +66,12 @@ class NumberTally:
 
 
 def _compress(values: Numbers, counts: NDArray[np.float64], groups: int) -> tuple[Numbers, NDArray[np.float64]]:
-    """Return about `groups` numbers: heavy values as they are, runs of light neighbours as their mean."""
+    """Return about `groups` numbers: heavy values and the ends as they are, runs of light neighbours as their mean.
+
+    The ends stay apart so that an outlier is no part of the mean of a run, which would be looked at (see `tails`).
+    """
     heavy = counts >= counts.sum() / groups
+    heavy[: REACH * THRESHOLD] = heavy[-REACH * THRESHOLD :] = True
     light, weights = values[~heavy].astype(np.float64), counts[~heavy]
     group = np.floor((np.cumsum(weights) - weights / 2) * (groups / max(weights.sum(), 1))).astype(np.int64)
     _, group = np.unique(group, return_inverse=True)

@@ -1,0 +1,84 @@
+"""What rare levels of a category give away: is the record in the data whose level few others have?
+
+    python experiments/attack_what_leaves/levels.py FOLDER [--releases N]
+
+Levels with fewer than `rare_below` records are pooled into (other); by default those with fewer than three. Targets have a level that 5 to 20
+records of the population (up to 2,000 rows) share. A release is fitted to 400 rows: read, BayesNet(parents=2), sample. The attacker counts the
+level in the release. Two attackers: one knows the population (`population`: 400 rows drawn, the target among them in half of the
+releases), and one knows all other records (`all others`: the same 399 rows each time, in which just enough records have the level
+that the target's is the one by which it is released). The area is the mean over four targets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from tails import area, read_population
+
+import chaffinch
+
+COLUMNS = {"nyc_planes": "model", "nyc_flights": "dest", "vega_airports": "state", "sm_anes96": "popul"}
+TARGETS, ROWS = 4, 400
+
+
+def pooled(rows: pa.Table, rare_below: int) -> chaffinch.Table:
+    """Return a table that was read with a threshold of its own for rare levels."""
+    inferred = chaffinch.read(rows).schema
+    columns = tuple(replace(column, codec=None) for column in inferred)
+    return chaffinch.read(rows, replace(inferred, columns=columns, rare_below=rare_below))
+
+
+def studied(population: pa.Table, column: str, rare_below: int, releases: int) -> dict[str, float]:
+    """Return the mean area over targets for each attacker."""
+    rng = np.random.default_rng(3)
+    words = np.array([str(word) for word in population[column].to_pylist()])
+    levels, counts = np.unique(words, return_counts=True)
+    rare = rng.permutation(levels[(counts >= max(5, rare_below)) & (counts <= 20) & (levels != "None")])[:TARGETS]
+    areas: dict[str, list[float]] = {"population": [], "all others": []}
+    for level in rare:
+        same = rng.permutation(np.flatnonzero(words == level))
+        target, others = same[0], np.flatnonzero(words != level)
+        companions = same[1:rare_below]
+        base = np.concatenate([companions, rng.choice(others, ROWS - 1 - len(companions), replace=False)])
+        spare = rng.choice(np.setdiff1d(others, base), 1)
+        for attacker, scores in areas.items():
+            seen: tuple[list[float], list[float]] = ([], [])
+            for i in range(releases):
+                member = i % 2
+                if attacker == "population":
+                    base = rng.choice(np.setdiff1d(np.arange(len(words)), [target]), ROWS - 1, replace=False)
+                    spare = rng.choice(np.setdiff1d(np.arange(len(words)), np.append(base, target)), 1)
+                rows = np.sort(np.append(base, target if member else spare))
+                table = pooled(population.take(rows), rare_below)
+                released = chaffinch.BayesNet(parents=2).fit(table, seed=i).sample(seed=i).to_arrow()[column]
+                seen[member].append(float(sum(str(word) == level for word in released.to_pylist())))
+            scores.append(area(np.array(seen[1]), np.array(seen[0])))
+    return {attacker: float(np.mean(scores)) for attacker, scores in areas.items() if scores}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--releases", type=int, default=80)
+    options = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    rows = [["table", "column", "rare_below", "attacker", "area"]]
+    for name, column in COLUMNS.items():
+        population = read_population(options.folder / f"{name}.parquet", (column,)).select(range(4))
+        population = population.set_column(0, column, pa.array([str(x) for x in population[column].to_pylist()]))
+        for rare_below in (3, 10):
+            for attacker, mean in studied(population, column, rare_below, options.releases).items():
+                rows.append([name, column, str(rare_below), attacker, f"{mean:.3f}"])
+                print(*rows[-1], flush=True)
+    with Path(__file__).with_name("levels.csv").open("w", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""The ends of a numeric column: what stands in for its most extreme records, so that none of them can be read off.
+
+The nine highest and the nine lowest records are counted and not looked at. In their place come expected values under a smooth
+tail, whose scale and shape are those of the next seventy records inwards. So every number that is worked out from the column (cuts, knots,
+ends, and whatever is drawn from them) is a function of the records from the tenth on and of how many there are:
+making the highest record ten or a thousand times as large changes nothing at all.
+
+What one record can still do is push the others one rank outwards by being there. Let the other records be independent draws and
+F(x) the share of them above x. All that is worked out depends on the k-th highest value x_(k) and, given that, on records
+which are independent draws from below it, whether or not one higher record was added. So the best attacker is one who looks at x_(k)
+alone: n F(x_(k)) has about a gamma distribution of order k without the record, and of order k - 1 with it. The area under
+the ROC curve is P(G_{k-1} < G_k), the odds of at least k - 1 heads in 2k - 2 throws of a coin (`largest_auc`): 0.59 for k = 10.
+It is larger for an attacker who knows many of the others: if a share f of a known population is in the table, the spread
+of the rank shrinks by the root of 1 - f.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.masking import THRESHOLD
+from .grid import LARGEST, Numbers
+
+__all__ = ["REACH", "largest_auc", "n_unseen", "with_modelled_tails"]
+
+REACH = 8
+"""A tail is fitted to the ranks up to this many times the first rank looked at: the 10th to the 80th record, at most a quarter of all."""
+
+SHAPES = np.linspace(-1.0, 0.25, 11)
+"""Shapes of a tail (extreme value indices) from an even spread up to a hard end, -1, over an exponential tail, 0, to a heavy one, 1/4."""
+
+
+def n_unseen(n: float) -> int:
+    """Return how many records at each end of a column are counted and not looked at.
+
+    Nine, or a third of a short column: the records in the middle then speak for all. Of three records none can be left
+    out, since the one in the middle would come out as it is.
+
+    Examples
+    --------
+    >>> [n_unseen(n) for n in (3, 4, 12, 30, 400)]
+    [0, 1, 4, 9, 9]
+    """
+    return 0 if n < 4 else min(THRESHOLD - 1, int(n) // 3)
+
+
+def largest_auc(unseen: int) -> float:
+    """Return the most that an attacker's area under the ROC curve can be who asks, from one column, whether its highest record is in it.
+
+    For the best attacker who knows the distribution of the column, and none of the records that are in it.
+
+    Examples
+    --------
+    >>> [round(largest_auc(unseen), 3) for unseen in (0, 1, 9)]  # 0: the record itself is looked at
+    [1.0, 0.75, 0.593]
+    """
+    return 0.5 + 0.5 * math.comb(2 * unseen, unseen) / 4**unseen
+
+
+def with_modelled_tails(
+    values: Numbers, counts: NDArray[np.float64], *, atoms: Numbers | None = None, signed: bool = True
+) -> tuple[Numbers, NDArray[np.float64]]:
+    """Return sorted distinct values and their counts with expected values in place of the most extreme records at both ends.
+
+    There are as many records as before. `atoms`: values that many records share and that are not among `values`; a tail ends before the next
+    one, as it does at a pile of its own. `signed`: 0 divides the values in kind (amounts, not dates), so expected values stay on
+    the side of it on which the records are that they are worked out from.
+
+    Examples
+    --------
+    Of eight records two at each end are not looked at. The others are evenly spread, so the spread goes on.
+
+    >>> values, counts = with_modelled_tails(np.array([-9, 1, 10, 12, 14, 16, 17, 999]), np.ones(8))
+    >>> values.tolist()
+    [6, 8, 10, 12, 14, 16, 18, 20]
+    """
+    n = float(counts.sum())
+    unseen = n_unseen(n)
+    if not unseen:
+        return values, counts
+    ranks = np.cumsum(counts)
+    middle = np.diff(np.clip(ranks, unseen, n - unseen), prepend=unseen)
+    reach = int(min(REACH * (unseen + 1), max(n // 4, 2 * (unseen + 1)), n - unseen))
+    from_below = values[np.searchsorted(ranks, np.arange(unseen, reach), side="right")]
+    from_above = values[np.searchsorted(ranks, n - 1 - np.arange(unseen, reach), side="right")]
+    fences = np.empty(0) if atoms is None else atoms.astype(np.float64)
+    if signed:
+        fences = np.append(fences, 0.0)
+    low, high = _expected(from_below, unseen, -1, fences), _expected(from_above, unseen, 1, fences)
+    ones = np.ones(unseen)
+    distinct, inverse = np.unique(np.concatenate([low, values[middle > 0], high]), return_inverse=True)
+    weights = np.concatenate([ones, middle[middle > 0], ones])
+    return distinct, np.bincount(inverse, weights=weights, minlength=len(distinct)).astype(np.float64)
+
+
+def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.float64]) -> NDArray[Any]:
+    """Return expected values of the unseen records of one end, from those looked at, outermost first.
+
+    The gap between the record of rank r and the next one inwards, times r, is about exponential with the mean c r^-s, where s is the shape of
+    the tail (Renyi 1953 for s = 0; Beirlant, Dierckx, Goegebeur and Matthys 1999). Scale c and shape s are those of the largest
+    likelihood among `SHAPES`; the unseen records are then c r^-s / r apart.
+
+    Where ten records share the outermost value looked at, it is taken for the end of the scale, and there is no tail. Nor does a tail cross a
+    fence.
+    """
+    anchor, numbers = ranked[0], ranked.astype(np.float64)
+    ranks = np.arange(unseen + 1, unseen + len(ranked), dtype=np.float64)
+    piled = len(ranked) >= THRESHOLD and anchor == ranked[THRESHOLD - 1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        gaps = ranks * np.abs(np.diff(numbers))
+        widest = float(gaps.max(initial=0.0))
+        beyond = np.zeros(unseen)
+        if widest > 0 and math.isfinite(widest) and not piled:
+            logs = np.log(ranks)
+            scales = (np.exp(np.outer(SHAPES, logs)) * (gaps / widest)).mean(axis=1)
+            best = int(np.argmax(SHAPES * logs.mean() - np.log(scales)))
+            beyond = widest * scales[best] * np.cumsum(np.arange(unseen, 0, -1.0) ** (-1.0 - SHAPES[best]))
+    outwards = (fences - numbers[0]) * side
+    beyond = np.minimum(beyond, outwards[outwards >= 0].min(initial=np.inf))
+    if ranked.dtype.kind == "i":
+        room = max(float(LARGEST) - side * float(anchor), 0.0)
+        return np.asarray(anchor + side * np.rint(np.minimum(beyond, room)).astype(np.int64))
+    most = float(np.finfo(np.float64).max)
+    with np.errstate(over="ignore"):
+        return np.asarray(np.clip(anchor + side * beyond, -most, most))
