@@ -53,26 +53,33 @@ def attack_trees(
         )
         if model.kind == "regression" and not model.boosted:
             sides = sum(int((~safe_values(tree, *data, at_least)[tree.leaves]).sum()) for tree in model.trees)
-    if not model.counts_known:
+    if not model.counted:
         nothing = (None, None, None, None)
         return TreeAudit(
             model, at_least, *nothing, tried, None, model.no_counts, value_leaves=sides, threshold=threshold
         )
     predicates: list[Predicate] = []
     vulnerable, confirmed = 0, 0
-    for number, tree in enumerate(model.trees):
+    counted = [(i, tree) for i, tree in enumerate(model.trees) if tree.tells(model.kind)]
+    for number, tree in counted:
         cells = exposed_cells(tree, model.kind, at_least)
-        predicates += [predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells]
+        predicates += [
+            predicate_of(model, number, node, label_of(model, output, k, names)) for node, output, k in cells
+        ]
         vulnerable += bool(cells)
         if real is not None and cells:
             there = real.trees[number].records(model.kind)
             now = there[tuple(np.array(cells).T[: there.ndim])]
             confirmed += int(((now > 0) & (now < at_least)).sum())
+    reason = "" if model.counts_known else _partly(model)
+    if reason and not predicates:  # nothing in a part of the trees is no all-clear
+        nothing = (None, None, None, None)
+        return TreeAudit(model, at_least, *nothing, tried, None, reason, value_leaves=sides, threshold=threshold)
     if real is not None:
         exposed, among = _exposed_rows(real, data, at_least)
     else:
         exposed, among = max(
-            (_exposure(tree, model.kind, at_least) for tree in model.trees), key=lambda pair: pair[0] / max(pair[1], 1)
+            (_exposure(tree, model.kind, at_least) for _, tree in counted), key=lambda pair: pair[0] / max(pair[1], 1)
         )
     wide = [open_to_value(tree, at_least) for tree in model.trees] if model.kind == "regression" else []
     known = [n for n in wide if n is not None]
@@ -85,6 +92,7 @@ def attack_trees(
         vulnerable,
         tried,
         None if real is None else (len(predicates), confirmed),
+        reason,
         open_leaves=sum(known) if known else None,
         value_leaves=sides,
         threshold=threshold,
@@ -97,8 +105,7 @@ def exposed_cells(tree: Tree, kind: Kind, at_least: int) -> list[tuple[int, int,
     A node of a regression tree isolates if it has too few records: output and class are -1 then. With a bootstrap counts are draws: fewer
     draws than `at_least` are fewer records for certain; as many draws may be fewer records all the same, and are not counted here.
     """
-    records = tree.records(kind)
-    few = np.argwhere((records > 0) & (records < at_least)).tolist()
+    few = np.argwhere(tree.exposed_records(kind, at_least) > 0).tolist()
     return [(node, *(rest or (-1, -1))) for node, *rest in few]
 
 
@@ -148,12 +155,28 @@ def _exposed_rows(
 
 def _exposure(tree: Tree, kind: Kind, at_least: int) -> tuple[int, int]:
     """How many records (or draws) stand in leaves where their class (or the leaf) has too few, and how many there are."""
-    records = tree.records(kind)
-    leaves = records[tree.leaves]
-    few = np.where(leaves < at_least, leaves, 0)
+    few = tree.exposed_records(kind, at_least)[tree.leaves]
     if kind == "classification":
-        return int(few.sum(axis=(0, 2)).max(initial=0)), int(records[0, 0].sum())
-    return int(few.sum()), int(records[0])
+        return int(few.sum(axis=(0, 2)).max(initial=0)), int(tree.records(kind)[0, 0].sum())
+    return int(few.sum()), int(
+        tree.bounds[0, 1] if tree.samples is None and tree.bounds is not None else tree.records(kind)[0]
+    )
+
+
+def _partly(model: Ensemble) -> str:
+    """Which trees tell numbers of records, in a sentence."""
+    exact = sum((t.counts if model.kind == "classification" else t.samples) is not None for t in model.trees)
+    parts = [
+        f"exactly in {exact:,}",
+        *([f"within bounds in {model.counted - exact:,}"] if model.counted > exact else []),
+    ]
+    unknown = len(model.trees) - model.counted
+    rest = (
+        f" In the other {unknown:,} they are not known: {model.no_counts[0].lower()}{model.no_counts[1:]}"
+        if unknown
+        else ""
+    )
+    return f"Of {len(model.trees):,} trees the numbers of records are known {' and '.join(parts)}.{rest}"
 
 
 def tries(

@@ -160,6 +160,9 @@ def _without(tree: Tree, hidden: Sequence[NDArray[np.bool_]]) -> Tree:
 def without_counts(model: Ensemble) -> Ensemble:
     """Return the model without its numbers of records."""
     trees = (
-        replace(tree, counts=None, samples=None, fewest=None, varies=None, reason=TAKEN_OUT) for tree in model.trees
+        replace(
+            tree, counts=None, samples=None, fewest=None, varies=None, bounds=None, variance=None, reason=TAKEN_OUT
+        )
+        for tree in model.trees
     )
     return replace(model, trees=tuple(trees))

@@ -75,4 +75,4 @@ def _recounted(tree: Tree, columns: Columns, codes: Sequence[NDArray[np.int64]])
             seen = label_code >= 0
             np.add.at(counts[:, output, :], (where[seen], label_code[seen]), 1)
         counts = tree.summed(counts)
-    return replace(tree, counts=counts, samples=samples, reason="", fewest=None)
+    return replace(tree, counts=counts, samples=samples, reason="", fewest=None, bounds=None)

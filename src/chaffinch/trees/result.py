@@ -57,7 +57,7 @@ class TreeAudit:
     checked
         How many predicates were tried on data, and how many isolated fewer than `at_least` records there.
     reason
-        Why counts are not known.
+        Why counts are not known, or of which trees they are.
     open_leaves
         Regression: leaves of at least `at_least` but fewer than twice as many records whose labels differ; see `open_to_value`.
         None where the leaves do not say means, or the model does not tell whether labels differ.
@@ -109,6 +109,7 @@ class TreeAudit:
             at_least=self.at_least,
             note=model.note,
             counts_known=self.predicates is not None,
+            counted_trees=model.counted,
             reason=self.reason,
             vulnerable_nodes=None if self.predicates is None else few(len(self.predicates), threshold),
             vulnerable_trees=self.vulnerable_trees,
@@ -158,7 +159,9 @@ class TreeAudit:
         tried = any(one.tries is not None for one in self.tries or ())
         note = f" {self.model.note}" if self.model.note else ""
         known = self.predicates is not None
-        reason = "" if known else f" How many records stand behind a node is not known. {self.reason}"
+        reason = f" {self.reason}" if self.reason else ""
+        if not known and not self.model.counted:
+            reason = f" How many records stand behind a node is not known.{reason}"
         if self.predicates:
             words = f"Exposed: the way to a node, with its label, is true of {who}. `chaffinch tree prune` takes such nodes out."
         elif self.open_leaves or self.value_leaves:

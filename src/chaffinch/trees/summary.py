@@ -101,6 +101,7 @@ class AuditSummary:
     tries: TriesSummary | None
     checked: CheckSummary | None
     exposed: bool
+    counted_trees: int = 0
     score: float | None = None
     with_data: bool = False
     midpoints: MidpointSummary | None = None
@@ -131,6 +132,8 @@ class AuditSummary:
             ("nodes that single out", str(self.vulnerable_nodes) if self.counts_known else "not known"),
             ("trees with such a node", str(self.vulnerable_trees) if self.counts_known else "not known"),
         ]
+        if 0 < self.counted_trees < self.trees:
+            rows.append(("trees whose counts are known", f"{self.counted_trees} of {self.trees}"))
         if self.open_leaves:
             rows.append(("leaves whose mean singles out", str(self.open_leaves)))
         if self.value_leaves:

@@ -37,6 +37,8 @@ class Tree:
     reason: str = ""  # why counts are not known
     fewest: NDArray[np.int64] | None = None
     varies: NDArray[np.bool_] | None = None
+    bounds: NDArray[np.int64] | None = None  # the fewest and the most training records of each node, where samples are not certain
+    variance: NDArray[np.float64] | None = None  # of the labels in each node (the largest over outputs, at most), where values are means
     single: bool = True  # compared as 32-bit floats (scikit-learn's trees, XGBoost), or as they are
 
     @classmethod
@@ -78,6 +80,10 @@ class Tree:
                 raise InputError("The counts of a tree must have the shape of its values.")
         if self.samples is not None and self.samples.shape != (n,):
             raise InputError("A tree needs one number of records for each node.")
+        if self.bounds is not None and self.bounds.shape != (n, 2):
+            raise InputError("A tree needs two bounds of the number of records for each node.")
+        if self.variance is not None and self.variance.shape != (n,):
+            raise InputError("A tree needs one variance for each node.")
 
     @property
     def n_nodes(self) -> int:
@@ -159,6 +165,21 @@ class Tree:
         assert records is not None
         return records
 
+    def tells(self, kind: Kind) -> bool:
+        """Return whether numbers of records, or bounds of them, are known."""
+        if kind == "classification":
+            return self.counts is not None
+        return self.samples is not None or self.bounds is not None
+
+    def exposed_records(self, kind: Kind, at_least: int) -> NDArray[np.int64]:
+        """Return the records of each class (or node) that has at least one and fewer than `at_least` for certain, 0 for all others."""
+        if kind == "regression" and self.samples is None:
+            assert self.bounds is not None
+            fewest, most = self.bounds.T
+            return np.where(most < at_least, fewest, 0)
+        records = self.records(kind)
+        return np.where(records < at_least, records, 0)
+
     def summed(self, leaves: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return an array of one entry for each node with inner nodes as the sum of their leaves; entries of inner nodes are ignored."""
         out = leaves.copy()
@@ -216,6 +237,11 @@ class Ensemble:
     def counts_known(self) -> bool:
         """Whether every tree tells how many records of each class, or in all, its nodes hold."""
         return all((t.counts if self.kind == "classification" else t.samples) is not None for t in self.trees)
+
+    @property
+    def counted(self) -> int:
+        """How many trees tell numbers of records, or bounds of them."""
+        return sum(tree.tells(self.kind) for tree in self.trees)
 
     @property
     def no_counts(self) -> str:

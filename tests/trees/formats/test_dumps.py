@@ -15,6 +15,8 @@ from chaffinch.trees.recount import recounted
 HELD = json.loads((Path(__file__).parent / "boosted_dumps.json").read_text())
 X = np.array(HELD["X"], dtype=np.float64)
 Y = np.array(HELD["y"])
+COVERS = json.loads((Path(__file__).parent / "boosted_covers.json").read_text())
+COLUMNS = np.array(COVERS["X"], dtype=np.float64).T
 SQUARED = "reg:squarederror"
 
 
@@ -146,3 +148,76 @@ def test_loops_and_nodes_that_are_shared_are_refused():
     saved["learner"]["gradient_booster"]["model"]["trees"][0]["left_children"][0] = 0
     with pytest.raises(InputError, match="do not form a tree"):
         read_xgboost(saved)
+
+
+def covered(name, **known):
+    entry = COVERS["models"][name]
+    return read_xgboost(entry["model"], **known), [np.array(COVERS["labels"][entry["label"]])]
+
+
+@pytest.mark.parametrize("name", ["logistic", "logistic_half", "logitraw", "softmax", "poisson", "absolute", "parallel"])
+def test_covers_of_other_objectives_give_their_counts_back(name):
+    model, labels = covered(name)
+    counted = recounted(model, COLUMNS, labels)
+    first = len(model.trees) // 2 if name in ("softmax", "parallel") else 1
+    for tree, truth in zip(model.trees[:first], counted.trees[:first], strict=True):
+        np.testing.assert_array_equal(tree.samples, truth.samples)
+    for tree, truth in zip(model.trees, counted.trees, strict=True):
+        known = tree.bounds if tree.samples is None else np.column_stack([tree.samples] * 2)
+        assert ((known[:, 0] <= truth.samples) & (truth.samples <= known[:, 1])).all()
+    audit = trees.audit(model, columns=COLUMNS, labels=labels, at_least=4)
+    assert all(0 < p.holds(COLUMNS, labels).sum() < 4 for p in audit.predicates or ())
+    if audit.predicates:
+        assert audit.checked[0] == audit.checked[1]
+
+
+def test_a_logistic_model_singles_out_by_its_covers_alone():
+    model, labels = covered("logistic")
+    audit = trees.audit(model, at_least=5)
+    assert audit.exposed
+    assert audit.predicates
+    assert all(0 < p.holds(COLUMNS, labels).sum() < 5 for p in audit.predicates)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("weighted", "weights or margins of their own"), ("scaled", "scale_pos_weight")]
+)
+def test_covers_of_weights_are_no_counts(name, words):
+    model, _ = covered(name)
+    assert model.counted == 0
+    audit = trees.audit(model)
+    assert audit.predicates is None
+    assert words in audit.verdict
+    assert audit.verdict.startswith("Not known whether anybody is exposed.")
+
+
+@pytest.mark.parametrize(("name", "words"), [("subsample", "a part of them"), ("dart", "dropped")])
+def test_where_the_first_tree_alone_is_counted_the_audit_says_so(name, words):
+    model, _ = covered(name)
+    assert [tree.samples is not None for tree in model.trees] == [True, False]
+    assert model.trees[1].bounds is None
+    audit = trees.audit(model, at_least=2)
+    assert words in audit.reason
+    assert "Of 2 trees the numbers of records are known exactly in 1." in audit.verdict
+    assert audit.summary.counted_trees == 1
+    assert not audit.verdict.startswith("Nobody found")
+
+
+def test_a_dump_needs_objective_and_base_score():
+    dump, saved = COVERS["dump"], covered("logistic")[0]
+    assert read_xgboost(dump, features=saved.features).counted == 0
+    assert read_xgboost(dump, objective="binary:logistic").counted == 0
+    base = json.loads(COVERS["models"]["logistic"]["model"]["learner"]["learner_model_param"]["base_score"])
+    told = read_xgboost(dump, objective="binary:logistic", base_score=base)
+    for one, other in zip(told.trees, saved.trees, strict=True):
+        known = [t.bounds if t.samples is None else np.column_stack([t.samples] * 2) for t in (one, other)]
+        np.testing.assert_array_equal(np.sort(known[0][one.leaves], axis=0), np.sort(known[1][other.leaves], axis=0))
+    assert read_xgboost(dump, objective="binary:logistic", base_score=0.31).counted == 0  # a wrong guess fits nothing
+
+
+@pytest.mark.parametrize("name", ["logistic", "weighted"])
+def test_lightgbm_counts_records_whatever_they_weigh(name):
+    model = read_lightgbm(COVERS["lightgbm"][name])
+    labels = [np.array(COVERS["labels"]["binary"])]
+    for tree, truth in zip(model.trees, recounted(model, COLUMNS, labels).trees, strict=True):
+        np.testing.assert_array_equal(tree.samples[tree.leaves], truth.samples[tree.leaves])

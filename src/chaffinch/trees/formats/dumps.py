@@ -1,7 +1,7 @@
-"""Dumps of XGBoost and LightGBM as plain trees: JSON or text as their own functions write it, read without either library.
+"""Dumps of XGBoost and LightGBM as plain trees: JSON, UBJSON or text as their own functions write it, read without either library.
 
 XGBoost compares 32-bit floats by "less than", LightGBM 64-bit floats by "at most". LightGBM tells how many records fell into a node. XGBoost tells
-the summed second derivative ("cover"), which is a number of records for squared error without weights, and for nothing else.
+the summed second derivative ("cover"): a number of records for squared error, and a sum that can be taken apart for others (`covers`).
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
+from ..covers import PLAIN_COVERS, CoverLaw, counted_trees, law_of
 from ..tree import Ensemble, Tree
 from .format import SETS, STAGES, TREE_FORMATS, ModelFile, OpenedModel, TreeFormat, naming, sound
+from .ubjson import is_ubjson, read_ubjson
 
 __all__ = ["read_lightgbm", "read_xgboost"]
 
 _SUBSAMPLE = "With bagging or subsampling, records outside a tree's part may satisfy a predicate too."
 _COVER = "With whole weights for the records, covers would be sums of weights that look like counts."
-_NO_COUNT = "XGBoost's cover is a number of records only for squared error without weights, which this model does not say it is."
+_NO_COUNT = (
+    "XGBoost's cover is a number of records for squared error without weights, and tells it for logistic, softmax and Poisson objectives with "
+    "their base score: this model does not say that it is one of them."
+)
+_SCALED = "Records of one class had a weight (scale_pos_weight): how many stand behind a cover cannot be told."
 _MOST_COLUMNS = 1_000_000
+_MOST_CLASSES = 10_000
 
 Node = tuple[int, int, int, float, bool, float, float]  # left, right, feature, threshold, missing left, value, records
 
@@ -33,11 +40,13 @@ def read_xgboost(
     *,
     features: Sequence[str] | None = None,
     objective: str | None = None,
+    base_score: float | Sequence[float] | None = None,
 ) -> Ensemble:
     """Return the trees of XGBoost: of `Booster.save_model("m.json")`, or of `Booster.get_dump(dump_format="json", with_stats=True)`.
 
-    A saved model names its objective and columns. A dump does not: `objective="reg:squarederror"` says that covers are counts, and `features`
-    gives the columns in their order (not needed if they are called f0, f1 ...).
+    A saved model names its objective, base score and columns. A dump does not: `objective="reg:squarederror"` says that covers are counts,
+    `"binary:logistic"` and others that with the `base_score` (for softmax one for each class) they tell them, and `features` gives the columns
+    in their order (not needed if they are called f0, f1 ...).
     """
     data = _parsed(dump)
     with sound(InputError("This is no sound dump of XGBoost: write it by save_model or get_dump, as JSON.")):
@@ -47,7 +56,11 @@ def read_xgboost(
         names = list(features) if features is not None else _numbered(trees)
         place = {name: i for i, name in enumerate(names)}
         nodes = [_xgboost_nodes(tree, place) for tree in trees]
-        return _boosted("XGBoost", nodes, names, single=True, note=_COVER, cover_of=objective or "")
+        law = None
+        if objective is not None and base_score is not None:
+            n = len(base_score) if isinstance(base_score, Sequence) else 1
+            law = law_of(objective, base_score, [i % n for i in range(len(nodes))], [i // n for i in range(len(nodes))])
+        return _boosted("XGBoost", nodes, names, single=True, note=_COVER, cover_of=law or objective or "")
 
 
 def read_lightgbm(dump: str | Mapping[str, Any]) -> Ensemble:
@@ -68,19 +81,29 @@ def _parsed(dump: Any) -> Any:
 
 
 def _boosted(
-    model: str, trees: Sequence[Sequence[Node]], names: Sequence[str], *, single: bool, note: str, cover_of: str | None
+    model: str,
+    trees: Sequence[Sequence[Node]],
+    names: Sequence[str],
+    *,
+    single: bool,
+    note: str,
+    cover_of: CoverLaw | str | None,
+    reason_of: str = _NO_COUNT,
 ) -> Ensemble:
-    """The ensemble of lists of nodes; `cover_of` is the objective where records are covers, None where they are counts."""
+    """The ensemble of lists of nodes; `cover_of` is the law or objective where records are covers, None where they are counts."""
     if not trees:
         raise InputError("The dump has no trees.")
-    known = cover_of in (None, "reg:squarederror", "reg:linear")
-    out = []
+    known = cover_of is None or cover_of in PLAIN_COVERS
+    out, covers = [], []
     for nodes in trees:
         left, right, feature, threshold, missing, value, records = (np.array(part) for part in zip(*nodes, strict=True))
-        samples, reason = _whole(records.astype(np.float64)) if known else (None, _NO_COUNT)
+        covers.append(records.astype(np.float64))
+        samples, reason = _whole(covers[-1]) if known or not np.isfinite(covers[-1]).all() else (None, reason_of)
         value = np.where(left < 0, value, 0.0).reshape(-1, 1, 1)
         known_of = {"samples": samples, "reason": reason, "single": single}
         out.append(Tree.of(left, right, feature, threshold, missing, value, **known_of))
+    if isinstance(cover_of, CoverLaw) and all(np.isfinite(cover).all() for cover in covers):
+        out = list(counted_trees(out, covers, cover_of))
     notes = f"{STAGES} {_SUBSAMPLE} {note}".rstrip()
     return Ensemble(model, "regression", tuple(map(str, names)), (), tuple(out), notes, boosted=True)
 
@@ -165,8 +188,32 @@ def _xgboost_saved(learner: Mapping[str, Any], features: Sequence[str] | None) -
     names = list(features or learner.get("feature_names") or (f"f{i}" for i in range(d)))
     if len(names) != d:
         raise InputError(f"The model has {d} columns, but {len(names)} names were given.")
-    objective = str(learner["objective"]["name"])
-    return _boosted("XGBoost", trees, names, single=True, note=_COVER, cover_of=objective)
+    law = _law(learner, len(trees))
+    reason = _SCALED if _scaled(learner["objective"]) else _NO_COUNT
+    return _boosted("XGBoost", trees, names, single=True, note=_COVER, cover_of=law, reason_of=reason)
+
+
+def _law(learner: Mapping[str, Any], n: int) -> CoverLaw | str:
+    """How the covers of a saved model came about; its objective alone where nothing but that is known."""
+    about, booster = learner["objective"], learner["gradient_booster"]
+    objective = str(about["name"])
+    model = booster.get("gbtree", booster)["model"]
+    outputs = [int(k) for k in model.get("tree_info", ())] or [0] * n
+    ends = [int(end) for end in model.get("iteration_indptr", ())]
+    if not ends:
+        each = (max(outputs) + 1) * int(model.get("gbtree_model_param", {}).get("num_parallel_tree", 1) or 1)
+        ends = list(range(0, n + 1, each))
+    rounds = (np.searchsorted(np.array(ends), np.arange(n), side="right") - 1).tolist()
+    if len(outputs) != n or min(outputs) < 0 or max(outputs) >= _MOST_CLASSES or _scaled(about):
+        return "" if _scaled(about) else objective
+    base = json.loads(str(learner["learner_model_param"]["base_score"]))
+    step = float(about.get("poisson_regression_param", {}).get("max_delta_step", 0.7))
+    law = law_of(objective, base, outputs, rounds, max_delta_step=step, sums="gbtree" not in booster)
+    return objective if law is None else law
+
+
+def _scaled(objective: Mapping[str, Any]) -> bool:
+    return float(objective.get("reg_loss_param", {}).get("scale_pos_weight", 1)) != 1.0
 
 
 def _lightgbm_missing(kind: int | str, default_left: bool, cut: float) -> bool:
@@ -239,6 +286,8 @@ def _entries(text: str) -> dict[str, str]:
 
 
 def _is_xgboost(file: ModelFile) -> bool:
+    if is_ubjson(file.data):
+        return True
     first = file.json[0] if isinstance(file.json, list) and file.json else file.json
     return isinstance(first, dict) and ("learner" in first or "nodeid" in first)
 
@@ -255,7 +304,8 @@ def _read_lightgbm(file: ModelFile) -> OpenedModel:
 
 def _read_xgboost(file: ModelFile) -> OpenedModel:
     with naming(f"'{file.name}' cannot be read as trees.", "It is nested without end."):
-        return OpenedModel("xgboost", read_xgboost(file.json))
+        data = read_ubjson(file.data, name=file.name) if is_ubjson(file.data) else file.json
+        return OpenedModel("xgboost", read_xgboost(data))
 
 
 LIGHTGBM = TREE_FORMATS.register(

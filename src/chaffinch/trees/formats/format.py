@@ -12,6 +12,7 @@ from typing import Any
 from ..._base.errors import ChaffinchError, FileError
 from ..._base.registry import Registry
 from ..tree import Ensemble
+from .ubjson import is_ubjson
 
 __all__ = ["SETS", "STAGES", "TREE_FORMATS", "ModelFile", "OpenedModel", "TreeFormat", "naming", "sound", "strict_json"]
 
@@ -38,7 +39,7 @@ class ModelFile:
     @property
     def is_json(self) -> bool:
         """Whether the file starts as JSON does."""
-        return self.data.lstrip()[:1] in (b"{", b"[")
+        return self.data.lstrip()[:1] in (b"{", b"[") and not is_ubjson(self.data)
 
     @cached_property
     def json(self) -> Any:

@@ -34,6 +34,7 @@ _TOP = {"format", "version", "model", "kind", "features", "classes", "trees"}
 _TOP_MAY = {"note": "", "boosted": False, "targets": []}
 _TREE = {"left", "right", "feature", "threshold", "missing_left", "value"}
 _TREE_MAY = {"counts": None, "samples": None, "reason": "", "fewest": None, "varies": None, "single": True}
+_TREE_RARE = {"bounds": None, "variance": None}  # written only where they are known
 _MOST_TEXT = 10_000
 _MOST_WHOLE = 1 << 53  # sums of two stay whole numbers
 
@@ -94,7 +95,8 @@ def _scalar(label: Any) -> Any:
 
 def _described(tree: Tree) -> dict[str, Any]:
     cuts = [_cut(float(cut)) if left >= 0 else None for cut, left in zip(tree.threshold, tree.left, strict=True)]
-    return {**to_plain(tree), "threshold": cuts}
+    plain = {**to_plain(tree), "threshold": cuts}
+    return {name: part for name, part in plain.items() if name not in _TREE_RARE or part is not None}
 
 
 def _cut(value: float) -> float | str:
@@ -137,9 +139,9 @@ def _labels(labels: list[Any]) -> bool:
 
 
 def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
-    if not isinstance(data, dict) or set(data) - set(_TREE_MAY) != _TREE:
-        raise InputError(f"A tree has other entries than {', '.join(sorted(_TREE | set(_TREE_MAY)))}.")
-    data = _TREE_MAY | data
+    if not isinstance(data, dict) or set(data) - set(may := _TREE_MAY | _TREE_RARE) != _TREE:
+        raise InputError(f"A tree has other entries than {', '.join(sorted({*_TREE, *_TREE_MAY, *_TREE_RARE}))}.")
+    data = may | data
     value = _numbers(data["value"])
     if value.ndim != 3 or (shape is None and value.shape[2] != 1) or (shape is not None and value.shape[1:] != shape):
         raise InputError("The values of a tree are not nodes x outputs x classes (1 for numbers).")
@@ -149,16 +151,23 @@ def _tree(data: Any, shape: tuple[int, int] | None) -> Tree:
         raise InputError("Children and features must be whole numbers from -1 on, one for each node.")
     if not isinstance(data["threshold"], list) or not _is_text(data["reason"]) or not isinstance(data["single"], bool):
         raise InputError('"threshold" must be a list, "reason" a text, and "single" true or false.')
-    counts, samples, fewest = (
-        None if data[name] is None else _whole(data[name]) for name in ("counts", "samples", "fewest")
+    counts, samples, fewest, bounds = (
+        None if data[name] is None else _whole(data[name]) for name in ("counts", "samples", "fewest", "bounds")
     )
+    variance = None if data["variance"] is None else _numbers(data["variance"])
     cuts = np.array([_threshold(cut) for cut in data["threshold"]], dtype=np.float64)
     missing, varies = _truths(data["missing_left"], n), None if data["varies"] is None else _truths(data["varies"], n)
-    tree = Tree(left, right, feature, cuts, missing, value, counts, samples, data["reason"], fewest, varies, data["single"])
+    tree = Tree(
+        left, right, feature, cuts, missing, value, counts, samples, data["reason"], fewest, varies, bounds, variance, data["single"]
+    )  # fmt: skip
     if not np.array_equal(feature < 0, left < 0):
         raise InputError("Leaves have the feature -1, and splits have another.")
     if fewest is not None and ((fewest < 0).any() or counts is None or (fewest > counts).any()):
         raise InputError("The fewest records cannot be more than the counts.")
+    if variance is not None and (variance < 0).any():
+        raise InputError("A variance cannot be negative.")
+    if bounds is not None and ((bounds < 0).any() or (bounds[:, 0] > bounds[:, 1]).any()):
+        raise InputError("The bounds of a number of records must be the fewest and the most.")
     for numbers in (counts, samples):
         if numbers is not None:
             _check_sums(tree, numbers)
