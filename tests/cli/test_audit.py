@@ -28,8 +28,10 @@ def test_what_promises_nothing_breaks_any_claim(run, tmp_path):
     left = json.loads(told.read_text())
     assert left["format"] == "chaffinch-audit"
     assert left["verdict"] == "claim broken"
-    # Independent columns without noise tell the two tables apart whenever the model is looked into: what is shown is all that could be.
-    assert left["bound"] == left["findings"][0]["detectable"] > 0.1
+    # Independent columns without noise tell the two tables apart whenever the model is looked into: every guess is right.
+    white = next(f for f in left["findings"] if f["box"] == "white")
+    assert white["right"] == white["guesses"] == white["test_runs"] == 40
+    assert [(s["box"], s["reason"][:8]) for s in left["skipped"]] == [("mechanism", "no noise")]
     assert "claim is broken" in page.read_text()
 
 
@@ -43,6 +45,13 @@ def test_a_sound_promise_is_not_refuted(run, tmp_path):
     assert left["epsilon"] == 1.0
     assert [(f["pair"], f["box"], f["runs"]) for f in left["findings"]] == [("narrow", "black", 80)]
     assert run("--synth", "bayesnet:parents=1,epsilon=1", *QUICK, "--box", "black", "--quiet").out == ""
+
+
+def test_the_mechanism_stands_beside_the_other_boxes(run):
+    done = run("--synth", "privbayes:epsilon=1", *QUICK)
+    assert done.code == 0, done.err
+    assert [line.split()[1] for line in done.out.splitlines() if line.startswith("narrow")] == ["mechanism", "white", "black"]
+    assert "80 % power at" in done.out
 
 
 def test_a_claim_can_be_smaller_than_the_budget_that_is_spent(run):

@@ -234,3 +234,32 @@ def test_mechanisms_are_built_once_per_scale(fresh):
         source.laplace(np.array([1]), 2)
         source.laplace(np.array([1]), np.float64(2.0))
     assert noise._laplace.cache_info().misses == 1
+
+
+def test_an_observer_stands_between_seeded_noise_and_who_asks_for_it():
+    given = []
+    with noise.observing(lambda source: given.append(source) or source):
+        assert noise_of(3) is given[0]
+        with pytest.raises(PrivacyError, match="noise of a release is never observed"):
+            noise_of()
+    assert isinstance(noise_of(3), SeededNoise)
+    assert len(given) == 1
+
+
+def test_an_observer_leaves_with_its_block_and_sees_no_other_thread():
+    import threading
+
+    given, inside = [], []
+
+    def fails():
+        with noise.observing(lambda source: given.append(source) or source):
+            worker = threading.Thread(target=lambda: inside.append(noise_of(1)))
+            worker.start()
+            worker.join()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails()
+    noise_of(1)
+    assert given == []
+    assert len(inside) == 1

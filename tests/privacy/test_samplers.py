@@ -208,3 +208,20 @@ def test_scales_must_be_positive_and_finite(bad):
 def test_scores_must_be_a_list_of_whole_numbers(bad):
     with pytest.raises(chaffinch.errors.InputError, match="at least one whole number"):
         exponential_probabilities(bad, 1.0)
+
+
+@pytest.mark.parametrize("scale", [0.2, 1.0, 3.7, 250.0])
+def test_log_laws_of_noise_against_their_probabilities(scale):
+    z = np.arange(-30, 31)
+    for log_law, pmf in ((samplers.laplace_log_law, laplace_pmf), (samplers.gaussian_log_law, gaussian_pmf)):
+        with np.errstate(under="ignore"):
+            np.testing.assert_allclose(np.exp(log_law(z, scale)), pmf(z, scale), rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("scores", [[0], [5, 5, 5], [0, 3, 1, 7], list(range(40))], ids=len)
+def test_log_laws_of_choices_against_their_probabilities(scores):
+    for log_law, probabilities in (
+        (samplers.exponential_log_law, exponential_probabilities),
+        (samplers.permute_and_flip_log_law, permute_and_flip_probabilities),
+    ):
+        np.testing.assert_allclose(np.exp(log_law(scores, 2.5)), probabilities(scores, 2.5), rtol=1e-9)

@@ -52,11 +52,12 @@ def audit(
         typer.Option(help="Some of {pairs}, as A,B; all unless given."),
     ] = None,
     box: Annotated[
-        str, typer.Option(help="white looks into the model, black at the released table; or both.")
-    ] = "white,black",
+        str,
+        typer.Option(help="mechanism looks at the noisy answers of a fit, white into the model, black at the released table; all unless given."),
+    ] = "mechanism,white,black",
     rows: Annotated[int | None, typer.Option(help="Rows drawn of each model; 500 or more unless given.")] = None,
     average_rows: Annotated[int, typer.Option(help="The most records of DATA in the pair 'average'.")] = 1000,
-    level: Annotated[float, typer.Option(help="Confidence of all bounds together.")] = 0.99,
+    level: Annotated[float, typer.Option(help="Confidence of all bounds together.")] = 0.999,
     time_limit: TimeLimit = None,
     json: JsonOut = None,
     html: HtmlOut = None,
@@ -115,9 +116,9 @@ def audit(
 
 
 def _show(result: AuditResult) -> None:
-    head = ("pair", "box", "runs", "epsilon at least", "claimed", "could have shown", "verdict")
+    head = ("pair", "box", "runs", "at least", "claimed", "80 % power at", "verdict")
     rows = [
-        (one.pair, one.box, f"{one.runs:,}", f"{one.bound:.3g}", f"{one.epsilon:g}", f"{one.detectable:.3g}", str(one.verdict))
+        (one.pair, one.box, f"{one.runs:,}", f"{one.measure} {one.bound:.3g}", f"{one.claim:.3g}", one.power, str(one.verdict))
         for one in result.findings
     ]
     screen = show_table(head, rows)

@@ -14,7 +14,9 @@ The shape of what goes in comes out, so shapes and the number of candidates must
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Protocol
@@ -26,7 +28,7 @@ from .._base.errors import InputError, MissingExtraError, PrivacyError
 from .._base.seeds import Seed, generator
 from .samplers import checked_scale, draw_exponential, draw_gaussian, draw_laplace, draw_permute_and_flip
 
-__all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of"]
+__all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of", "observing"]
 
 CHUNK = 1 << 16  # values handed over at once: as Python lists they take some 60 bytes each
 INT64 = np.iinfo(np.int64)
@@ -150,7 +152,29 @@ def noise_of(seed: Seed = None) -> Noise:
     >>> noise_of(7).test_only
     True
     """
-    return OpenDPNoise() if seed is None else SeededNoise(generator(seed))
+    observer = _OBSERVER.get()
+    if observer is None:
+        return OpenDPNoise() if seed is None else SeededNoise(generator(seed))
+    if seed is None:
+        raise PrivacyError("The noise of a release is never observed. An audit fits with a seed: pass one.")
+    return observer(SeededNoise(generator(seed)))
+
+
+_OBSERVER: ContextVar[Callable[[Noise], Noise] | None] = ContextVar("observer of noise", default=None)
+
+
+@contextmanager
+def observing(observer: Callable[[Noise], Noise]) -> Iterator[None]:
+    """Let an observer stand between the fits made inside and their noise: it is given the source and returns one to use instead.
+
+    For audits on made-up neighbours. Only fits of this thread and with a seed are observed: noise without one refuses, so that nothing
+    of a release can be seen this way.
+    """
+    token = _OBSERVER.set(observer)
+    try:
+        yield
+    finally:
+        _OBSERVER.reset(token)
 
 
 def _whole(name: str, values: ArrayLike) -> NDArray[np.int64]:

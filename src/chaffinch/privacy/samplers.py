@@ -1,4 +1,4 @@
-"""The laws of the noise: their standard deviations, and fast seeded draws for tests, audits and demonstrations.
+"""The laws of the noise: their standard deviations and probabilities, and fast seeded draws for tests, audits and demonstrations.
 
 Noise is whole-numbered: it is added to counts as integers, so no low bit of a float can tell the count beneath
 (Mironov 2012). The draws here follow their laws up to the rounding of double arithmetic, from a numpy generator: anyone
@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.errors import InputError
 
 __all__ = [
-    "checked_scale", "draw_exponential", "draw_gaussian", "draw_laplace", "draw_permute_and_flip", "gaussian_std",
-    "laplace_std",
+    "checked_scale", "draw_exponential", "draw_gaussian", "draw_laplace", "draw_permute_and_flip", "exponential_log_law",
+    "gaussian_log_law", "gaussian_std", "laplace_log_law", "laplace_std", "permute_and_flip_log_law",
 ]  # fmt: skip
 
 Shape = int | tuple[int, ...]
@@ -159,6 +159,62 @@ def draw_permute_and_flip(rng: np.random.Generator, scores: ArrayLike, scale: fl
     """
     gaps = _gaps(scores, checked_scale(scale))
     return int(np.argmax(rng.standard_exponential(gaps.size) - gaps))
+
+
+def laplace_log_law(noise: ArrayLike, scale: float) -> NDArray[np.float64]:
+    """Return log P(z) of the discrete Laplace law: log tanh(1 / (2 scale)) - |z| / scale.
+
+    Examples
+    --------
+    >>> np.exp(laplace_log_law([0, 1, -1], 1 / np.log(2))).round(6).tolist()  # (1 - q) / (1 + q) q^|z| with q = 1/2
+    [0.333333, 0.166667, 0.166667]
+    """
+    scale = checked_scale(scale)
+    # Of large scales the hyperbolic tangent keeps its digits: log tanh(x) = log(1 - e^-2x) - log(1 + e^-2x), x = 1 / (2 scale).
+    top = math.log(-math.expm1(-1 / scale)) - math.log1p(math.exp(-1 / scale))
+    return np.asarray(top - np.abs(np.asarray(noise, dtype=np.float64)) / scale)
+
+
+def gaussian_log_law(noise: ArrayLike, sigma: float) -> NDArray[np.float64]:
+    """Return log P(z) of the discrete Gaussian law.
+
+    Examples
+    --------
+    >>> np.exp(gaussian_log_law([0, 1], 0.5)).round(6).tolist()  # 1 / (1 + 2 e^-2 + 2 e^-8 + ...), and e^-2 times that
+    [0.786571, 0.106451]
+    """
+    sigma = checked_scale(sigma, "sigma")
+    return np.asarray(-0.5 * np.square(np.asarray(noise, dtype=np.float64) / sigma) - math.log(_theta(sigma)))
+
+
+def exponential_log_law(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
+    """Return the logarithm of the probability with which the exponential mechanism picks each candidate.
+
+    Examples
+    --------
+    >>> np.exp(exponential_log_law([0, 1], 1 / np.log(3))).round(6).tolist()
+    [0.25, 0.75]
+    """
+    gaps = _gaps(scores, checked_scale(scale))
+    return np.asarray(-gaps - np.log(np.exp(-gaps).sum()))
+
+
+def permute_and_flip_log_law(scores: ArrayLike, scale: float) -> NDArray[np.float64]:
+    """Return the logarithm of the probability with which permute-and-flip picks each candidate.
+
+    With gaps g_j below the best score over the scale, P(i) = exp(-g_i) times the integral from 0 to 1 of the product of
+    1 - u exp(-g_j) over the others, a polynomial in u, which Gauss's rule with enough nodes integrates exactly.
+
+    Examples
+    --------
+    >>> np.exp(permute_and_flip_log_law([0, 1], 1 / np.log(4))).round(6).tolist()  # half the time the worse goes first, and takes 1/4
+    [0.125, 0.875]
+    """
+    gaps = _gaps(scores, checked_scale(scale))
+    nodes, weights = np.polynomial.legendre.leggauss(min(gaps.size // 2 + 1, 200))
+    tails = np.log1p(-np.outer((nodes + 1) / 2, np.exp(-gaps)))  # (nodes, candidates)
+    others = tails.sum(axis=1, keepdims=True) - tails
+    return np.asarray(np.log(weights / 2 @ np.exp(others)) - gaps)
 
 
 def _gaps(scores: ArrayLike, scale: float) -> NDArray[np.float64]:

@@ -38,41 +38,33 @@ def _claim(audit: AuditResult) -> str:
 
 
 def _finding(audit: AuditResult, broken: bool) -> tuple[Block, ...]:
-    if broken:
-        lead = f"Claim broken: {_claim(audit)} is claimed, and epsilon is at least {number(audit.bound)}."
-    else:
-        lead = (
-            f"Not refuted: {_claim(audit)} is claimed, and the attacks show {number(audit.bound)}. That is no proof."
-        )
-    head = ("Pair", "Box", "Epsilon at least", "Claimed", "Could have shown", "Runs", "Attacker", "Verdict")
+    head = ("Pair", "Box", "At least", "Claimed", "Found with 80 %", "Right guesses", "Runs", "Attacker", "Verdict")
     rows: tuple[Row, ...] = tuple(
         (
-            shown(f.pair), shown(f.box), number(f.bound), number(f.epsilon), number(f.detectable), f"{f.runs:,}",
-            shown(f.attacker), Cell(shown(str(f.verdict))),
+            shown(f.pair), shown(f.box), f"{f.measure} {number(f.bound)}", number(f.claim), f.power, f"{f.right:,} of {f.guesses:,}",
+            f"{f.runs:,}", shown(f.attacker), Cell(shown(str(f.verdict))),
         )
         for f in audit.findings
     )  # fmt: skip
     tests = len(audit.findings)
     how = (
-        f"All bounds together hold with a confidence of {percent(audit.level)}: each of the {tests} tests has {audit.level_each:.6g}. Attackers and their thresholds "
+        f"All bounds together hold with a confidence of {percent(audit.level)}: each of the {tests} tests has {audit.level_each:.6g}. Attackers and their rules "
         "were chosen on other runs than those that are counted."
     )
     return (
-        Paragraph(lead, "alarm" if broken else "lead"),
+        Paragraph(audit.lead, "alarm" if broken else "lead"),
         PageTable(
-            "What was proved, by pair of tables and by what is looked at", head, rows, numbers=frozenset({2, 3, 4, 5})
+            "What was proved, by pair of tables and by what is looked at", head, rows, numbers=frozenset({2, 3, 4, 5, 6})
         ),
         Paragraph(how, "note"),
     )
 
 
 def _figure(audit: AuditResult) -> Figure:
-    rows = tuple(
-        (f"{shown(f.pair)}, {shown(f.box)} box", number(f.bound), number(f.detectable)) for f in audit.findings
-    )
-    table = PageTable("Bounds on epsilon", ("Test", "Proved", "Could have shown"), rows, numbers=frozenset({1, 2}))
+    rows = tuple((f"{shown(f.pair)}, {shown(f.box)} box", number(f.share), f.power) for f in audit.findings)
+    table = PageTable("Bounds over the claim", ("Test", "Proved", "Found with 80 %"), rows, numbers=frozenset({1}))
     plot = bounds_plot("bounds-plot", audit)
-    return Figure("bounds-figure", "What was proved, what could have been, and the claim", (plot,), table)
+    return Figure("bounds-figure", "What was proved, as a share of what is claimed", (plot,), table)
 
 
 def _pairs(audit: AuditResult) -> tuple[Block, ...]:

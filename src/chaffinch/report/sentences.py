@@ -18,7 +18,8 @@ AUDIT_PAIRS = {
 AUDIT_LIMITS = (
     "Not refuted is no proof. Other tables, more runs or better attackers may show more; a proof is made on paper, mechanism by mechanism.",
     "A claim is broken only where the lower bound exceeds it: with the stated confidence that is no accident.",
-    "What could have been shown is the most that a perfect attacker could prove with so many runs. Where that is below the claim, the audit could not have refuted it.",
+    "Found with 80 %: if the true epsilon were so many times the claimed one, such runs would refute the claim four times out of five. It is worked out from the noise in the mechanism box; in the others it is extrapolated from how well attackers told the tables apart.",
+    "The mechanism box sees every noisy answer of a fit, which nobody outside does: the promise covers them. A claim of epsilon and delta is tested there as the method accounts for it, as mu or as rho.",
     "The audit is of the code with these settings, seeds drawn independently: not of one release, and not of what was measured on the data beside it.",
 )
 """What an audit does not say."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from chaffinch._base.errors import InputError
-from chaffinch.risk.auditing.bounds import Threshold, choose_threshold, detectable, divided, epsilon_lower
+from chaffinch.risk.auditing.bounds import Threshold, choose_threshold, divided, epsilon_lower
 
 
 def test_a_perfect_attacker_by_hand():
@@ -19,9 +19,8 @@ def test_a_perfect_attacker_by_hand():
     for n in (10, 100, 2000):
         rate = 1 - 0.005 ** (1 / n)
         assert epsilon_lower(n, n, 0, n) == pytest.approx(log((1 - rate) / rate), rel=1e-9)
-        assert detectable(n) == epsilon_lower(n, n, 0, n)
-    assert detectable(1000, level=0.9) == pytest.approx(log((1 - (p := 1 - 0.05**0.001)) / p))
-    assert detectable(1000, delta=0.1) == pytest.approx(log((1 - (p := 1 - 0.005**0.001) - 0.1) / p))
+    assert epsilon_lower(1000, 1000, 0, 1000, level=0.9) == pytest.approx(log((1 - (p := 1 - 0.05**0.001)) / p))
+    assert epsilon_lower(1000, 1000, 0, 1000, delta=0.1) == pytest.approx(log((1 - (p := 1 - 0.005**0.001) - 0.1) / p))
 
 
 @pytest.mark.parametrize(("hits", "alarms"), [(70, 30), (200, 0), (30, 190), (150, 149), (0, 0), (199, 150)])
@@ -35,7 +34,7 @@ def test_both_directions_against_scipy(hits, alarms, delta):
 
 
 def test_no_runs_prove_nothing():
-    assert epsilon_lower(0, 0, 0, 0) == 0 == detectable(0)
+    assert epsilon_lower(0, 0, 0, 0) == 0
 
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))

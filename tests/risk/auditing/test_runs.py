@@ -1,4 +1,4 @@
-"""Runs on a pair of tables: even ones on D, odd ones on D', whoever works."""
+"""Runs on a pair of tables: on D or D' by fair coins, whoever works."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +8,7 @@ import pytest
 from chaffinch.errors import InputError
 from chaffinch.privacy.relation import Unit
 from chaffinch.risk.auditing.pairs import made_pair
-from chaffinch.risk.auditing.runs import run_pair
+from chaffinch.risk.auditing.runs import coins, run_pair
 from chaffinch.risk.auditing.watch import OUTSIDE, Look, Watched
 from chaffinch.risk.shadows import Working
 from chaffinch.risk.shadows.generator import coded
@@ -21,15 +21,17 @@ def copies(table, seed):
 def runs(maker, working):
     pair = made_pair("narrow", Unit("add-remove"))
     look = Look(pair.base, coded(pair.base))
-    return run_pair(Watched(maker, pair.base), pair, look, times=30, rows=4, seed=np.random.SeedSequence(1), working=working)
+    return run_pair(Watched(maker, pair.base), pair, look, runs=60, rows=4, seed=np.random.SeedSequence(1), working=working)
 
 
-def test_even_runs_are_on_the_table_without_the_target():
+def test_coins_say_which_table_a_run_is_on():
     seen = runs(copies, Working(workers=1))
-    assert seen.member.tolist() == [False, True] * 30
     rows = seen.cells[:, OUTSIDE.index("rows")]
-    assert rows[seen.member].tolist() == [4.0] * 30
-    assert rows[~seen.member].tolist() == [3.0] * 30
+    np.testing.assert_array_equal(rows, np.where(seen.member, 4.0, 3.0))
+    # Fair, and of the seed alone: 20,000 tosses are within 400 of half of them but for 2 in 10^8 seeds.
+    many = coins(20_000, np.random.SeedSequence(1))
+    assert abs(int(many.sum()) - 10_000) < 400
+    np.testing.assert_array_equal(many[:60], seen.member)
 
 
 def test_who_works_changes_nothing():

@@ -8,7 +8,8 @@ from chaffinch.risk.auditing import AuditSettings
 
 def test_one_box_may_be_a_word():
     assert AuditSettings(box="black").box == ("black",)
-    assert AuditSettings().box == ("white", "black")
+    assert AuditSettings().box == ("mechanism", "white", "black")
+    assert AuditSettings().level == 0.999
 
 
 @pytest.mark.parametrize(

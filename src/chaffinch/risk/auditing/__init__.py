@@ -1,14 +1,18 @@
 """Is a promise of privacy kept? Runs on neighbouring tables, and what they prove about epsilon."""
 
 from .attacker import ATTACKERS, AuditAttacker
-from .bounds import Threshold, choose_threshold, detectable, divided, epsilon_lower
+from .bounds import Threshold, choose_threshold, divided, epsilon_lower
+from .guesses import Guessed, Rule, choose_rule, guess, power
+from .measures import MEASURES, Claim, Measure, claim_of
+from .mechanism import MechanismRuns, attack_mechanism, couple, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
 from .result import AuditFinding, AuditResult, ClaimVerdict
 from .settings import BOXES, AuditSettings
 from .study import audit, measure_audit
 
 __all__ = [
-    "ATTACKERS", "BOXES", "MADE", "PAIRS", "AuditAttacker", "AuditFinding", "AuditResult", "AuditSettings", "ClaimVerdict", "Pair",
-    "Skipped", "Threshold", "audit", "average_pair", "choose_threshold", "detectable", "divided", "epsilon_lower", "made_pair",
-    "measure_audit",
+    "ATTACKERS", "BOXES", "MADE", "MEASURES", "PAIRS", "AuditAttacker", "AuditFinding", "AuditResult", "AuditSettings", "Claim",
+    "ClaimVerdict", "Guessed", "Measure", "MechanismRuns", "Pair", "Rule", "Skipped", "Threshold", "attack_mechanism", "audit",
+    "average_pair", "choose_rule", "choose_threshold", "claim_of", "couple", "divided", "epsilon_lower", "guess", "made_pair",
+    "measure_audit", "power", "run_mechanism",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Attackers on one pair of tables: several learn on training runs, validation runs choose one and its threshold, test runs judge it."""
+"""Attackers on one pair of tables: several learn on training runs, validation runs choose one and its rule, test runs judge it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 from ..._base.registry import Registry
 from ...stats.splits import child
-from .bounds import Threshold, choose_threshold, epsilon_lower
+from .bounds import choose_threshold
+from .guesses import Guessed, Rule, choose_rule, guess
+from .measures import Claim
+from .power import separation
 
 __all__ = ["ATTACKERS", "AuditAttacker", "Parts", "Verdicts", "attack", "parts_of"]
 
@@ -52,7 +55,7 @@ ATTACKERS: Registry[AuditAttacker] = Registry("attacker")
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Numbers of the runs to learn on, to choose on, and to test on: a quarter, a quarter and a half, as many on each table."""
+    """Numbers of the runs to learn on, to choose on, and to test on: a quarter, a quarter and a half."""
 
     train: NDArray[np.int64]
     validation: NDArray[np.int64]
@@ -60,9 +63,7 @@ class Parts:
 
 
 def parts_of(runs: int) -> Parts:
-    """Return the parts of runs that alternate between the two tables: runs 2i and 2i + 1 stay together.
-
-    Runs have independent seeds, so it does not matter which they are.
+    """Return the parts of runs. These have independent seeds and coins, so it does not matter which they are.
 
     Examples
     --------
@@ -75,20 +76,17 @@ def parts_of(runs: int) -> Parts:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What the chosen attacker said in test runs: counts of runs, and the bound on epsilon that follows."""
+    """What the chosen attacker guessed in test runs. `apart`: how far apart its scores on D and D' were (`power.separation`)."""
 
     attacker: str
-    true_positives: int
-    positives: int
-    false_positives: int
-    negatives: int
-    bound: float
+    guessed: Guessed
+    apart: float
 
 
 def attack(
-    features: NDArray[np.floating[Any]], member: NDArray[np.bool_], *, delta: float, level: float, seed: np.random.SeedSequence
+    features: NDArray[np.floating[Any]], member: NDArray[np.bool_], claim: Claim, *, level: float, seed: np.random.SeedSequence
 ) -> Verdicts:  # fmt: skip
-    """Return what the best of several attackers proves about epsilon on its test runs.
+    """Return what the best of several attackers proves about a claim on its test runs.
 
     `features`: (runs, features), NaN for what was not seen. `member`: for each run whether it was on D', the table with the target.
     """
@@ -96,27 +94,22 @@ def attack(
     seen = _usable(np.asarray(features, dtype=np.float64), parts.train)
     train, train_member = seen[parts.train], member[parts.train]
     tests = member[parts.test]
-    positives, negatives = int(tests.sum()), int((~tests).sum())
-    if not seen.shape[1]:
-        return Verdicts("none: all training runs look the same", 0, positives, 0, negatives, 0.0)
+    one_sided = train_member.all() or not train_member.any()
+    if not seen.shape[1] or one_sided:
+        return Verdicts("none: all training runs look the same", Guessed(len(tests), 0, 0, 0.0), 0.0)
     best: tuple[float, float] | None = None
-    chosen: tuple[str, Scores, Threshold] | None = None
+    chosen: tuple[str, Scores, Rule] | None = None
     for attacker in ATTACKERS:
         scores = attacker.learn(train, train_member, child(seed, attacker.stream))
-        validation_scores = scores(seen[parts.validation])
-        line = choose_threshold(validation_scores, member[parts.validation], delta=delta, level=level)
-        calls = line.says_with(validation_scores)
-        gap = float(calls[member[parts.validation]].mean() - calls[~member[parts.validation]].mean())
-        if best is None or (line.bound, gap) > best:
-            best, chosen = (line.bound, gap), (attacker.name, scores, line)
+        values = scores(seen[parts.validation])
+        rule = choose_rule(values, member[parts.validation], claim, level=level)
+        apart = separation(rule.sign * values, member[parts.validation])
+        if best is None or (rule.bound, apart) > best:
+            best, chosen = (rule.bound, apart), (attacker.name, scores, rule)
     assert chosen is not None
-    name, scores, line = chosen
-    calls = line.says_with(scores(seen[parts.test]))
-    hits, alarms = int(calls[tests].sum()), int(calls[~tests].sum())
-    return Verdicts(
-        name, hits, positives, alarms, negatives,
-        epsilon_lower(hits, positives, alarms, negatives, delta=delta, level=level),
-    )  # fmt: skip
+    name, scores, rule = chosen
+    values = scores(seen[parts.test])
+    return Verdicts(name, guess(rule, values, tests, claim, level=level), separation(rule.sign * values, tests))
 
 
 def _usable(features: NDArray[np.float64], train: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""What test runs prove about epsilon: exact bounds, thresholds chosen apart from the test runs, and what could have been shown.
+"""What two rates of test runs prove about epsilon: exact bounds, and thresholds chosen apart from the test runs.
 
 Two neighbouring tables, D without the target and D' with it, are each given to a synthesiser many times. An attacker, settled beforehand,
 says for each run which of the two it was. If the synthesiser is (epsilon, delta)-private, then for the event "says D'" and for its
@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError
 from ...stats.intervals import clopper_pearson, exact_lower
 
-__all__ = ["Threshold", "choose_threshold", "detectable", "divided", "epsilon_lower"]
+__all__ = ["Threshold", "choose_threshold", "divided", "epsilon_lower"]
 
 
 def epsilon_lower(
@@ -50,19 +50,6 @@ def epsilon_lower(
     low = clopper_pearson(true_positives, positives, level=level)[0]
     high = clopper_pearson(false_positives, negatives, level=level)[1]
     return float(_epsilon(np.array(low), np.array(high), delta))
-
-
-def detectable(runs: int, *, delta: float = 0.0, level: float = 0.99) -> float:
-    """Return the largest bound that an attacker without any mistake could have shown with `runs` test runs on each table.
-
-    A claim above it cannot be refuted with so many runs, however wrong it is.
-
-    Examples
-    --------
-    >>> [round(detectable(runs), 2) for runs in (0, 100, 1000)]
-    [0.0, 2.91, 5.24]
-    """
-    return epsilon_lower(runs, runs, 0, runs, delta=delta, level=level)
 
 
 def divided(level: float, tests: int) -> float:

@@ -1,4 +1,4 @@
-"""What an audit found: a bound on epsilon for each pair of tables and each way to look, beside the claim."""
+"""What an audit found: a bound on what is claimed for each pair of tables and each way to look, beside the claim."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from .pairs import Skipped
 
 __all__ = ["AuditFinding", "AuditResult", "ClaimVerdict", "bounds_plot"]
 
-FORMAT, VERSION = "chaffinch-audit", 1
-HEAD = ("pair", "box", "epsilon at least", "claimed", "verdict", "could have shown", "runs", "attacker")
+FORMAT, VERSION = "chaffinch-audit", 2
+HEAD = ("pair", "box", "at least", "claimed", "verdict", "would have been found", "runs", "attacker")
+HARDLY = "hardly any violation"
+"""In place of a factor, where even noise a hundred times too small would not have been found four times out of five."""
 
 
 class ClaimVerdict(StrEnum):
@@ -36,47 +38,63 @@ class AuditFinding:
     Parameters
     ----------
     pair, box
-        The pair of neighbouring tables; "black" looks at the released table, "white" into the model.
-    bound
-        Lower bound on epsilon from the test runs, at the level of the whole audit divided by its tests.
-    epsilon, delta
-        The claim.
+        The pair of neighbouring tables; "mechanism" looks at the noisy answers of a fit, "white" into the model, "black" at the released
+        table.
+    measure, bound, claim
+        What is bounded ("epsilon", "mu" or "rho"), its lower bound from the test runs, at the level of the whole audit divided by its
+        tests, and what is claimed.
     runs, test_runs
-        All runs, and those on each table that the bound is from.
-    detectable
-        The largest bound that a perfect attacker could have shown with them.
+        All runs, and those that the bound is from.
+    guesses, right
+        In how many test runs the attacker guessed which table it was, and how often that was right: counts of runs, not of people.
+    factor
+        How many times the claimed epsilon the true one would have to be for such runs to refute the claim with a probability of 80 %. None
+        where that is beyond what a hundredth of the noise gives, and where the claim is refuted.
     attacker
-        Who was chosen on the validation runs.
-    true_positives, false_positives
-        Test runs on D' and on D, in which it said D': counts of runs, not of people.
+        Who was chosen on other runs.
     """
 
     pair: str
     box: str
+    measure: str
     bound: float
-    epsilon: float
-    delta: float
+    claim: float
     runs: int
     test_runs: int
-    detectable: float
+    guesses: int
+    right: int
+    factor: float | None
     attacker: str
-    true_positives: int
-    false_positives: int
 
     @property
     def verdict(self) -> ClaimVerdict:
         """Broken only where the bound exceeds the claim."""
-        return ClaimVerdict.BROKEN if self.bound > self.epsilon else ClaimVerdict.NOT_REFUTED
+        return ClaimVerdict.BROKEN if self.bound > self.claim else ClaimVerdict.NOT_REFUTED
+
+    @property
+    def share(self) -> float:
+        """The bound as a share of the claim: above 1 the claim is broken."""
+        return self.bound / self.claim
+
+    @property
+    def power(self) -> str:
+        """Which violation would have been found with a probability of 80 %, in a word."""
+        if self.verdict is ClaimVerdict.BROKEN:
+            return "found"
+        return HARDLY if self.factor is None else f"{self.factor:.2g} times epsilon"
 
     @property
     def sentence(self) -> str:
         """What was found, in a sentence."""
-        words = f"Pair '{self.pair}', {self.box} box: epsilon is at least {self.bound:.3g}, claimed {shown(self.epsilon)}"
+        words = f"Pair '{self.pair}', {self.box} box: {self.measure} is at least {self.bound:.3g}, claimed {self.claim:.3g}"
         if self.verdict is ClaimVerdict.BROKEN:
             return f"{words}: claim broken."
-        if self.detectable <= self.epsilon:
-            return f"{words}: not refuted, and {self.runs:,} runs could not have refuted it: they show {self.detectable:.3g} at most."
-        return f"{words}: not refuted; {self.runs:,} runs could have shown up to {self.detectable:.3g}."
+        if self.factor is None:
+            return f"{words}: not refuted, and these {self.runs:,} runs would have found hardly any violation."
+        return (
+            f"{words}: not refuted; a true epsilon of {self.factor:.2g} times the claim would have been found with a probability of 80 % "
+            f"in {self.runs:,} runs."
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -116,13 +134,14 @@ class AuditResult(ShownResult):
 
     @property
     def worst(self) -> AuditFinding:
-        """The finding with the largest bound."""
-        return max(self.findings, key=lambda finding: finding.bound)
+        """The finding with the largest bound beside what is claimed."""
+        return max(self.findings, key=lambda finding: finding.share)
 
     @property
-    def bound(self) -> float:
-        """The largest bound: epsilon is at least this, with the confidence of the audit."""
-        return self.worst.bound
+    def sharpest(self) -> AuditFinding | None:
+        """The finding that would have shown the smallest violation, if any would have."""
+        able = [finding for finding in self.findings if finding.factor is not None]
+        return min(able, key=lambda finding: finding.factor or 0.0) if able else None
 
     @property
     def verdict(self) -> ClaimVerdict:
@@ -136,29 +155,39 @@ class AuditResult(ShownResult):
         return f"epsilon {shown(self.epsilon)}{delta} ({self.neighbours})"
 
     @property
+    def lead(self) -> str:
+        """The verdict in a sentence or two."""
+        worst = self.worst
+        if self.verdict is ClaimVerdict.BROKEN:
+            means = "" if worst.measure == "epsilon" else f", which is {worst.measure} {worst.claim:.3g} as it is accounted for"
+            return f"Claim broken: {self.claim} is claimed{means}, and {worst.measure} is at least {worst.bound:.3g}."
+        sharpest = self.sharpest
+        able = (
+            "These runs would have found hardly any violation."
+            if sharpest is None
+            else f"A true epsilon of {sharpest.factor:.2g} times the claim would have been found with a probability of 80 % ({sharpest.box} box, "
+            f"pair '{sharpest.pair}')."
+        )
+        return f"Not refuted: {self.claim} is claimed. {able} That is no proof: other tables or better attackers may show more."
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """What was found, in sentences, the verdict first."""
         tests = len(self.findings)
         how = f"All bounds together hold with a confidence of {self.level:.4g}; each of the {tests} tests has {self.level_each:.6g}."
-        if self.verdict is ClaimVerdict.BROKEN:
-            first = f"Claim broken: {self.claim} is claimed, and epsilon is at least {self.bound:.3g}."
-        else:
-            first = (
-                f"Not refuted: {self.claim} is claimed, and the attacks show {self.bound:.3g}. That is no proof: other tables or "
-                "better attackers may show more."
-            )
+        first = self.lead
         skipped = [f"Pair '{s.pair}'{f', {s.box} box' if s.box else ''} was not tried: {s.reason}." for s in self.skipped]
         return (first, how, *(finding.sentence for finding in self.findings), *skipped)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the audit as plain data: `chaffinch-audit`, version 1."""
+        """Return the audit as plain data: `chaffinch-audit`, version 2."""
         return {
             "format": FORMAT,
             "version": VERSION,
             **({"about": dict(self.about)} if self.about else {}),
             "synthesiser": self.synthesiser,
             "verdict": str(self.verdict),
-            "bound": self.bound,
+            "lead": self.lead,
             "epsilon": self.epsilon,
             "delta": self.delta,
             "neighbours": self.neighbours,
@@ -178,7 +207,7 @@ class AuditResult(ShownResult):
     def table(self, *, page: bool = False) -> Words:
         """Return a row for each test."""
         rows = [
-            [f.pair, f.box, f"{f.bound:.3g}", shown(f.epsilon), str(f.verdict), f"{f.detectable:.3g}", f"{f.runs:,}", f.attacker]
+            [f.pair, f.box, f"{f.measure} {f.bound:.3g}", f"{f.claim:.3g}", str(f.verdict), f.power, f"{f.runs:,}", f.attacker]
             for f in self.findings
         ]  # fmt: skip
         return HEAD, rows
@@ -192,18 +221,16 @@ class AuditResult(ShownResult):
         return bounds_plot("audit-bounds", self)
 
     def __repr__(self) -> str:
-        return f"AuditResult({self.verdict}: claimed {self.claim}, epsilon at least {self.bound:.3g} in {len(self.findings)} tests)"
+        return f"AuditResult({self.verdict}: claimed {self.claim}, {self.worst.measure} at least {self.worst.bound:.3g} in {len(self.findings)} tests)"
 
 
 def bounds_plot(key: str, audit: AuditResult) -> Markup:
-    """Return what each test proved and what it could have shown, beside the claim."""
-    claim = number(audit.epsilon)
+    """Return what each test proved as a share of what is claimed."""
     rows = [
-        (f"{finding.pair}, {finding.box} box", (Dot("Proved", finding.bound), Dot("Could have shown", finding.detectable)))
-        for finding in audit.findings
+        (f"{finding.pair}, {finding.box} box", (Dot("Proved", finding.share),)) for finding in audit.findings
     ]  # fmt: skip
+    worst = audit.worst
     return dots(
-        key, "Bounds on epsilon beside the claim", f"{len(rows)} tests; the largest bound is {number(audit.bound)}, claimed {claim}.",
-        rows, ("Proved", "Could have shown"), label=f"epsilon; the upright line is the claim, {claim}", low=0.0,
-        line=audit.epsilon, lanes=(0, 0), marks=(1, 2),
+        key, "Bounds beside the claim", f"{len(rows)} tests; the largest bound is {number(worst.share)} of what is claimed.",
+        rows, ("Proved",), label="bound over claim; the upright line is the claim", low=0.0, line=1.0, lanes=(0,), marks=(1,),
     )  # fmt: skip

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..._base.errors import InputError
+from ...stats.splits import child
 from ..shadows.run import results, stage_words
 from ..shadows.store import ShadowPart
 from ..shadows.work import ShadowJob, Working
 from .pairs import Pair
 from .watch import Look, Watched
 
-__all__ = ["PairRuns", "run_pair"]
+__all__ = ["PairRuns", "coins", "run_pair"]
 
 SMALLEST, PARTS = 25, 20
 """The fewest runs of a part, and about how many parts there are otherwise."""
@@ -28,30 +29,32 @@ SMALLEST, PARTS = 25, 20
 
 @dataclass(frozen=True, eq=False)
 class PairRuns:
-    """What was seen of the runs on one pair: even runs are on D, odd ones on D'.
+    """What was seen of the runs on one pair, each on D or D' by a coin of its own.
 
     `tables`: (runs, rows, columns) codes of what was released. `cells`: (runs, numbers) what each run did, and its model: see
-    `Look.cells`.
+    `Look.cells`. `member`: for each run whether it was on D', the table with the target.
     """
 
     pair: Pair
     tables: NDArray[Any]
     cells: NDArray[np.float32]
+    member: NDArray[np.bool_]
 
-    @property
-    def member(self) -> NDArray[np.bool_]:
-        """For each run whether it was on D', the table with the target."""
-        return np.arange(len(self.cells)) % 2 == 1
+
+def coins(runs: int, seed: np.random.SeedSequence) -> NDArray[np.bool_]:
+    """Return a fair coin for each run: whether it is on D', the table with the target."""
+    return np.random.default_rng(child(seed, 1 << 30)).random(runs) < 0.5
 
 
 def run_pair(
-    generator: Watched, pair: Pair, look: Look, *, times: int, rows: int, seed: np.random.SeedSequence, working: Working
+    generator: Watched, pair: Pair, look: Look, *, runs: int, rows: int, seed: np.random.SeedSequence, working: Working
 ) -> PairRuns:
-    """Return what is seen of `times` runs on each table of a pair, each run with a seed of its own."""
-    draws, total = pair.draws, 2 * times
+    """Return what is seen of so many runs on a pair, each with a seed and a coin of its own that says on which of the tables it is."""
+    draws, total = pair.draws, runs
+    member = coins(runs, seed)
     size = max(SMALLEST, -(-total // PARTS))
     jobs = [
-        ShadowJob(generator, ids, tuple(draws[i % 2] for i in ids), 1, rows, seed, look, working.time_limit)
+        ShadowJob(generator, ids, tuple(draws[int(member[i])] for i in ids), 1, rows, seed, look, working.time_limit)
         for ids in np.array_split(np.arange(total), -(-total // size))
     ]
     parts: list[ShadowPart] = []
@@ -65,4 +68,4 @@ def run_pair(
         working.progress(words, finished / total)
     order = np.argsort(np.concatenate([part.ids for part in parts]))
     cells = np.concatenate([np.asarray(part.cells) for part in parts])[order]
-    return PairRuns(pair, np.concatenate([part.codes[:, 0] for part in parts])[order], cells)
+    return PairRuns(pair, np.concatenate([part.codes[:, 0] for part in parts])[order], cells, member)

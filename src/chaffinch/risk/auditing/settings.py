@@ -14,11 +14,13 @@ from ...privacy.relation import Neighbours
 from .bounds import divided
 from .pairs import PAIRS, Pair
 
-__all__ = ["BOXES", "AuditSettings"]
+__all__ = ["BOXES", "LEVEL", "AuditSettings"]
 
-Box = Literal["white", "black"]
-BOXES: tuple[Box, ...] = ("white", "black")
+Box = Literal["mechanism", "white", "black"]
+BOXES: tuple[Box, ...] = ("mechanism", "white", "black")
 FEWEST_RUNS = 80
+LEVEL = 0.999
+"""The confidence of all bounds together: a refutation by accident once in a thousand audits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,7 @@ class AuditSettings:
     runs
         Runs for each pair.
     box
-        "white" looks into the model, "black" at the released table.
+        "mechanism" looks at the noisy answers of a fit, "white" into the model, "black" at the released table.
     rows
         Rows to draw of each model; without, 500 or as many as the larger table has. A function returns as many as it will.
     average_rows
@@ -53,7 +55,7 @@ class AuditSettings:
     box: Sequence[str] = BOXES
     rows: int | None = None
     average_rows: int = 1000
-    level: float = 0.99
+    level: float = LEVEL
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._base.errors import ChaffinchError, InputError
 from ..._base.masking import THRESHOLD
@@ -22,12 +23,16 @@ from ...table.table import Table
 from ..shadows.generator import coded
 from ..shadows.work import OutOfTime, Working, within
 from .attacker import attack
-from .bounds import detectable, divided
+from .bounds import divided
 from .features import table_features
+from .guesses import Guessed
+from .measures import Claim, claim_of
+from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
+from .power import Scores, normal_scores, recorded_scores, times_too_small
 from .result import AuditFinding, AuditResult
 from .runs import PairRuns, run_pair
-from .settings import BOXES, AuditSettings
+from .settings import BOXES, LEVEL, AuditSettings
 from .watch import MOST_RECORDS, OUTSIDE, Look, Watched, readable
 
 __all__ = ["audit", "measure_audit"]
@@ -48,7 +53,7 @@ def audit(
     box: Sequence[str] = BOXES,
     rows: int | None = None,
     average_rows: int = 1000,
-    level: float = 0.99,
+    level: float = LEVEL,
     threshold: int = THRESHOLD,
     seed: Seed = None,
     threads: int | None = None,
@@ -58,9 +63,14 @@ def audit(
 ) -> AuditResult:
     """Return lower bounds on the epsilon of a synthesiser from attacks on neighbouring tables, beside the epsilon that it claims.
 
-    For each pair of tables D and D' half of the runs are on each, with independent seeds. A quarter of them trains attackers, a quarter
-    chooses one and its threshold, and on the other half it has to tell D from D'. What that proves holds with the confidence `level`
-    for all pairs and boxes together (Clopper-Pearson bounds, the level divided among them). Annamalai, Ganev and De Cristofaro (2024).
+    Each run is on D or D', two tables of a pair, by the toss of a coin, with a seed of its own. A quarter of the runs trains attackers, a
+    quarter chooses one and its rule, and on the other half it has to guess the coin. What right guesses prove holds with the confidence
+    `level` for all pairs and boxes together (Clopper-Pearson bounds, the level divided among them): see `measures`. Pairs are those of
+    Annamalai, Ganev and De Cristofaro (2024).
+
+    Private synthesisers of this package are looked at from inside too: the attacker sees every noisy answer of a fit and has the exact
+    ratio of its probabilities on D and D' (`transcript`). A claim of (epsilon, delta) is then tested as the method accounts for it: as
+    epsilon; as mu, where all noise is Gaussian; else as rho.
 
     What is not promised: "not refuted" is no proof. Runs are on small tables made for the worst case, and on `table` if it is given.
 
@@ -100,12 +110,13 @@ def measure_audit(
     root = seed_sequence(seed)
     asked = (*MADE, *(("average",) if table is not None else ())) if settings.pairs is None else tuple(settings.pairs)
     skipped: list[Skipped] = []
-    seen: list[tuple[PairRuns, str]] = []
+    tests: list[_Test] = []
+    words = ""
     for number, one in enumerate(asked):
         stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
         pair = _pair(one, unit, table, settings, threads, stream)
 
-        def told(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
+        def stage_of(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
 
         ready = pair if isinstance(pair, Skipped) else _ready(synthesiser, pair, settings.rows, stream, time_limit)
@@ -113,25 +124,53 @@ def measure_audit(
             skipped.append(ready)
             continue
         assert isinstance(pair, Pair)
-        runs_seen = run_pair(
-            ready.generator, pair, _look(ready, pair), times=settings.runs // 2, rows=ready.rows, seed=child(stream, 1),
-            working=replace(working, progress=told),
-        )  # fmt: skip
-        seen.append((runs_seen, ready.no_model))
-    tests = [(one, b) for one, no_model in seen for b in boxes if not (b == "white" and no_model)]
-    if "white" in boxes:
-        skipped += [Skipped(one.pair.name, no_model, "white") for one, no_model in seen if no_model]
-    if "white" in settings.box and "white" not in boxes:
-        skipped.append(Skipped("all", "a function gives tables and no model to look into", "white"))
+        words = ready.generator.words
+        new, why = _runs(synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of))
+        tests += new
+        skipped += why
+    if not hasattr(synthesiser, "fit"):
+        why_not = "a function gives tables and no model to look into"
+        skipped += [Skipped("all", why_not, box) for box in ("mechanism", "white") if box in settings.box]
     if not tests:
         raise InputError(f"Nothing could be audited. {' '.join(f'{s.pair}: {s.reason}.' for s in skipped)}")
     each = divided(settings.level, len(tests))
     findings: list[AuditFinding] = []
-    for seen_runs, b in tests:
-        progress(f"pair '{seen_runs.pair.name}': attacking, {b} box", -1)
-        findings.append(_finding(seen_runs, b, claim, each, child(root, 1000 + len(findings)), threads))
-    words = Watched(synthesiser, seen[0][0].pair.base).words
+    for test in tests:
+        progress(f"pair '{test.seen.pair.name}': attacking, {test.box} box", -1)
+        findings.append(_finding(test, claim, _budget(synthesiser), each, child(root, 1000 + len(findings)), threads))
     return AuditResult(words, *claim, unit.words, settings.level, each, tuple(findings), tuple(skipped))
+
+
+@dataclass(frozen=True, eq=False)
+class _Test:
+    """Runs on a pair, and how they are looked at."""
+
+    box: str
+    seen: PairRuns | MechanismRuns
+
+
+def _runs(
+    synthesiser: Any, pair: Pair, ready: _Ready, boxes: Sequence[str], settings: AuditSettings, stream: np.random.SeedSequence,
+    working: Working,
+) -> tuple[list[_Test], list[Skipped]]:  # fmt: skip
+    """The runs on a pair for each box, and what was not tried."""
+    tests: list[_Test] = []
+    skipped: list[Skipped] = []
+    if "mechanism" in boxes:
+        inside = run_mechanism(synthesiser, pair, runs=settings.runs, seed=child(stream, 2), working=working)
+        if isinstance(inside, str):
+            skipped.append(Skipped(pair.name, inside, "mechanism"))
+        else:
+            tests.append(_Test("mechanism", inside))
+    if "white" in boxes and ready.no_model:
+        skipped.append(Skipped(pair.name, ready.no_model, "white"))
+    outside = [box for box in ("white", "black") if box in boxes and not (box == "white" and ready.no_model)]
+    if outside:
+        seen = run_pair(
+            ready.generator, pair, _look(ready, pair), runs=settings.runs, rows=ready.rows, seed=child(stream, 1), working=working
+        )
+        tests += [_Test(box, seen) for box in outside]
+    return tests, skipped
 
 
 def pair_name(pair: str | Pair) -> str:
@@ -141,10 +180,7 @@ def pair_name(pair: str | Pair) -> str:
 
 def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tuple[float, float]:
     """The claimed epsilon and delta: what was said, or else what the synthesiser has as its budget."""
-    try:
-        budget = getattr(synthesiser, "budget", None)
-    except InputError:  # settings without a promise
-        budget = None
+    budget = _budget(synthesiser)
     if epsilon is None:
         if budget is None:
             raise InputError("There is no claim to audit: the synthesiser states no epsilon. Pass the epsilon that is claimed.")
@@ -152,6 +188,14 @@ def _claim(synthesiser: Any, epsilon: float | None, delta: float | None) -> tupl
     if delta is None and budget is not None:
         delta = budget.delta
     return check_epsilon(epsilon), 0.0 if delta is None or delta == 0 else check_delta(delta)
+
+
+def _budget(synthesiser: Any) -> Any:
+    """What a synthesiser may spend, if it says."""
+    try:
+        return getattr(synthesiser, "budget", None)
+    except InputError:  # settings without a promise
+        return None
 
 
 def _unit(synthesiser: Any, neighbours: Neighbours | None, *, own_claim: bool) -> Unit:
@@ -263,20 +307,44 @@ def _look(ready: _Ready, pair: Pair) -> Look:
 
 
 def _finding(
-    seen: PairRuns, box: str, claim: tuple[float, float], level: float, seed: np.random.SeedSequence, threads: int | None
+    test: _Test, claimed: tuple[float, float], budget: Any, level: float, seed: np.random.SeedSequence, threads: int | None
 ) -> AuditFinding:
-    outside = seen.cells[:, : len(OUTSIDE)]
-    if box == "white":
-        features = seen.cells
+    """What the runs of a test prove, and which violation they would have shown."""
+    seen = test.seen
+    claim = Claim("epsilon", claimed[0], *claimed)
+    scores: Scores
+    if isinstance(seen, MechanismRuns):
+        claim = claim_of(*claimed, zcdp=getattr(budget, "kind", "pure") == "zcdp", sigma=seen.sigma)
+        name, guessed = attack_mechanism(seen, claim, level=level)
+        scores = recorded_scores(seen.examples, child(seed, 0))
     else:
-        target = coded(seen.pair.base)[seen.pair.target_row]
-        around = table_features(seen.tables, target, seen.pair.base.schema.sizes, threads=threads)
-        features = np.concatenate([outside, around], axis=1)
-    epsilon, delta = claim
-    verdicts = attack(features, seen.member, delta=delta, level=level, seed=seed)
-    each = min(verdicts.positives, verdicts.negatives)
+        features = seen.cells if test.box == "white" else _outside(seen, threads)
+        verdicts = attack(features, seen.member, claim, level=level, seed=seed)
+        name, guessed, scores = verdicts.attacker, verdicts.guessed, normal_scores(verdicts.apart, child(seed, 1 << 30))
     return AuditFinding(
-        pair=seen.pair.name, box=box, bound=verdicts.bound, epsilon=epsilon, delta=delta, runs=len(seen.member), test_runs=each,
-        detectable=detectable(each, delta=delta, level=level), attacker=verdicts.attacker, true_positives=verdicts.true_positives,
-        false_positives=verdicts.false_positives,
+        pair=seen.pair.name, box=test.box, measure=claim.measure, bound=guessed.bound, claim=claim.amount, runs=len(seen.member),
+        test_runs=guessed.runs, guesses=guessed.guesses, right=guessed.right, factor=_factor(claim, guessed, scores, budget, level),
+        attacker=name,
     )  # fmt: skip
+
+
+def _factor(claim: Claim, guessed: Guessed, scores: Scores, budget: Any, level: float) -> float | None:
+    """How many times the claimed epsilon the true one must be to be found with a probability of 80 %; None where even far more is not.
+
+    None too where the claim is refuted: then a violation has been found.
+    """
+    if guessed.bound > claim.amount:
+        return None
+    times = times_too_small(claim, scores, guessed.runs, level=level)
+    if times is None:
+        return None
+    # Noise is compared with what it is, which need not be what the claim needs.
+    own = claim if budget is None else replace(claim, epsilon=float(budget.epsilon), delta=float(budget.delta or 0.0))
+    return max(own.epsilon_at(times) / claim.epsilon, 1.0)
+
+
+def _outside(seen: PairRuns, threads: int | None) -> NDArray[np.float32]:
+    """What is seen of runs by an outsider: what they did, and counts of their tables."""
+    target = coded(seen.pair.base)[seen.pair.target_row]
+    around = table_features(seen.tables, target, seen.pair.base.schema.sizes, threads=threads)
+    return np.concatenate([seen.cells[:, : len(OUTSIDE)], around], axis=1)

@@ -1,0 +1,258 @@
+"""Runs of a private fit seen from inside its mechanism: the exact log-likelihood ratio of its noisy answers on a pair of tables.
+
+A run is a fit on D or D' whose noisy answers are recorded; the same fit on the other table is then given the very same answers (`transcript`).
+What an attacker sees is every answer and the model made of them. An answer, an error or a model that the other table cannot give tells all.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ...privacy.noise import Noise, observing
+from ...stats.splits import child
+from ...table.table import Table
+from ..shadows.generator import Generator, Released
+from ..shadows.run import results, stage_words
+from ..shadows.store import ShadowPart
+from ..shadows.work import ShadowJob, Working, within
+from .guesses import Guessed, choose_rule, guess
+from .measures import Claim
+from .pairs import Pair
+from .runs import coins
+from .transcript import Query, Recorder, Replay, log_ratio
+
+__all__ = ["CERTAIN", "Coupled", "Known", "MechanismRuns", "attack_mechanism", "couple", "known_ways", "run_mechanism", "way"]
+
+CERTAIN = 1e6
+"""The log-likelihood ratio of what only one of the tables can give."""
+FIRST = 20
+"""One in so many runs is played on both tables before the rest: a run that is asked the same as one of these need not be."""
+FEWEST_FIRST = 20
+PARTS, SMALLEST = 20, 50
+"""About how many parts runs are worked in, and the fewest runs of a part."""
+
+Known = dict[tuple[bool, int], tuple[Query, ...]]
+"""For each way that a run took, what the other table is asked on it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coupled:
+    """A run and what the other table would have been asked on the same way: first D, then D'. `possible`: whether it could go that way."""
+
+    sides: tuple[tuple[Query, ...], tuple[Query, ...]] = field(repr=False)
+    possible: bool
+    member: bool
+
+    @property
+    def log_ratio(self) -> float:
+        """log P(what is seen | D') - log P(what is seen | D)."""
+        if not self.possible:
+            return CERTAIN if self.member else -CERTAIN
+        return float(np.clip(log_ratio(self.sides[1], self.sides[0]), -CERTAIN, CERTAIN))
+
+    @property
+    def questions(self) -> tuple[bytes, ...]:
+        """What both tables were asked."""
+        return tuple(query.question for side in self.sides for query in side)
+
+    @property
+    def answers(self) -> int:
+        """A number of the answers: runs with the same answers have the same."""
+        own = self.sides[int(self.member)]
+        return zlib.crc32(b"\0".join(np.asarray(query.answer, dtype=np.int64).tobytes() for query in own))
+
+
+def couple(
+    maker: Any, tables: tuple[Table, Table], *, member: bool, seed: np.random.SeedSequence, known: Known | None = None
+) -> Coupled:
+    """Return a run on D' (`member`) or D, of `tables` (D, D'), with the same answers given to the fit on the other one.
+
+    `known`: what the other table is asked where a run was asked the same; then it is not fitted again.
+    """
+    own, other = (tables[1], tables[0]) if member else tables
+    recorded, outcome = _fit(maker, own, seed, Recorder)
+    same = None if known is None else known.get(way(recorded, member))
+    if same is not None:
+        replayed: Sequence[Query] = [replace(query, answer=r.answer) for query, r in zip(same, recorded, strict=True)]
+        possible = True
+    else:
+        replayed, again = _fit(maker, other, seed, lambda noise: Replay(noise, recorded))
+        possible = len(replayed) == len(recorded) and _text(outcome) == _text(again)
+    sides = (tuple(replayed), tuple(recorded)) if member else (tuple(recorded), tuple(replayed))
+    return Coupled(sides, possible, member)
+
+
+def way(queries: Sequence[Query], member: bool) -> tuple[bool, int]:
+    """Return what tells apart the ways that runs took: the table, what it was asked, and which candidates were chosen."""
+    chosen = repr([query.answer for query in queries if query.chooses]).encode()
+    return member, zlib.crc32(b"\0".join(query.question for query in queries), zlib.crc32(chosen))
+
+
+def known_ways(runs: Iterable[Coupled]) -> Known | None:
+    """Return what the other table was asked for each way that runs took; None if that is not the same for one way, or was impossible."""
+    ways: Known = {}
+    for run in runs:
+        own, other = run.sides[int(run.member)], run.sides[1 - int(run.member)]
+        before = ways.setdefault(way(own, run.member), other)
+        if not run.possible or any(a.question != b.question for a, b in zip(before, other, strict=True)):
+            return None
+    return ways
+
+
+def _fit(maker: Any, table: Table, seed: np.random.SeedSequence, observer: Callable[[Noise], Recorder]) -> tuple[list[Query], Any]:
+    """What a fit asked and was answered, and what came of it: a model, or an error."""
+    recorders: list[Recorder] = []
+
+    def observed(noise: Noise) -> Recorder:
+        # A fit that opens its noise twice goes on where the first one stopped.
+        recorders.append(observer(noise))
+        recorders[-1].queries = recorders[0].queries
+        return recorders[-1]
+
+    with observing(observed), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            outcome = maker.fit(table, seed=seed)
+        except Exception as error:
+            outcome = error
+    return (recorders[0].queries if recorders else []), outcome
+
+
+def _text(outcome: Any) -> str:
+    """A model as text, where it says what it is, and of an error its kind: its message may quote a record."""
+    if isinstance(outcome, Exception):
+        return type(outcome).__name__
+    return json.dumps(outcome.to_dict(), sort_keys=True, default=repr) if hasattr(outcome, "to_dict") else ""
+
+
+@dataclass(frozen=True, eq=False)
+class Observed(Generator):
+    """A synthesiser whose fits are observed, on one of the two tables of a pair."""
+
+    tables: tuple[Table, Table] = field(repr=False)
+    member: bool
+    known: Known | None = field(default=None, repr=False)
+
+    @property
+    def fits(self) -> bool:
+        """True: there is always something to look into."""
+        return True
+
+    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
+        """Return a run, in place of the model; no table is drawn."""
+        run = couple(self.maker, self.tables, member=self.member, seed=seed, known=self.known)
+        return Released(np.empty((1, 0, 0), dtype=np.uint8), run)
+
+
+class _Numbers:
+    """What a worker sends back of each run: its log-likelihood ratio, and a number of its answers."""
+
+    def nodes(self, _run: Coupled) -> NDArray[np.float64]:
+        return np.empty((1, 0))
+
+    def cells(self, run: Coupled) -> NDArray[np.float64]:
+        return np.array([run.log_ratio, run.answers], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismRuns:
+    """What was seen of runs: for each its log-likelihood ratio, a number of its answers, and whether it was on D'.
+
+    `examples`: some runs as they were played on both tables.
+    """
+
+    pair: Pair
+    log_ratio: NDArray[np.float64]
+    answers: NDArray[np.int64]
+    member: NDArray[np.bool_]
+    examples: tuple[Coupled, ...] = field(repr=False)
+
+    @property
+    def sigma(self) -> float | None:
+        """The least scale of noise in the examples, if all of it was Gaussian."""
+        queries = [query for run in self.examples for query in run.sides[int(run.member)]]
+        return min(query.scale for query in queries) if all(query.kind == "gaussian" for query in queries) else None
+
+
+def run_mechanism(
+    maker: Any, pair: Pair, *, runs: int, seed: np.random.SeedSequence, working: Working
+) -> MechanismRuns | str:
+    """Return what is seen of runs on a pair, each on D or D' by a coin of its own; or why there is nothing to see."""
+    without, with_ = (pair.base.take(rows) for rows in pair.draws)
+    tables = (without, with_)
+    member = coins(runs, seed)
+    first = min(runs, max(FEWEST_FIRST, runs // FIRST))
+    examples: list[Coupled] = []
+    for i in range(first):
+        with within(working.time_limit):
+            examples.append(couple(maker, tables, member=bool(member[i]), seed=child(seed, i)))
+        if not any(len(side) for side in examples[0].sides):
+            return "no noise of this package is drawn in a fit, so there are no noisy answers to look at"
+    rest = np.arange(first, runs)
+    jobs = list(_jobs(Observed(maker, pair.base, tables, False, known_ways(examples)), pair, member, rest, seed, working.time_limit))
+    played = _played(jobs, pair, len(rest), working)
+    every = np.concatenate([np.array([[run.log_ratio, run.answers] for run in examples]), played])
+    return MechanismRuns(pair, every[:, 0], every[:, 1].astype(np.int64), member, tuple(examples))
+
+
+def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> NDArray[np.float64]:
+    """The numbers of the runs of jobs, in their order."""
+    parts: list[ShadowPart] = []
+    began, finished = time.monotonic(), 0
+    for done in results(jobs, working) if jobs else ():
+        if done.failed is not None or done.part is None:
+            raise InputError(f"Fit {done.failed} on pair '{pair.name}' failed: {done.reason.rstrip('.')}.")
+        parts.append(done.part)
+        finished += len(done.part.ids)
+        words = stage_words(finished, total, total, time.monotonic() - began).replace("shadow", "fit")
+        working.progress(words, finished / total)
+    if not parts:
+        return np.empty((0, 2))
+    order = np.argsort(np.concatenate([part.ids for part in parts]))
+    return np.concatenate([np.asarray(part.cells, dtype=np.float64) for part in parts])[order]
+
+
+def _jobs(
+    generator: Observed, pair: Pair, member: NDArray[np.bool_], ids: NDArray[np.int64], seed: np.random.SeedSequence,
+    time_limit: float | None,
+) -> Iterator[ShadowJob]:  # fmt: skip
+    size = max(SMALLEST, -(-len(ids) // PARTS))
+    for inside in (False, True):
+        own = ids[member[ids] == inside]
+        for some in np.array_split(own, -(-len(own) // size)) if len(own) else ():
+            rows = (pair.draws[int(inside)],) * len(some)
+            yield ShadowJob(replace(generator, member=inside), some, rows, 1, 1, seed, _Numbers(), time_limit)
+
+
+def attack_mechanism(seen: MechanismRuns, claim: Claim, *, level: float) -> tuple[str, Guessed]:
+    """Return who guessed, and what the guesses prove about a claim; who, and by which rule, is settled on a first quarter of the runs.
+
+    The exact ratio tells most where noise is drawn as it should be. Answers that come back, of a seed that stays, are looked for apart.
+    """
+    quarter = len(seen.member) // 4
+    first, rest = np.arange(len(seen.member)) < quarter, np.arange(len(seen.member)) >= quarter
+    scores = {"likelihood ratio": seen.log_ratio, "repeated answers": _repeats(seen, quarter)}
+    rules = {name: choose_rule(values[first], seen.member[first], claim, level=level) for name, values in scores.items()}
+    name = max(rules, key=lambda each: rules[each].bound)  # the first of equals: the ratio
+    return name, guess(rules[name], scores[name][rest], seen.member[rest], claim, level=level)
+
+
+def _repeats(seen: MechanismRuns, quarter: int) -> NDArray[np.float64]:
+    """For each run, how many others of the first quarter gave the same answers on D', less those on D."""
+    side = np.where(seen.member, 1.0, -1.0)
+    sums: dict[int, float] = {}
+    for number, one in zip(seen.answers[:quarter].tolist(), side[:quarter].tolist(), strict=True):
+        sums[number] = sums.get(number, 0.0) + one
+    out = np.array([sums.get(number, 0.0) for number in seen.answers.tolist()])
+    out[:quarter] -= side[:quarter]
+    return out

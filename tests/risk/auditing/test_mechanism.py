@@ -1,0 +1,175 @@
+"""Audits at the mechanism: exact ratios on coupled runs, sound methods that stand, and mutants that fall."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch.privacy.prepare import prepare
+from chaffinch.risk.auditing.guesses import Guessed
+from chaffinch.risk.auditing.measures import claim_of
+from chaffinch.risk.auditing.mechanism import CERTAIN, attack_mechanism, couple, known_ways, run_mechanism
+from chaffinch.risk.auditing.pairs import made_pair
+from chaffinch.risk.shadows import Working
+from chaffinch.stats.splits import child
+from chaffinch.synth.bayesnet import BayesNet, Network
+from chaffinch.synth.fieldgroups import FieldGroups
+from chaffinch.synth.privbayes import PrivBayes
+from chaffinch.table.schema import Column, Schema
+
+NETWORK = Network.of(["c0", "c1", "c2"], [("c0", "c1"), ("c1", "c2")])
+SOUND = {
+    "pure, fixed network": BayesNet(network=NETWORK, epsilon=1.0),
+    "zcdp, fixed network": BayesNet(network=NETWORK, epsilon=1.0, delta=1e-6),
+    "zcdp, network chosen": BayesNet(epsilon=1.0, delta=1e-6),
+    "privbayes": PrivBayes(1.0),
+    "privbayes, permute and flip": PrivBayes(1.0, mechanism="permute-and-flip", score="R", neighbours="add-remove", parents=1),
+    "fieldgroups": FieldGroups(epsilon=1.0),
+}
+ALONE = Working(workers=1)
+
+
+class Mutant:
+    """A method with a fault; it claims what the sound one does."""
+
+    def __init__(self, inner):
+        self.inner, self.budget, self.unit = inner, inner.budget, inner.unit
+
+
+class HalfNoise(Mutant):
+    def fit(self, table, *, seed):
+        return replace(self.inner, epsilon=2 * self.inner.epsilon).fit(table, seed=seed)
+
+
+class NoiseOverRows(Mutant):
+    def fit(self, table, *, seed):
+        return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(table, seed=seed)
+
+
+class ChargeForgotten(Mutant):
+    def fit(self, table, *, seed):
+        self.inner.fit(table, seed=child(seed, 1))
+        return self.inner.fit(table, seed=child(seed, 2))
+
+
+class FixedSeed(Mutant):
+    def fit(self, table, *, seed):
+        return self.inner.fit(table, seed=7)
+
+
+class LevelsFromData(Mutant):
+    def fit(self, table, *, seed):
+        words = table.data.to_pydict()
+        columns = tuple(Column(n, "categorical", levels=tuple(sorted(set(some)))) for n, some in words.items())
+        return self.inner.fit(prepare(pa.table(words), Schema(columns, public=True, rows=table.schema.rows)), seed=seed)
+
+
+class Tells(Mutant):
+    """What is released holds the exact number of rows beside noisy answers."""
+
+    def fit(self, table, *, seed):
+        self.inner.fit(table, seed=seed)
+        rows = table.n_rows
+        return type("Model", (), {"to_dict": lambda self: {"rows": rows}})()
+
+
+def tables_of(settings, name="narrow"):
+    pair = made_pair(name, settings.unit)
+    return pair, tuple(pair.base.take(rows) for rows in pair.draws)
+
+
+def audited(maker, name="narrow", runs=1000, level=0.999, seed=5) -> tuple[str, Guessed, float]:
+    budget = maker.budget
+    seen = run_mechanism(maker, made_pair(name, maker.unit), runs=runs, seed=np.random.SeedSequence(seed), working=ALONE)
+    assert not isinstance(seen, str), seen
+    claim = claim_of(budget.epsilon, budget.delta or 0.0, zcdp=budget.kind == "zcdp", sigma=seen.sigma)
+    return claim.measure, attack_mechanism(seen, claim, level=level)[1], claim.amount
+
+
+@pytest.mark.parametrize("name", SOUND)
+@pytest.mark.parametrize("pair", ["narrow", "lone level"])
+def test_both_tables_can_give_what_a_sound_fit_gives_and_lose_what_is_paid_at_most(name, pair):
+    settings = SOUND[name]
+    _, tables = tables_of(settings, pair)
+    for i in range(4):
+        run = couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i]))
+        assert run.possible
+        if settings.budget.kind == "pure":
+            assert abs(run.log_ratio) <= settings.budget.epsilon + 1e-9
+        other = couple(settings, tables[::-1], member=not i % 2, seed=np.random.SeedSequence([1, i]))
+        assert other.log_ratio == pytest.approx(-run.log_ratio)  # the names of the tables are all that changed
+
+
+def test_what_is_known_of_a_way_is_what_a_replay_gives():
+    settings = SOUND["pure, fixed network"]
+    _, tables = tables_of(settings)
+    first = [couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([1, i])) for i in range(30)]
+    known = known_ways(first)
+    again = [couple(settings, tables, member=r.member, seed=np.random.SeedSequence([1, i]), known=known) for i, r in enumerate(first)]
+    assert [run.log_ratio for run in again] == [run.log_ratio for run in first]
+    assert known_ways([couple(LevelsFromData(settings), tables_of(settings, "lone level")[1], member=True, seed=np.random.SeedSequence(1))]) is None
+
+
+@pytest.mark.parametrize("fault", [LevelsFromData, Tells])
+def test_what_only_one_table_can_give_is_certain(fault):
+    maker = fault(SOUND["pure, fixed network"])
+    _, tables = tables_of(maker, "lone level")
+    for member in (False, True):
+        run = couple(maker, tables, member=member, seed=np.random.SeedSequence(3))
+        assert not run.possible
+        assert run.log_ratio == (CERTAIN if member else -CERTAIN)
+
+
+@pytest.mark.parametrize("name", ["pure, fixed network", "privbayes", "zcdp, network chosen"])
+def test_sound_methods_are_not_refuted(name):
+    _, guessed, claim = audited(SOUND[name], runs=300)
+    assert guessed.bound <= claim
+
+
+# Odds of missing a mutant at these runs: see experiments/attack_what_leaves; seeds are fixed.
+@pytest.mark.parametrize(
+    ("fault", "name", "pair", "runs"),
+    [
+        (NoiseOverRows, "privbayes", "crowded", 200),
+        (FixedSeed, "pure, fixed network", "narrow", 200),
+        (FixedSeed, "zcdp, fixed network", "narrow", 200),
+        (LevelsFromData, "privbayes", "lone level", 200),
+        (LevelsFromData, "zcdp, network chosen", "lone level", 200),
+    ],
+)
+def test_gross_mutants_fall_in_a_second(fault, name, pair, runs):
+    _, guessed, claim = audited(fault(SOUND[name]), pair, runs=runs)
+    assert guessed.bound > claim
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", [HalfNoise, ChargeForgotten])
+@pytest.mark.parametrize(
+    ("name", "measure", "runs"),
+    [("pure, fixed network", "epsilon", 3000), ("zcdp, fixed network", "mu", 6000), ("zcdp, network chosen", "rho", 6000)],
+)
+def test_a_factor_of_two_falls_in_the_form_of_its_claim(fault, name, measure, runs):
+    # Forgetting one of two charges doubles rho: in epsilon a factor of 1.4, which takes as many as ten thousand runs.
+    form, guessed, claim = audited(fault(SOUND[name]), runs=10_000 if fault is ChargeForgotten and measure != "epsilon" else runs)
+    assert form == measure
+    assert guessed.bound > claim
+
+
+def test_who_works_changes_nothing():
+    settings = SOUND["privbayes"]
+    pair = made_pair("narrow", settings.unit)
+    options = {"runs": 120, "seed": np.random.SeedSequence(2)}
+    alone = run_mechanism(settings, pair, working=ALONE, **options)
+    with ThreadPoolExecutor(2) as pool:
+        shared = run_mechanism(settings, pair, working=Working(executor=pool), **options)
+    np.testing.assert_array_equal(alone.log_ratio, shared.log_ratio)
+    np.testing.assert_array_equal(alone.answers, shared.answers)
+
+
+def test_what_draws_no_noise_of_ours_is_said():
+    pair = made_pair("narrow", PrivBayes(1.0).unit)
+    assert "no noise of this package" in run_mechanism(BayesNet(), pair, runs=80, seed=np.random.SeedSequence(1), working=ALONE)
