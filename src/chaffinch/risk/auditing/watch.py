@@ -24,7 +24,7 @@ from ...synth.bayesnet.network import Network
 from ...synth.generator import TableGenerator
 from ...table.table import Table
 from ..membership.whitebox import WhiteBox
-from ..shadows.generator import Generator, Released, unknown_code
+from ..shadows.generator import Generator, Grid, Released, unknown_code
 
 __all__ = ["MOST_RECORDS", "OUTSIDE", "Answer", "Look", "Watched", "readable"]
 
@@ -51,8 +51,11 @@ class Answer:
 class Watched(Generator):
     """A generator that never fails: an error is an answer, and so is any number of rows.
 
-    Codes are cut to the rows that were asked for, or filled up with the code of an unknown value, which matches nothing.
+    Codes are cut to the rows that were asked for, or filled up with the code of an unknown value, which matches nothing. Both tables of a
+    pair have the grid of the base table: what a promise is about is told apart on one grid.
     """
+
+    grid: Grid = "population"
 
     @property
     def fits(self) -> bool:
@@ -71,7 +74,7 @@ class Watched(Generator):
         """Whether there is a model between the data and the tables."""
         return hasattr(self.maker, "fit")
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
+    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
         """Return what a run on `table` gave, and what it did, as an `Answer` in place of the model. One table for each run."""
         fitting, drawing = (child(seed, i) for i in range(2))
         out = np.full((1, rows, len(self.base.schema.names)), unknown_code(self._dtype), dtype=self._dtype)
@@ -80,7 +83,7 @@ class Watched(Generator):
             try:
                 if self.models:
                     model = self.maker.fit(table, seed=fitting)
-                    codes = self._one(model, table, rows, drawing)
+                    codes, _ = self._one(model, table, rows, drawing, None)
                 else:
                     codes = self.codes_of(self.draw(None, table, rows, drawing))
             except Exception as raised:  # its message may quote a record: only its kind is kept

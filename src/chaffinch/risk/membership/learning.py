@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .classifiers import learner
 from .features import BlackBox, black_box
 from .matches import closest_matches
 from .settings import ShadowSettings
+from .values import ValueSight
 from .whitebox import WhiteBox
 
 __all__ = ["Campaign", "Learnt", "Seen"]
@@ -73,7 +75,13 @@ class Campaign:
             self.working.progress(f"{name}: {words}", share)
 
         working = replace(self.working, keep=None if self.working.keep is None else self.working.keep / name, progress=progress)
-        return run_shadows(self.generator, draws.rows, tables=tables, white=white, seed=self.stream(step), working=working)
+        looking = {"white": white, "sight": self.sight, "seed": self.stream(step), "working": working}
+        return run_shadows(self.generator, draws.rows, tables=tables, **looking)  # type: ignore[arg-type]
+
+    @cached_property
+    def sight(self) -> ValueSight | None:
+        """What looks at released values; None where shadows have the population's grid: codes are all there is."""
+        return ValueSight.of(self.world.table, self.world.targets) if self.plan.grid == "release" else None
 
     def learnt(self) -> Learnt:
         """Return an attacker for each target."""

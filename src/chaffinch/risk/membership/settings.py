@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..._base.errors import InputError, unknown_name
+from ..shadows.generator import Grid
 from .attacker import ATTACKERS
 
 __all__ = ["CHOICES", "ShadowSettings"]
@@ -14,6 +15,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "design": ("shared", "neighbours"),
     "share": ("half", "natural"),
     "box": ("blackbox", "whitebox"),
+    "grid": ("release", "population"),
     "features": ("queries", "naive", "histogram", "closest"),
     "combine": ("argmax", "weighted", "strong"),
 }
@@ -36,6 +38,10 @@ class ShadowSettings:
         Design `shared`: each target is in half of the shadows, or in its "natural" share of them, |X| / |D|.
     box
         "blackbox": from synthetic tables. "whitebox": from the fitted model.
+    grid
+        "release": a shadow runs all that a release runs: its records are read anew, so that levels, bins and what is drawn inside bins are its own,
+        and attackers see released values beside their codes. "population": all shadows have the population's levels and bins and attackers
+        see codes alone, as in the literature; the white box compares models cell by cell and always has it.
     features
         What is seen of a table: counts of rows that match the target on every set of columns (`queries`, the paper's), `naive` summaries and
         one-way counts (`histogram`) that do not look at the target, or the `closest` row alone.
@@ -52,6 +58,7 @@ class ShadowSettings:
     design: Literal["shared", "neighbours"] = "shared"
     share: Literal["half", "natural"] = "half"
     box: Literal["blackbox", "whitebox"] = "blackbox"
+    grid: Grid = "release"
     features: Literal["queries", "naive", "histogram", "closest"] = "queries"
     learner: str = "linear"
     combine: Literal["argmax", "weighted", "strong"] = "argmax"
@@ -60,6 +67,8 @@ class ShadowSettings:
         for name, known in {**CHOICES, "learner": ATTACKERS.names}.items():
             if getattr(self, name) not in known:
                 raise unknown_name(name, getattr(self, name), known)
+        if self.box == "whitebox":
+            object.__setattr__(self, "grid", "population")
         for name, least in (("shadows", 10), ("tests", 10), ("tables", 1)):
             if getattr(self, name) < least:
                 raise InputError(f"{name} must be at least {least}. Got {getattr(self, name)}.")

@@ -86,7 +86,7 @@ def campaign_against(
     if working.keep is not None:
         working = replace(working, keep=Path(working.keep))
         seed = stored_seed(working.keep, seed)
-    return Campaign(drawn_from, Generator(synthesiser, drawn_from.table), settings, seed_sequence(seed), working)
+    return Campaign(drawn_from, Generator(synthesiser, drawn_from.table, settings.grid), settings, seed_sequence(seed), working)
 
 
 def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:

@@ -1,10 +1,14 @@
-"""Anything that makes synthetic tables, brought to one form: a table and a seed in, codes of synthetic tables out."""
+"""Anything that makes synthetic tables, brought to one form: rows of a population and a seed in, synthetic tables out.
+
+A shadow is what a release is: the subset's records are read as a file of them would be, so that levels, bins and what is drawn inside bins are
+the subset's own; a model is fitted; values are drawn. Attackers see these values, and their codes on the population's grid.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +16,28 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ...stats.splits import child
 from ...synth.generator import TableGenerator
+from ...synth.protocol import promises_privacy
 from ...table.align import align
+from ...table.reread import SubsetReader
 from ...table.schema import Schema
 from ...table.table import Table
+from .values import ValueReader
 
-__all__ = ["Generator", "Released", "coded", "unknown_code"]
+__all__ = ["Generator", "Grid", "Released", "coded", "unknown_code", "value_reader"]
+
+Grid = Literal["release", "population"]
+
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """What one fit gave: codes of its tables, (tables, rows, columns), and the model if there is one."""
+    """What one fit gave: codes of its tables, (tables, rows, columns), the model if there is one, and what was seen of its values.
+
+    `values`: (tables, targets, features), where something looked.
+    """
 
     codes: NDArray[Any]
     model: Any
+    values: NDArray[np.float32] | None = None
 
 
 def unknown_code(dtype: Any) -> int:
@@ -48,40 +62,68 @@ def _narrow(table: Table) -> Any:
     return np.uint8 if largest < 1 << 8 else np.uint16
 
 
+def value_reader(population: Table) -> ValueReader:
+    """Return what reads released tables in the population's values, with the unknown code of its codes."""
+    return ValueReader.of(population, unknown_code(_narrow(population)))
+
+
 @dataclass(frozen=True, eq=False)
 class Generator(TableGenerator):
     """A synthesiser (settings with `fit`) or a plain function `(table, seed) -> table`, for tables like `base`.
 
     `maker`: see `TableGenerator`. A function is called once for every table that is asked for. `base`: the population: what is released
     is coded on its levels and bins. A value that it does not have gets the code `unknown_code` and matches nobody.
+
+    `grid`: "release": a subset is read anew, as the file of a release is. "population": it has the population's levels and bins,
+    as in the literature, and is cheaper. A synthesiser that promises privacy has a grid that was declared, and keeps it.
     """
 
     base: Table
+    grid: Grid = "release"
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
-        """Return what a fit on `table` releases. The fit and each table have random streams of their own."""
+    def subset(self, rows: NDArray[np.int64]) -> Table:
+        """Return rows of the population as the table that a release of them would be fitted to."""
+        return self.base.take(rows) if self._reading is None else self._reading.read(rows)
+
+    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
+        """Return what a fit on `table` releases. The fit and each table have random streams of their own.
+
+        `sight`: what looks at released values: an object with `look(values)`.
+        """
         streams = [child(seed, part) for part in range(tables + 1)]
         model = self.fit(table, streams[0])
-        parts = [self._one(model, table, rows, stream) for stream in streams[1:]]
-        return Released(np.stack(parts), model)
+        parts = [self._one(model, table, rows, stream, sight) for stream in streams[1:]]
+        seen = None if sight is None else np.stack([values for _, values in parts])
+        return Released(np.stack([codes for codes, _ in parts]), model, seen)
 
-    def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence) -> NDArray[Any]:
-        if model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
+    def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence, sight: Any) -> tuple[NDArray[Any], Any]:
+        if sight is None and model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
             drawn = model.draw_codes(rows, np.random.default_rng(stream))
             out = np.empty((rows, len(self.base.schema.names)), dtype=self._dtype)
             for j, name in enumerate(self.base.schema.names):
                 out[:, j] = drawn[name]
-            return out
-        out = self.codes_of(self.draw(model, table, rows, stream))
-        if len(out) < rows:
+            return out, None
+        released = self.draw(model, table, rows, stream)
+        if isinstance(released, Table) and released.n_rows > rows:
+            released = released.take(np.arange(rows))
+        plain, codes = self._read(released)
+        if len(codes) < rows:
             raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
-        return out[:rows]
+        if len(codes) > rows:
+            plain = plain.take(np.arange(rows))
+        return codes[:rows], None if sight is None else sight.look(self._reader.read(plain))
 
     def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
+        return self._read(table)[1]
+
+    def _read(self, table: Any) -> tuple[Table, NDArray[Any]]:
+        """A released table in the population's types, and its codes on the population's grid."""
         names = self.base.schema.names
         if isinstance(table, Table) and self._same_grid(table.schema):
-            return np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
+            return table, np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
+        if isinstance(table, Table) and self._reader.reads(table):
+            return table, self._reader.grid_codes(table, self._reader.read(table), self._dtype)
         grid, same = align(self._grid, table, names=("generated",))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
         for j, name in enumerate(names):
@@ -89,7 +131,7 @@ class Generator(TableGenerator):
             back = np.full(grid.schema[name].size, unknown_code(self._dtype), dtype=self._dtype)
             back[grid.code(name)] = self._grid.code(name)
             out[:, j] = back[same.code(name)]
-        return out
+        return same, out
 
     def _same_grid(self, schema: Schema) -> bool:
         """Whether codes under a schema mean the same as the population's: a fit may have read levels of its own from its subset."""
@@ -97,6 +139,17 @@ class Generator(TableGenerator):
             name in schema.names and schema[name].codec is self.base.schema[name].codec
             for name in self.base.schema.names
         )
+
+    @cached_property
+    def _reading(self) -> SubsetReader | None:
+        """What reads subsets anew; None where they keep the population's grid."""
+        if self.grid == "population" or promises_privacy(self.maker) or self.base.schema.sealed:
+            return None
+        return SubsetReader.of(self.base)
+
+    @cached_property
+    def _reader(self) -> ValueReader:
+        return value_reader(self.base)
 
     @cached_property
     def _dtype(self) -> Any:

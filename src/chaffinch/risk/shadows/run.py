@@ -22,7 +22,7 @@ from ..._base.errors import ChaffinchError, InputError
 from ..._base.seeds import Seed, seed_sequence
 from ..._base.threads import thread_count
 from ...table.table import Table
-from .generator import Generator, coded
+from .generator import Generator, coded, value_reader
 from .store import ShadowPart, Store
 from .work import Done, ShadowJob, Working, work
 
@@ -80,6 +80,11 @@ class Shadows:
         """What was seen of each model, (shadows, features)."""
         return self._seen("cells")
 
+    @cached_property
+    def values(self) -> NDArray[np.float32]:
+        """What was seen of each target in released values, (shadows, tables, targets, features)."""
+        return self._seen("values")
+
     def _seen(self, what: str) -> NDArray[np.float32]:
         first = getattr(self.parts[0], what)
         out = np.empty((self.n_shadows, *first.shape[1:]), dtype=np.float32)
@@ -90,13 +95,13 @@ class Shadows:
 
 def run_shadows(
     generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], *, tables: int = 1,
-    rows: int | None = None, white: Any = None, seed: Seed = None, working: Working | None = None,
+    rows: int | None = None, white: Any = None, sight: Any = None, seed: Seed = None, working: Working | None = None,
 ) -> Shadows:  # fmt: skip
     """Fit a generator to subsets of its population, each with independent noise, and return what they released.
 
     `draws`: for each shadow the rows of `generator.base` that it is fitted to. `tables`: synthetic tables to draw from each fit.
     `rows`: rows of a synthetic table; as many as the shadow has, unless said (needed where shadows differ in size). `white`: what looks
-    at each model: an object with `nodes(model)` and `cells(model)`.
+    at each model: an object with `nodes(model)` and `cells(model)`. `sight`: what looks at released values: an object with `look(values)`.
 
     Raises
     ------
@@ -110,12 +115,12 @@ def run_shadows(
     if white is not None and not generator.fits:
         raise InputError("A function gives tables and no model to look into: attack it from its tables.")
     root = seed_sequence(seed)
-    store = Store(working.keep, _fingerprint(generator, draws, root, tables, rows, white))
+    store = Store(working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight))
     done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
     left = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))
     jobs = [
-        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root, white, working.time_limit)
+        ShadowJob(generator, ids, tuple(np.asarray(draws[i]) for i in ids), tables, rows, root, white, working.time_limit, sight)
         for ids in np.array_split(left, ceil(len(left) / size) if len(left) else 0)
     ] if len(left) else []  # fmt: skip
     began = time.monotonic()
@@ -193,15 +198,21 @@ def _result(future: Future[Done], job: ShadowJob) -> Done:
 
 
 def _fingerprint(
-    generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], root: np.random.SeedSequence, tables: int, rows: int | None, white: Any
+    generator: Generator, draws: Sequence[NDArray[np.int64]] | NDArray[np.int64], root: np.random.SeedSequence, tables: int, rows: int | None, white: Any,
+    sight: Any,
 ) -> str:  # fmt: skip
     """A hash of all that shadows depend on. A function is known by its name: who changes it names another folder."""
     digest = hashlib.sha256()
     base: Table = generator.base
-    settings = (root.entropy, root.spawn_key, tables, rows, white is not None)
+    settings = (root.entropy, root.spawn_key, tables, rows, white is not None, generator.grid, getattr(sight, "names", None))
     for word in (generator.words, base.schema.names, base.schema.sizes, *settings):
         digest.update(repr(word).encode() + b"\0")
     digest.update(np.ascontiguousarray(coded(base)).tobytes())
+    if generator.grid == "release":  # shadows are made of values, not of codes
+        plain = value_reader(base).read(base)
+        digest.update(np.ascontiguousarray(plain.numbers).tobytes() + np.ascontiguousarray(plain.words).tobytes())
+    if sight is not None:
+        digest.update(sight.targets.numbers.tobytes() + sight.targets.words.tobytes())
     for taken in draws:
         digest.update(np.ascontiguousarray(taken, dtype=np.int64).tobytes() + b"\0")
     return digest.hexdigest()

@@ -31,12 +31,16 @@ ABOUT = "shadows.json"
 
 @dataclass(frozen=True, eq=False)
 class ShadowPart:
-    """Some shadows: their numbers, codes (shadows, tables, rows, columns), and what was seen of their models, if anything."""
+    """Some shadows: their numbers, codes (shadows, tables, rows, columns), and what was seen of their models and values, if anything.
+
+    `nodes`, `cells`: of models. `values`: of released values, (shadows, tables, targets, features).
+    """
 
     ids: NDArray[np.int64]
     codes: NDArray[Any]
     nodes: NDArray[np.float32] | None = None
     cells: NDArray[np.float32] | None = None
+    values: NDArray[np.float32] | None = None
 
 
 class Store:
@@ -72,7 +76,7 @@ class Store:
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
         with self._new(f"codes-{name}.npy") as path, open(path, "wb") as handle:
             np.save(handle, part.codes)
-        seen = {key: value for key in ("nodes", "cells") if (value := getattr(part, key)) is not None}
+        seen = {key: value for key in ("nodes", "cells", "values") if (value := getattr(part, key)) is not None}
         with self._new(f"shadows-{name}.npz") as path, open(path, "wb") as handle:
             np.savez(handle, ids=part.ids, **seen)
 

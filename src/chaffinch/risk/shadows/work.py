@@ -63,6 +63,7 @@ class ShadowJob:
     seed: np.random.SeedSequence
     white: Any
     time_limit: float | None
+    sight: Any = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +81,22 @@ class OutOfTime(BaseException):
 
 def work(job: ShadowJob) -> Done:
     """Return the shadows of a job. A shadow's randomness depends on its number alone, so who works on it changes nothing."""
-    codes, nodes, cells = [], [], []
+    codes, nodes, cells, values = [], [], [], []
     failed, reason = None, ""
     with one_thread(), one_blas_thread():
         for number, rows in zip(job.ids, job.rows, strict=True):
             stream = child(job.seed, int(number))
             try:
                 with within(job.time_limit):
-                    table = job.generator.base.take(rows)
-                    release = job.generator.release(
-                        table, tables=job.tables, rows=len(rows) if job.n_rows is None else job.n_rows, seed=stream
-                    )
+                    table = job.generator.subset(rows)
+                    n_rows = len(rows) if job.n_rows is None else job.n_rows
+                    release = job.generator.release(table, tables=job.tables, rows=n_rows, seed=stream, sight=job.sight)
                     if job.white is not None:
                         nodes.append(job.white.nodes(release.model))
                         cells.append(job.white.cells(release.model))
                 codes.append(release.codes)
+                if release.values is not None:
+                    values.append(release.values)
             except OutOfTime:
                 failed, reason = int(number), f"it took longer than the limit of {job.time_limit:g} s"
             except ChaffinchError as error:
@@ -107,6 +109,8 @@ def work(job: ShadowJob) -> Done:
     if not n_done:
         return Done(None, failed, reason)
     seen = {} if job.white is None else {"nodes": np.stack(nodes[:n_done]), "cells": np.stack(cells[:n_done])}
+    if job.sight is not None:
+        seen["values"] = np.stack(values)
     return Done(ShadowPart(job.ids[:n_done], np.stack(codes), **seen), failed, reason)
 
 

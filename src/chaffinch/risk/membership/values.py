@@ -1,0 +1,224 @@
+"""What an outsider sees of a target in released values: exact matches, extremes, the nearest row, density and presence of levels.
+
+Bins hide what these show: that a number nobody else has was released, or that the largest released number is large because of one record.
+Features of a target are about its own columns, the most telling first, so that a feature has the same meaning for all targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ...table.table import Table
+from ..shadows.generator import value_reader
+from ..shadows.values import PlainValues, ValueReader
+from .value_kernels import count_beyond, look_at_rows, outermost
+
+__all__ = ["MOST_COLUMNS", "RARE", "ValueSight"]
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+RARE = 10
+"""Records of the population below which a value of one column is rare: seeing it again says something of those who have it."""
+MOST_COLUMNS = 8
+"""Columns of a target with features of their own: its rarest values, and its most extreme numbers."""
+SMALLEST = 1e-9
+"""What is added to a density or a distance before its logarithm is taken."""
+EXTREMES = ("largest", "second largest", "smallest", "second smallest", "mean", "values beyond the target's", "gap to the target's")
+ROWS = ("rows equal in all columns", "rows with a rare value of the target", "rows with two rare values of the target",
+        "most columns equal in a row", "most rare values in a row")  # fmt: skip
+NEAR = ("nearest", "second nearest", "nearest by ranks", "second nearest by ranks", "a row is equal", "nearest over second nearest")
+DENSITY = ("kernel log density", "kernel log density, half the width", "nearest-neighbour log density")
+PRESENCE = ("is released", "times released")
+
+
+@dataclass(frozen=True, eq=False)
+class NumberScale:
+    """How numbers of a column compare: their ranks in the population, 0 to 1, and their distance in its range and in robust units."""
+
+    values: Floats
+    ranks: Floats
+    range: float
+    middle: float
+    unit: float
+
+    @classmethod
+    def of(cls, numbers: Floats) -> NumberScale:
+        """Return the scale of the population's numbers, of which some may be missing."""
+        present = numbers[~np.isnan(numbers)]
+        if not len(present):
+            return cls(np.zeros(1), np.zeros(1), 1.0, 0.0, 1.0)
+        values, counts = np.unique(present, return_counts=True)
+        ranks = (np.cumsum(counts) - counts / 2) / counts.sum()
+        low, middle, high = np.quantile(present, [0.25, 0.5, 0.75])
+        unit = next((size for size in (high - low, float(np.std(present))) if size > 0 and np.isfinite(size)), 1.0)
+        spread = float(values[-1] / 2 - values[0] / 2) * 2  # halves: the span of the largest floats has no end
+        return cls(values, ranks, spread if 0 < spread < np.inf else 1.0, float(middle), float(unit))
+
+    def rank(self, numbers: Floats) -> Floats:
+        """Return ranks in the population, straight between its values; NaN where missing."""
+        return np.where(np.isnan(numbers), np.nan, np.interp(numbers, self.values, self.ranks))
+
+    def robust(self, numbers: Floats) -> Floats:
+        """Return distances from the median in quartile ranges, drawn together where they are large; 0 where there is no number."""
+        with np.errstate(over="ignore"):
+            return np.nan_to_num(np.arcsinh((numbers - self.middle) / self.unit), nan=0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ValueSight:
+    """What to look for in released values: the targets, and how common each of their values is. Make one with `ValueSight.of`.
+
+    `names`: what the features are, in order. `groups`: which of them belong together, by name.
+    """
+
+    reader: ValueReader = field(repr=False)
+    targets: PlainValues = field(repr=False)
+    scales: tuple[NumberScale, ...] = field(repr=False)
+    counts: NDArray[np.int64] = field(repr=False)
+    """How many records of the population have the target's value, (targets, numeric then categorical columns)."""
+    widths: Floats = field(repr=False)
+    """The width of the kernel at each target: the distance of its nearest others in the population."""
+    reference: Floats = field(repr=False)
+    """The log densities of each target in the population, (targets, kinds of density)."""
+
+    @classmethod
+    def of(cls, population: Table, targets: NDArray[np.int64]) -> ValueSight:
+        """Return the sight for targets, row numbers of the population."""
+        rows = np.asarray(targets, dtype=np.int64)
+        if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= population.n_rows:
+            raise InputError(f"targets must be numbers of rows of the population, 0 to {population.n_rows - 1:,}.")
+        reader = value_reader(population)
+        values = reader.read(population)
+        own = PlainValues(np.ascontiguousarray(values.numbers[:, rows]), np.ascontiguousarray(values.words[:, rows]))
+        scales = tuple(NumberScale.of(column) for column in values.numbers)
+        counts = np.concatenate([_counts(values.numbers, rows), _counts(values.words, rows)]).T
+        blank = np.ones(len(rows))
+        bare = cls(reader, own, scales, counts, blank, np.zeros((len(rows), len(DENSITY))))
+        widths = np.maximum(bare._look(values)[1][:, 1:].mean(axis=1), 1e-3)  # the nearest is the target itself
+        bare = cls(reader, own, scales, counts, widths, np.zeros((len(rows), len(DENSITY))))
+        others, near, kernels = bare._look(values)
+        del others
+        reference = bare._densities(kernels - 1.0, near[:, 1:], population.n_rows - 1)
+        return cls(reader, own, scales, counts, widths, reference)
+
+    @cached_property
+    def groups(self) -> dict[str, slice]:
+        """Which features belong together."""
+        out, start = {}, 0
+        for name, words in self._words.items():
+            out[name] = slice(start, start + len(words))
+            start += len(words)
+        return out
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the features are, in order: no value, and no column, since each target has its own."""
+        return tuple(f"{group}: {word}" for group, words in self._words.items() for word in words)
+
+    @cached_property
+    def _words(self) -> dict[str, list[str]]:
+        rare, numbers, words = (part.shape[1] for part in (self._rarest, self._outermost, self._levels))
+        return {
+            "exact": [*(f"rare value {i + 1}" for i in range(rare)), *ROWS],
+            "extremes": [f"{word}, number {i + 1}" for i in range(numbers) for word in EXTREMES],
+            "nearest": list(NEAR),
+            "density": list(DENSITY),
+            "presence": [*(f"level {i + 1} {word}" for i in range(words) for word in PRESENCE), "levels not released"],
+        }
+
+    def of_table(self, table: Table) -> Singles:
+        """Return the features of each target in a table with the population's columns, (targets, features)."""
+        return self.look(self.reader.read(table))
+
+    def look(self, values: PlainValues) -> Singles:
+        """Return the features of each target in released values, (targets, features): finite numbers."""
+        n_targets = len(self.counts)
+        rows, near_ranks, kernels = self._look(values)
+        per_column, near, flags = rows
+        out = np.zeros((n_targets, len(self.names)))
+        each = np.arange(n_targets)[:, None]
+        part = self.groups["exact"]
+        rare_counts = np.where(self._is_rare, per_column, 0)
+        out[:, part] = np.concatenate([rare_counts[each, self._rarest], flags], axis=1)
+        out[:, self.groups["extremes"]] = self._extremes(values)
+        equal = flags[:, :1] > 0
+        ratio = near[:, :1] / np.maximum(near[:, 1:2], SMALLEST)
+        out[:, self.groups["nearest"]] = np.concatenate([near, near_ranks[:, :2], equal, np.minimum(ratio, 1.0)], axis=1)
+        out[:, self.groups["density"]] = self._densities(kernels, near_ranks, values.n_rows) - self.reference
+        of_levels = per_column[:, len(self.scales) :]
+        pairs = np.stack([of_levels > 0, of_levels], axis=2)[each, self._levels]
+        absent = (of_levels == 0).sum(axis=1, keepdims=True)
+        out[:, self.groups["presence"]] = np.concatenate([pairs.reshape(n_targets, -1), absent], axis=1)
+        return out.astype(np.float32)
+
+    def _look(self, values: PlainValues) -> tuple[tuple[Floats, Floats, Floats], Floats, Floats]:
+        """What rows show: (equal values by column, nearest distances, counts of rows), nearest by ranks, sums of kernels."""
+        ranks = np.stack([scale.rank(x) for scale, x in zip(self.scales, values.numbers, strict=True)]) if self.scales else values.numbers
+        per_column, near, flags, near_ranks, kernels = look_at_rows(
+            values.numbers, ranks, values.words, self.targets.numbers, self._target_ranks, self.targets.words, self._is_rare,
+            np.array([scale.range for scale in self.scales]), self.widths,
+        )  # fmt: skip
+        return (per_column, near, flags), near_ranks, kernels
+
+    def _densities(self, kernels: Floats, near_ranks: Floats, n_rows: int) -> Floats:
+        smooth = np.log(np.maximum(kernels, 0.0) / n_rows + SMALLEST)
+        return np.concatenate([smooth, -np.log(near_ranks.mean(axis=1, keepdims=True) + 1e-3)], axis=1)
+
+    def _extremes(self, values: PlainValues) -> Floats:
+        if not self.scales:
+            return np.zeros((len(self.counts), 0))
+        ends = outermost(values.numbers)
+        ends = np.stack([scale.robust(row) for scale, row in zip(self.scales, ends, strict=True)])
+        beyond, gaps = count_beyond(values.numbers, self.targets.numbers, self._upper)
+        gaps = np.stack([np.arcsinh(gaps[:, i] / scale.unit) for i, scale in enumerate(self.scales)], axis=1)
+        each = np.arange(len(self.counts))[:, None]
+        own = np.stack([beyond[each, self._outermost], gaps[each, self._outermost]], axis=2)
+        return np.concatenate([ends[self._outermost], own], axis=2).reshape(len(self.counts), -1)
+
+    @cached_property
+    def _is_rare(self) -> NDArray[np.bool_]:
+        return np.ascontiguousarray(self.counts < RARE)
+
+    @cached_property
+    def _target_ranks(self) -> Floats:
+        if not self.scales:
+            return self.targets.numbers
+        return np.stack([scale.rank(x) for scale, x in zip(self.scales, self.targets.numbers, strict=True)])
+
+    @cached_property
+    def _upper(self) -> NDArray[np.bool_]:
+        """Whether a target's number lies above the median, (numeric columns, targets)."""
+        return np.ascontiguousarray(np.nan_to_num(self._target_ranks, nan=0.5) >= 0.5)
+
+    @cached_property
+    def _rarest(self) -> NDArray[np.int64]:
+        """The columns in which a target's value is rarest, the rarest first, (targets, columns)."""
+        return np.argsort(self.counts, axis=1, kind="stable")[:, :MOST_COLUMNS]
+
+    @cached_property
+    def _levels(self) -> NDArray[np.int64]:
+        """The categorical columns in which a target's level is rarest, the rarest first."""
+        return np.argsort(self.counts[:, len(self.scales) :], axis=1, kind="stable")[:, :MOST_COLUMNS]
+
+    @cached_property
+    def _outermost(self) -> NDArray[np.int64]:
+        """The numeric columns in which a target is most extreme, the most extreme first."""
+        apart = np.abs(np.nan_to_num(self._target_ranks, nan=0.5) - 0.5).T
+        size = np.stack([np.abs(scale.robust(x)) for scale, x in zip(self.scales, self.targets.numbers, strict=True)], axis=1) if self.scales else apart
+        # By ranks; of columns in which it is equally far out, by how far that is.
+        return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_COLUMNS]
+
+
+def _counts(values: NDArray[np.float64] | NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many records have the value of each target, (columns, targets). Missing is a value here."""
+    out = np.zeros((len(values), len(rows)), dtype=np.int64)
+    for j, column in enumerate(values):
+        _, of, counts = np.unique(column, return_inverse=True, return_counts=True, equal_nan=True)
+        out[j] = counts[of.reshape(-1)[rows]]
+    return out

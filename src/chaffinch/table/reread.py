@@ -1,0 +1,108 @@
+"""A subset of a table as a file of these rows alone would be read: levels, bins and what is drawn inside them are the subset's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .codec import Codec
+from .codes import Codes
+from .encode import encode_column
+from .fit import fit_column
+from .infer import infer_column
+from .profile import Profile
+from .schema import Column, Schema
+from .sources import Labels
+from .table import Table
+from .text import Spelling
+from .types import whole_array
+
+__all__ = ["SubsetReader"]
+
+Tokens = NDArray[np.int16] | None
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetReader:
+    """Reads subsets of a table anew. Make one with `SubsetReader.of`.
+
+    What was declared of a column stays: kinds, levels, bounds, edges, missing codes, roles. A column of which nothing was declared is inferred
+    again from the subset; columns that the whole table does not model stay out.
+
+    `table`: the whole table. `inferred`: the columns that are what inference makes of the whole table, so that nothing was declared of them.
+
+    Examples
+    --------
+    >>> import chaffinch
+    >>> table = chaffinch.read(pa.table({"a": ["x", "y"] * 20 + ["z"] * 3, "b": ["u", "v", "w"] * 14 + ["u"]}))
+    >>> subset = SubsetReader.of(table).read(np.arange(20))
+    >>> table.schema["a"].codec.levels, subset.schema["a"].codec.levels
+    (('x', 'y', 'z'), ('x', 'y'))
+    """
+
+    table: Table = field(repr=False)
+    inferred: frozenset[str]
+
+    @classmethod
+    def of(cls, table: Table) -> SubsetReader:
+        """Return the reader of a table's subsets."""
+        whole = replace(table, data=table.data.combine_chunks())
+        inferred = set()
+        for column in whole.schema.modelled:
+            values, tokens = whole_array(whole.data.column(column.name)), _tokens(column, whole.codes, whole.schema, None)
+            again = _inferred(column, _profile(column, values, tokens), whole.schema.rare_below)
+            if again == column:
+                inferred.add(column.name)
+        return cls(whole, frozenset(inferred))
+
+    def read(self, rows: NDArray[np.int64]) -> Table:
+        """Return the chosen rows as a table of their own, in the order given."""
+        table = self.table
+        data = table.data.take(rows)
+        columns: list[Column] = []
+        codes: list[NDArray[np.integer]] = []
+        for column in table.schema:
+            if not column.modelled:
+                columns.append(column)
+                continue
+            values, tokens = whole_array(data.column(column.name)), _tokens(column, table.codes, table.schema, rows)
+            profile = _profile(column, values, tokens)
+            plain = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else replace(column, codec=None)
+            fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
+            columns.append(fitted)
+            if fitted.modelled:
+                codes.append(encode_column(fitted, values, tokens))
+        size = None if table.schema.rows is None else len(rows)
+        schema = Schema(tuple(columns), table.schema.rare_below, public=table.schema.public, rows=size, persons=table.schema.persons)
+        return Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
+
+
+def _profile(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
+    profile = Profile(values.type, column.missing)
+    profile.add(values, tokens)
+    return profile
+
+
+def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
+    """What inference makes of a column's values, in the role that the column has."""
+    spelling = Spelling(profile.kind, "" if column.format == "nan" else column.format, column.missing, decimal=column.decimal)
+    labels = Labels(title=column.title, values=dict(column.labels), missing=column.missing)
+    again = infer_column(column.name, profile, spelling, labels, rare_below=rare_below)
+    return replace(
+        again, role=column.role if again.modelled else again.role, rare=column.rare, ordered=column.ordered or again.ordered,
+        spelled=column.spelled, decimal=column.decimal, discover=column.discover,
+    )  # fmt: skip
+
+
+def _tokens(column: Column, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
+    """Which missing code a file spelled beside each value (-1: none): values are null there, and only codes still say."""
+    codec: Codec = column.fitted_codec
+    if not column.spelled or not codec.missing:
+        return None
+    own = codes[schema.names.index(column.name)]
+    first = codec.n_values + codec.null
+    spelled = (own if rows is None else own[rows]).astype(np.int64) - first
+    return np.where(spelled >= 0, spelled, -1).astype(np.int16)
