@@ -137,7 +137,8 @@ def main() -> None:
                 "own levels": OwnLevels(chosen),
                 "both": OwnLevels(chosen, same_noise=True),
             }[noise],
-            settings=ShadowSettings(shadows=pairs, tables=n_tables, box=box),  # type: ignore[arg-type]
+            settings=ShadowSettings(shadows=pairs, tables=n_tables, box=box, grid="population"),  # type: ignore[arg-type]
+            ranking="hamming",
             rows=rows,
             releases=releases,
             seed=figure,

@@ -79,7 +79,7 @@ def test_options_reach_the_plan(run, table, tmp_path):
     told = tmp_path / "a.json"
     done = run(
         "attack", "singling-out", table, "--synth", "independent", *SMALL, "--releases", 10, "--rows", 15, "--design", "neighbours",
-        "--share", "natural", "--look", "histogram", "--learner", "linear", "--combine", "weighted", "--distance", "cosine", "--duplicates",
+        "--share", "natural", "--look", "histogram", "--learner", "linear", "--combine", "weighted", "--ranking", "cosine", "--duplicates",
         "keep", "--json", told, "--quiet",
     )  # fmt: skip
     assert (done.code, done.out, done.err) == (0, "", "")
@@ -193,7 +193,7 @@ def test_a_stop_says_where_shadows_are(run, table, tmp_path, monkeypatch):
         (("--synth", "bayesnet", "--features", "queries"), "Unknown --features choice 'queries'"),
         (("--synth", "bayesnet", "--look", "blackbox"), "Unknown --look choice"),
         (("--synth", "bayesnet", "--learner", "forest"), "Unknown --learner choice"),
-        (("--synth", "bayesnet", "--distance", "euclid"), "Unknown --distance choice"),
+        (("--synth", "bayesnet", "--ranking", "euclid"), "Unknown --ranking choice"),
         (("--synth", "bayesnet", "--duplicates", "double"), "Unknown --duplicates choice"),
         (("--synth", "bayesnet", "--rare", "drop"), "Unknown --rare mode"),
         (("--synth", "bayesnet", "--shadows", "2"), "shadows must be at least 10"),

@@ -77,7 +77,12 @@ Box = Annotated[
 ]
 Look = Annotated[str, typer.Option(help="What is seen of a table: queries, naive, histogram or closest.")]
 Learner = Annotated[str, typer.Option(help="Who learns: {learners}.")]
-Distance = Annotated[str, typer.Option(help="How vulnerable records are found: hamming, or cosine of mixed types.")]
+Ranking = Annotated[
+    str, typer.Option(help="How vulnerable records are found: hamming, cosine, extremes, rarity, or the union of these.")
+]
+Grid = Annotated[
+    str, typer.Option(help="release (shadows are read as a release is; values are seen) or population (its levels and bins).")
+]
 Duplicates = Annotated[str, typer.Option(help="Records with equal values: drop all but one, or keep those of others.")]
 Keep = Annotated[
     Path | None,
@@ -91,9 +96,9 @@ Seed = Annotated[
     int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
 ]
 
-WAYS = {"--distance": ("hamming", "cosine"), "--duplicates": ("drop", "keep")}
+WAYS = {"--ranking": ("union", "hamming", "cosine", "extremes", "rarity"), "--duplicates": ("drop", "keep")}
 PLANNED = {
-    "--features": "box", "--look": "features", "--design": "design", "--share": "share", "--learner": "learner", "--combine": "combine",
+    "--features": "box", "--look": "features", "--design": "design", "--share": "share", "--grid": "grid", "--learner": "learner", "--combine": "combine",
 }  # fmt: skip
 """Options, and the settings of the attack that they are."""
 
@@ -174,7 +179,8 @@ def asked(
     features: Box = "blackbox",
     look: Look = "queries",
     learner: Learner = "linear",
-    distance: Distance = "hamming",
+    ranking: Ranking = "union",
+    grid: Grid = "release",
     duplicates: Duplicates = "drop",
     time_limit: TimeLimit = None,
     keep: Keep = None,
@@ -195,7 +201,7 @@ def asked(
     reading = reading_of(schema, encoding, delimiter, decimal, rare)
     words = {
         "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,
-        "--distance": distance, "--duplicates": duplicates,
+        "--ranking": ranking, "--grid": grid, "--duplicates": duplicates,
     }  # fmt: skip
     for option, word in words.items():
         check_word(option, word)
@@ -209,11 +215,11 @@ def asked(
         population=population,
         settings=settings,
         plan={
-            "shadows": shadows, "tests": tests, "tables": tables, "design": design, "share": share, "box": features, "features": look,
+            "shadows": shadows, "tests": tests, "tables": tables, "design": design, "share": share, "box": features, "grid": grid, "features": look,
             "learner": learner,
         },
         options={
-            "targets": targets, "rows": rows, "duplicates": duplicates, "distance": distance, "seed": seed, "workers": threads,
+            "targets": targets, "rows": rows, "duplicates": duplicates, "ranking": ranking, "seed": seed, "workers": threads,
             "keep": keep, "time_limit": time_limit,
         },
         reading=reading,

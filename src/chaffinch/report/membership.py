@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from .._base.svg import Axis
 from .._base.words import NONE, between, fixed, number, percent, shown
@@ -188,10 +188,22 @@ def _targets(result: MembershipResult) -> Figure:
     )
 
 
+def _ranking_words(ranked: Mapping[str, int]) -> str:
+    """Return by what targets were found, with how many came from each; nothing where they were named."""
+    words = {
+        "hamming": "by the distance of their codes to others",
+        "cosine": "by their distance to others, numbers and categories together",
+        "extremes": "by their most extreme number",
+        "rarity": "by the rarity of single values",
+    }
+    parts = [f"{count:,} {words.get(name, name)}" for name, count in ranked.items()]
+    return f": {', '.join(parts)}" if parts else ""
+
+
 def _limits(result: MembershipResult) -> tuple[str, ...]:
     low, high = result.interval
     return (
-        f"Targets are the {result.targets:,} most vulnerable records by their distance to others: people whom nobody resembles. Others are expected to be told less well.",
+        f"Targets are the {result.targets:,} most vulnerable records{_ranking_words(result.ranked)}. Others are expected to be told less well.",
         "An attacker with less knowledge of the population does worse; one with another method may do better. An attack that fails proves nothing.",
         f"The interval, {between((low, high))}, is over fits. With other targets, or another population, it would be another number.",
         "Only a promise of differential privacy bounds every attacker.",

@@ -64,6 +64,8 @@ class ShadowFigures:
     ----------
     targets, rows, population, duplicates
         How many people were attacked, the size of subsets, and of the population and of what was left out of it, small numbers masked.
+    ranked
+        How many targets came from which ranking of the population; empty where they were named.
     settings, about, policy, run
         How attackers learnt; what a command adds: names of files, what was allowed, how it ran.
     threshold
@@ -74,6 +76,7 @@ class ShadowFigures:
     rows: int
     population: int | str
     duplicates: int | str
+    ranked: Mapping[str, int] = field(default_factory=dict)
     settings: Mapping[str, Any]
     about: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Any] | None = None
@@ -132,6 +135,7 @@ class ShadowResult(ShadowFigures, ShownResult):
             "above_baseline": self.above_baseline,
             **before,
             "targets": self.targets,
+            **({"ranked": dict(self.ranked)} if self.ranked else {}),
             "rows": self.rows,
             "population": self.population,
             "duplicates_left_out": self.duplicates,

@@ -22,7 +22,7 @@ def table():
 
 def campaign(table, design="shared"):
     plan = ShadowSettings(shadows=10, tests=10, tables=1, design=design, features="closest")
-    return campaign_against(table, copy, None, plan, 1, Working(workers=1), targets=2, rows=20, duplicates="drop", distance="hamming")
+    return campaign_against(table, copy, None, plan, 1, Working(workers=1), targets=2, rows=20, duplicates="drop", ranking="hamming")
 
 
 @pytest.mark.parametrize("design", ["shared", "neighbours"])

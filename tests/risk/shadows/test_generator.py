@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from chaffinch import read
+from chaffinch import BayesNet, read
 from chaffinch.risk.shadows import Generator
 from chaffinch.risk.shadows.generator import coded, unknown_code
 
@@ -27,3 +27,48 @@ def test_numbers_are_coded_by_the_bins_of_the_population():
     base = read(pd.DataFrame({"n": rng.normal(size=500).round(3), "k": rng.choice(list("ab"), 500)}))
     found = Generator(copy, base).codes_of(base.to_pandas().iloc[:100])
     np.testing.assert_array_equal(found, coded(base)[:100])
+
+
+def rich_frame():
+    rng = np.random.default_rng(7)
+    frame = pd.DataFrame({"pay": np.exp(rng.normal(3, 0.5, 400)).round(2), "town": rng.choice(list("abc"), 400), "sex": rng.choice(list("fm"), 400)})
+    frame.loc[0, "pay"] = 90_000.0
+    frame.loc[:3, "town"] = "far"
+    return frame
+
+
+def released(grid, rows):
+    generator = Generator(BayesNet(parents=1), read(rich_frame()), grid)
+    return generator.fit(generator.subset(rows), 1).sample(200, seed=2).to_pandas()
+
+
+def test_a_shadow_has_the_levels_and_ends_of_its_own_records():
+    """What the file of a release holds: one record moves the largest number and brings its level, and only where it is in."""
+    without, within = (released("release", rows) for rows in (np.arange(4, 204), np.arange(200)))
+    assert without["pay"].max() < 500
+    assert within["pay"].max() > 5_000
+    assert "far" not in set(without["town"])
+    subset = Generator(BayesNet(parents=1), read(rich_frame())).subset(np.arange(4, 204))
+    assert "far" not in subset.schema["town"].codec.levels
+
+
+def test_on_the_populations_grid_nothing_is_fitted_to_the_subset():
+    base = read(rich_frame())
+    generator = Generator(BayesNet(parents=1), base, "population")
+    assert generator.subset(np.arange(4, 204)).schema["pay"].codec is base.schema["pay"].codec
+
+
+def test_a_promise_keeps_its_declared_grid():
+    base = read(rich_frame())
+    kept = Generator(BayesNet(parents=1, epsilon=1.0), base).subset(np.arange(50))
+    assert kept.schema["pay"].codec is base.schema["pay"].codec
+
+
+def test_a_function_gets_the_table_that_was_read_anew():
+    base = read(rich_frame())
+    sizes = []
+    Generator(lambda table, seed: sizes.append(table.schema["town"].size) or table, base).release(
+        Generator(copy, base).subset(np.arange(4, 204)), tables=1, rows=200, seed=np.random.SeedSequence(1)
+    )
+    assert sizes == [3]
+    assert base.schema["town"].size == 4

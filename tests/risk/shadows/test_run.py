@@ -8,6 +8,7 @@ import pytest
 
 from chaffinch import BayesNet, read
 from chaffinch.errors import FileError, InputError
+from chaffinch.risk.membership.values import ValueSight
 from chaffinch.risk.shadows import Generator, Working, run_shadows
 from chaffinch.risk.shadows.generator import coded
 
@@ -137,3 +138,17 @@ def test_what_is_fitted_is_the_subset_and_a_time_estimate_is_shown(base, draws):
     assert said[-1][1] == 1.0
     assert "shadow 12 of 12" in said[-1][0]
     assert "left" in said[0][0]
+
+
+def test_what_is_seen_of_values_is_stored_and_read_back(base, draws, tmp_path):
+    sight = ValueSight.of(base, np.array([3, 9]))
+    working = Working(workers=1, keep=tmp_path / "s")
+    shadows = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
+    assert shadows.values.shape == (12, 1, 2, len(sight.names))
+    assert shadows.values.dtype == np.float32
+    for s, rows in enumerate(draws):
+        np.testing.assert_allclose(shadows.values[s, 0], sight.of_table(base.take(rows)), rtol=1e-6)
+    again = run_shadows(Generator(copy, base), draws, sight=sight, seed=3, working=working)
+    np.testing.assert_array_equal(again.values, shadows.values)
+    with pytest.raises(InputError, match="other data or other settings"):
+        run_shadows(Generator(copy, base, "population"), draws, sight=sight, seed=3, working=working)

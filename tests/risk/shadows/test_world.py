@@ -66,3 +66,20 @@ def test_a_population_on_another_grid_is_refused(table):
     other = read(pd.DataFrame({name: ["q", "r"] * 20 for name in "uvwx"}))
     with pytest.raises(InputError, match="Column 'u' of the population has other levels"):
         world_of(table, other)
+
+
+def test_records_that_share_bins_are_not_the_same():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"pay": rng.normal(size=300), "sex": rng.choice(list("fm"), 300)})
+    frame.loc[299] = frame.loc[0]
+    table = read(frame)
+    by_values, by_codes = world_of(table, targets=4, rows=10), world_of(table, targets=4, rows=10, equal="codes")
+    assert (by_values.duplicates, by_values.n_population) == (1, 299)
+    assert by_codes.duplicates > 200
+    assert len(np.unique(by_values.records, axis=0)) == 299
+    assert sum(by_values.ranked.values()) == 4
+
+
+def test_targets_that_were_named_come_from_no_ranking(table):
+    assert world_of(table, targets=np.array([5])).ranked == {}
+    assert world_of(table, targets=2, ranking="rarity", duplicates="keep").ranked == {"rarity": 2}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..shadows.store import stored_seed
 from ..shadows.work import Working
 from ..shadows.world import Duplicates, world_of
 from .learning import Campaign, Learnt, Seen
+from .ranking import Ranking
 from .rates import Rates, Trials, rates
 from .result import MembershipResult
 from .settings import ShadowSettings
@@ -41,7 +42,7 @@ def membership(
     targets: int | Sequence[int] = 50,
     rows: int | None = None,
     duplicates: Duplicates = "drop",
-    distance: Literal["hamming", "cosine"] = "hamming",
+    ranking: Ranking = "union",
     threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
@@ -61,14 +62,14 @@ def membership(
         Settings with `fit`, or a function `(table, seed) -> table`.
     settings, options
         How attackers learn: a `ShadowSettings`, or its options by name.
-    targets, rows, duplicates, distance
+    targets, rows, duplicates, ranking
         Whom to attack, and what is drawn from: see `shadows.world_of`.
     workers, executor, keep, time_limit
         See `shadows.Working`.
     """
     campaign = campaign_against(
         original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
-        targets=targets, rows=rows, duplicates=duplicates, distance=distance,
+        targets=targets, rows=rows, duplicates=duplicates, ranking=ranking,
     )  # fmt: skip
     learnt = campaign.learnt()
     return judged(learnt, learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4), threshold)
@@ -82,7 +83,9 @@ def campaign_against(
     table = original if isinstance(original, Table) else read(original)
     others = population if population is None or isinstance(population, Table) else read(population, table.schema)
     whom = targets if isinstance(targets, int) else np.asarray(targets, dtype=np.int64)
-    drawn_from = world_of(table, others, targets=whom, **world)
+    # Where shadows have the population's grid, codes are all that is seen: equal codes are then the same record.
+    equal = "values" if settings.grid == "release" else "codes"
+    drawn_from = world_of(table, others, targets=whom, **{"equal": equal, **world})
     if working.keep is not None:
         working = replace(working, keep=Path(working.keep))
         seed = stored_seed(working.keep, seed)
@@ -97,6 +100,7 @@ def sizes_of(learnt: Learnt, threshold: int) -> dict[str, Any]:
         "rows": world.rows,
         "population": masked_count(world.n_population, threshold),
         "duplicates": masked_count(world.duplicates, threshold),
+        "ranked": dict(world.ranked),
         "settings": {**campaign.plan.to_dict(), "synthesiser": campaign.generator.words},
         "run": {} if learnt.seconds is None else {"seconds_of_fits": learnt.seconds},
         "threshold": threshold,

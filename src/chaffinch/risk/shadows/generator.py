@@ -103,28 +103,26 @@ class Generator(TableGenerator):
             for j, name in enumerate(self.base.schema.names):
                 out[:, j] = drawn[name]
             return out, None
-        released = self.draw(model, table, rows, stream)
-        if isinstance(released, Table) and released.n_rows > rows:
-            released = released.take(np.arange(rows))
-        plain, codes = self._read(released)
+        released, codes = self._read(self.draw(model, table, rows, stream), rows)
         if len(codes) < rows:
             raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
-        if len(codes) > rows:
-            plain = plain.take(np.arange(rows))
-        return codes[:rows], None if sight is None else sight.look(self._reader.read(plain))
+        return codes, None if sight is None else sight.look(self._reader.read(released))
 
     def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
-        return self._read(table)[1]
+        return self._read(table, None)[1]
 
-    def _read(self, table: Any) -> tuple[Table, NDArray[Any]]:
-        """A released table in the population's types, and its codes on the population's grid."""
+    def _read(self, table: Any, rows: int | None) -> tuple[Table, NDArray[Any]]:
+        """A released table in the population's types, cut to so many rows, and its codes on the population's grid."""
         names = self.base.schema.names
-        if isinstance(table, Table) and self._same_grid(table.schema):
-            return table, np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
-        if isinstance(table, Table) and self._reader.reads(table):
-            return table, self._reader.grid_codes(table, self._reader.read(table), self._dtype)
+        if isinstance(table, Table):
+            table = table if rows is None or table.n_rows <= rows else table.take(np.arange(rows))
+            if self._same_grid(table.schema):
+                return table, np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
+            if self._reader.reads(table):
+                return table, self._reader.grid_codes(table, self._dtype)
         grid, same = align(self._grid, table, names=("generated",))
+        same = same if rows is None or same.n_rows <= rows else same.take(np.arange(rows))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)
         for j, name in enumerate(names):
             # From the shared grid, which has room for what only the other table has, back to the population's codes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,15 @@ class PlainValues:
     def n_rows(self) -> int:
         """The number of rows."""
         return int(self.numbers.shape[1])
+
+    @cached_property
+    def codes(self) -> NDArray[np.int64]:
+        """A code for each distinct value of a column, numeric columns first, (rows, columns): rows are equal where their values are."""
+        columns = [*self.numbers, *self.words]
+        out = np.zeros((self.n_rows, len(columns)), dtype=np.int64)
+        for j, column in enumerate(columns):
+            out[:, j] = np.unique(column, return_inverse=True, equal_nan=True)[1].reshape(-1)
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +106,12 @@ class ValueReader:
                 words[at] = self._words(j, table)
         return PlainValues(numbers, words)
 
-    def grid_codes(self, table: Table, values: PlainValues, dtype: Any) -> NDArray[Any]:
+    def grid_codes(self, table: Table, dtype: Any) -> NDArray[Any]:
         """Return the codes of a table on the population's levels and bins, (rows, columns); what these lack has the unknown code."""
         out = np.full((table.n_rows, len(self.columns)), self.unknown, dtype=dtype)
-        for at, j in enumerate(self.categorical):
-            out[:, j] = self.words[j].grid[values.words[at]]
+        for j in self.categorical:
+            if self.columns[j].name in table.data.column_names:
+                out[:, j] = self.words[j].grid[self._words(j, table)]
         for j in self.numeric:
             column = self.columns[j]
             if column.name not in table.data.column_names:

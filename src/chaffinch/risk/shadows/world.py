@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +15,15 @@ from ..._base.errors import InputError, unknown_name
 from ...table.codes import Codes
 from ...table.table import Table
 from .draws import check_sizes
-from .generator import coded
+from .generator import coded, value_reader
+
+if TYPE_CHECKING:
+    from ..membership.ranking import Ranking
 
 __all__ = ["Duplicates", "World", "world_of"]
 
 Duplicates = Literal["drop", "keep"]
+Equal = Literal["values", "codes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +31,16 @@ class World:
     """A population D, the rows of it to attack, and the size of the subsets X that a publisher draws.
 
     `table`: the population. It is taken to be public. `targets`: row numbers of the people under attack. `rows`: the size of a subset.
-    `duplicates`: records left out because another has the same values.
+    `duplicates`: records left out because another has the same values. `equal`: what makes two records the same: their values, or their codes.
+    `ranked`: how many targets came from which ranking; empty where they were named.
     """
 
     table: Table
     targets: NDArray[np.int64]
     rows: int
     duplicates: int
+    equal: Equal = "values"
+    ranked: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def n_population(self) -> int:
@@ -49,6 +57,11 @@ class World:
         """The population's codes, (records, columns)."""
         return coded(self.table)
 
+    @cached_property
+    def records(self) -> NDArray[Any]:
+        """What tells records apart, (records, columns): a number for each distinct value, or the codes."""
+        return _records(self.table, self.equal)
+
     @property
     def target_codes(self) -> NDArray[Any]:
         """The codes of the people under attack, (targets, columns)."""
@@ -57,7 +70,7 @@ class World:
 
 def world_of(
     table: Table, population: Table | None = None, *, targets: int | NDArray[np.int64] = 50, rows: int | None = None,
-    duplicates: Duplicates = "drop", distance: Literal["hamming", "cosine"] = "hamming", threads: int | None = None,
+    duplicates: Duplicates = "drop", ranking: Ranking = "union", equal: Equal = "values", threads: int | None = None,
 ) -> World:  # fmt: skip
     """Return the population of a table, and the most vulnerable records of the table as targets.
 
@@ -66,16 +79,19 @@ def world_of(
 
     `targets`: how many of the most vulnerable records to attack, or the numbers of the table's rows to attack. `rows`: the size of
     subsets. `duplicates`: "drop": each combination of values once, as Sedlmeyr (2024) assumes. "keep": only the other copies of targets
-    are left out.
+    are left out. `ranking`: who is most vulnerable: by the distance of codes to the nearest others ("hamming"), by that of mixed types
+    ("cosine"), by the most extreme number ("extremes"), by the rarity of single values ("rarity"), or by all in turn ("union").
+    `equal`: whether records are the same if their values are, or if their codes are.
     """
     if duplicates not in ("drop", "keep"):
         raise unknown_name("way with duplicates", duplicates, ("drop", "keep"))
     both = table if population is None else _joined(table, population)
     size = rows if rows is not None else table.n_rows if population is not None else max(1, table.n_rows // 5)
-    codes = coded(both)
-    _, first, place = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    records = _records(both, equal)
+    _, first, place = np.unique(records, axis=0, return_index=True, return_inverse=True)
     place = place.reshape(-1)
     chosen: NDArray[np.int64] | None = None
+    ranked: dict[str, int] = {}
     if not isinstance(targets, int | np.integer):
         chosen = np.asarray(targets, dtype=np.int64)
         if chosen.ndim != 1 or len(chosen) == 0 or chosen.min() < 0 or chosen.max() >= table.n_rows:
@@ -88,29 +104,27 @@ def world_of(
         twins = np.isin(place, [] if chosen is None else place[chosen]) & (np.arange(len(place)) != first[place])
         distinct_rows = np.flatnonzero(~twins)
     if chosen is None:
+        from ..membership.ranking import targets_by
+
         check_sizes(len(distinct_rows), size, int(targets))
         own = (distinct_rows < table.n_rows) & (
             distinct_rows == first[place[distinct_rows]]
         )  # of copies the first, so that no two targets are alike
-        chosen = _vulnerable(both.take(distinct_rows), own, int(targets), distance, threads)
+        chosen, ranked = targets_by(ranking, both.take(distinct_rows), own, int(targets), threads=threads)
         if duplicates == "keep":
-            return world_of(table, population, targets=distinct_rows[chosen], rows=rows, duplicates="keep")
+            again = world_of(table, population, targets=distinct_rows[chosen], rows=rows, duplicates="keep", equal=equal)
+            return replace(again, ranked=ranked)
     else:
         chosen = np.searchsorted(distinct_rows, first[place[chosen]])
     check_sizes(len(distinct_rows), size, len(chosen))
-    return World(both.take(distinct_rows), chosen, size, len(codes) - len(distinct_rows))
+    return World(both.take(distinct_rows), chosen, size, len(records) - len(distinct_rows), equal, ranked)
 
 
-def _vulnerable(
-    table: Table, own: NDArray[np.bool_], k: int, distance: Literal["hamming", "cosine"], threads: int | None
-) -> NDArray[np.int64]:
-    """The k most vulnerable of the table's own records, as row numbers of the population."""
-    from ..membership.vulnerability import most_vulnerable, vulnerability
-
-    if k > own.sum():
-        raise InputError(f"There must be 1 to {int(own.sum()):,} targets, one record each. Got {k:,}.")
-    scores = np.where(own, vulnerability(table, distance=distance, threads=threads), -np.inf)
-    return most_vulnerable(scores, k)
+def _records(table: Table, equal: Equal) -> NDArray[Any]:
+    """Numbers that are equal where two records are the same in a column."""
+    if equal == "codes":
+        return coded(table)
+    return value_reader(table).read(table).codes
 
 
 def _joined(table: Table, population: Table) -> Table:

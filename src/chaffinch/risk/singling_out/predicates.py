@@ -52,7 +52,8 @@ def lightest(population: NDArray[Any], target: NDArray[Any]) -> Lightest:
     n_columns = population.shape[1]
     if n_columns > ALL_SUBSETS:
         return _one_by_one(population, target)
-    counts = match_counts(population[None], target)[0]
+    same = (population == target).astype(np.uint8)  # whether it is the target's value: records may have more values than codes have room for
+    counts = match_counts(same[None], np.ones(n_columns, dtype=np.uint8))[0]
     masks = np.arange(1 << n_columns)
     size = np.array([int(mask).bit_count() for mask in masks])
     best = [masks[size == a][np.argmin(counts[size == a])] for a in range(1, n_columns + 1)]

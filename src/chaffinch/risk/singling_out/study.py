@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from ..._base.seeds import Seed
 from ...stats.intervals import clopper_pearson
 from ..membership.choosing import chosen, exclude_weak, weights_by_auc
 from ..membership.learning import Learnt, Seen
+from ..membership.ranking import Ranking
 from ..membership.settings import ShadowSettings
 from ..membership.study import campaign_against, sizes_of
 from ..shadows.draws import fresh_draws
@@ -47,7 +48,7 @@ def singling_out(
     rows: int | None = None,
     releases: int = 1000,
     duplicates: Duplicates = "drop",
-    distance: Literal["hamming", "cosine"] = "hamming",
+    ranking: Ranking = "union",
     threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
@@ -70,7 +71,7 @@ def singling_out(
         raise InputError(f"There must be at least 1 release to attack. Got {releases}.")
     campaign = campaign_against(
         original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
-        targets=targets, rows=rows, duplicates=duplicates, distance=distance,
+        targets=targets, rows=rows, duplicates=duplicates, ranking=ranking,
     )  # fmt: skip
     world = campaign.world
     learnt = campaign.learnt()
@@ -84,7 +85,7 @@ def judged(learnt: Learnt, seen: Seen, rng: np.random.Generator, threshold: int 
     world, plan, sizes = learnt.campaign.world, learnt.campaign.plan, sizes_of(learnt, threshold)
     named = _choice(seen.log_odds, learnt.aucs, plan.combine, rng)
     nearest = _choice(seen.closest, learnt.aucs, "argmax", rng)
-    known = [lightest(world.codes, target) for target in world.target_codes]
+    known = [lightest(world.records, world.records[target]) for target in world.targets]
     isolations = _isolations(world, seen, named, known)
     aucs = tuple(float(auc) for auc in learnt.aucs)
     return SinglingOutResult(
@@ -114,9 +115,9 @@ def _choice(
 
 def _isolations(world: World, seen: Seen, named: NDArray[np.int64], known: Sequence[Lightest]) -> tuple[Isolation, ...]:
     """How often the lightest predicates of each size about the named targets isolated."""
-    codes, targets = world.codes, world.target_codes
+    records, targets = world.records, world.records[world.targets]
     hits = np.stack(
-        [isolates(codes[rows], targets[k], known[k].columns) for rows, k in zip(seen.draws.rows, named, strict=True)]
+        [isolates(records[rows], targets[k], known[k].columns) for rows, k in zip(seen.draws.rows, named, strict=True)]
     )
     matches = np.stack([known[k].matches for k in named])
     out = []

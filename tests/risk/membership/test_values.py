@@ -1,0 +1,122 @@
+"""What is seen of a target in released values, against the same in plain loops, and both ends: copies and strangers."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch import read
+from chaffinch.errors import InputError
+from chaffinch.risk.membership.values import RARE, NumberScale, ValueSight
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(8)
+    n = 250
+    frame = pd.DataFrame(
+        {
+            "pay": np.exp(rng.normal(size=n)).round(3), "age": rng.integers(20, 60, n).astype(float), "town": rng.choice(list("abcd"), n),
+            "job": rng.choice(list("uvw"), n),
+        }
+    )  # fmt: skip
+    frame.loc[0, "pay"] = 900.0
+    frame.loc[1, "town"] = "lonely"
+    frame.loc[2, "age"] = np.nan
+    frame.loc[[9, 70], "age"] = np.nan
+    return frame
+
+
+@pytest.fixture(scope="module")
+def table(frame):
+    return read(frame)
+
+
+def gower(a, b, spans):
+    apart = []
+    for name in a.index:
+        if name in spans:
+            both = pd.isna(a[name]) + pd.isna(b[name])
+            apart.append(0.0 if both == 2 else 1.0 if both else abs(a[name] - b[name]) / spans[name])
+        else:
+            apart.append(float(a[name] != b[name]))
+    return np.mean(apart)
+
+
+def test_features_are_those_of_plain_loops(frame, table):
+    targets = np.array([0, 1, 2, 30])
+    sight = ValueSight.of(table, targets)
+    rows = np.random.default_rng(1).choice(250, 60, replace=False)
+    part = frame.iloc[rows].reset_index(drop=True)
+    seen = pd.DataFrame(sight.of_table(table.take(rows)), columns=sight.names)
+    spans = {name: frame[name].max() - frame[name].min() for name in ("pay", "age")}
+    for place, target in enumerate(targets):
+        mine, now = frame.iloc[target], seen.iloc[place]
+        same = pd.DataFrame({c: (part[c] == mine[c]) | (part[c].isna() & pd.isna(mine[c])) for c in frame})
+        whole = {c: int(((frame[c] == mine[c]) | (frame[c].isna() & pd.isna(mine[c]))).sum()) for c in frame}
+        rare = [c for c in frame if whole[c] < RARE]
+        assert now["exact: rows equal in all columns"] == same.all(axis=1).sum()
+        assert now["exact: rows with a rare value of the target"] == same[rare].any(axis=1).sum()
+        assert now["exact: rows with two rare values of the target"] == (same[rare].sum(axis=1) > 1).sum()
+        assert now["exact: most columns equal in a row"] == same.sum(axis=1).max()
+        first = min(frame, key=lambda c: whole[c])
+        assert now["exact: rare value 1"] == (same[first].sum() if first in rare else 0)
+        near = sorted(gower(mine, row, spans) for _, row in part.iterrows())
+        np.testing.assert_allclose(now[["nearest: nearest", "nearest: second nearest"]].tolist(), near[:2], rtol=1e-5, atol=1e-7)
+        level = min(("town", "job"), key=lambda c: whole[c])
+        assert now["presence: level 1 times released"] == same[level].sum()
+        assert now["presence: levels not released"] == (~same[["town", "job"]].any()).sum()
+
+
+def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
+    sight = ValueSight.of(table, np.array([0]))
+    inside, outside = (sight.of_table(table.take(rows))[0] for rows in (np.arange(100), np.arange(1, 101)))
+    at = {name: i for i, name in enumerate(sight.names)}
+    pay = frame["pay"]
+    low, middle, high = pay.quantile([0.25, 0.5, 0.75])
+    expected = [np.arcsinh((x - middle) / (high - low)) for x in (900.0, pay[1:101].max())]
+    largest = at["extremes: largest, number 1"]
+    np.testing.assert_allclose([inside[largest], outside[largest]], expected, rtol=1e-5)
+    assert inside[at["extremes: values beyond the target's, number 1"]] == 1
+    assert outside[at["extremes: values beyond the target's, number 1"]] == 0
+    assert inside[at["extremes: gap to the target's, number 1"]] == 0 < outside[at["extremes: gap to the target's, number 1"]]
+    np.testing.assert_allclose(inside[at["extremes: second largest, number 1"]], np.arcsinh((pay[1:100].max() - middle) / (high - low)), rtol=1e-5)
+
+
+def test_the_density_of_a_target_is_higher_where_it_was_copied(table):
+    sight = ValueSight.of(table, np.arange(20))
+    part = sight.groups["density"]
+    with_them, without = (sight.of_table(table.take(rows))[:, part] for rows in (np.arange(100), np.arange(100, 200)))
+    assert (with_them > without).mean() > 0.75  # a guess has 0.5
+    whole = sight.of_table(table)[:, part]
+    assert np.isfinite(whole).all()
+    assert (whole >= -1e-6).all()  # the population with the target in it, less the population without
+
+
+def test_groups_cover_all_features_once_and_all_are_finite(frame, table):
+    sight = ValueSight.of(table, np.array([3, 2]))
+    places = np.concatenate([np.arange(len(sight.names))[part] for part in sight.groups.values()])
+    np.testing.assert_array_equal(places, np.arange(len(sight.names)))
+    assert list(sight.groups) == ["exact", "extremes", "nearest", "density", "presence"]
+    empty = frame.iloc[:30].copy()
+    empty["pay"] = np.nan
+    assert np.isfinite(sight.of_table(read(empty))).all()
+
+
+@pytest.mark.parametrize("names", [["pay", "age"], ["town", "job"]])
+def test_tables_of_numbers_alone_and_of_words_alone(frame, names):
+    table = read(frame[names])
+    seen = ValueSight.of(table, np.arange(5)).of_table(table.take(np.arange(50)))
+    assert np.isfinite(seen).all()
+    sight = ValueSight.of(table, np.arange(5))
+    assert (seen[:, sight.names.index("exact: rows equal in all columns")] >= 1).all()
+
+
+def test_ranks_of_a_scale_are_those_of_the_population():
+    scale = NumberScale.of(np.array([1.0, 2.0, 2.0, np.nan, 10.0]))
+    np.testing.assert_allclose(scale.rank(np.array([0.0, 1.0, 2.0, 6.0, 99.0])), [0.125, 0.125, 0.5, 0.6875, 0.875])
+    assert NumberScale.of(np.array([np.nan])).robust(np.array([np.nan])).tolist() == [0.0]
+
+
+def test_targets_that_are_no_rows_are_refused(table):
+    with pytest.raises(InputError, match="numbers of rows of the population, 0 to 249"):
+        ValueSight.of(table, np.array([250]))

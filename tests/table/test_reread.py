@@ -1,0 +1,83 @@
+"""A subset read anew is what `read` makes of a file of its rows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch import read
+from chaffinch.table.reread import SubsetReader
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(3)
+    n = 600
+    frame = pd.DataFrame(
+        {
+            "pay": np.exp(rng.normal(6, 1, n)).round(2),
+            "age": rng.integers(18, 90, n),
+            "town": rng.choice(["a", "b", "c", "rare1", "rare2"], n, p=[0.5, 0.3, 0.19, 0.005, 0.005]),
+            "grade": rng.choice([1, 2, 3, 4, 11], n),
+            "member": rng.choice([True, False], n),
+            "born": pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 9000, n), unit="D"),
+            "note": [f"free text {i}" for i in range(n)],
+        }
+    )
+    frame.loc[rng.choice(n, 40, replace=False), "pay"] = np.nan
+    frame.loc[rng.choice(n, 2, replace=False), "town"] = None
+    return frame
+
+
+def same(ours, theirs):
+    assert [column.name for column in ours.schema] == [column.name for column in theirs.schema]
+    for a, b in zip(ours.schema, theirs.schema, strict=True):
+        assert (a.kind, a.nullable, a.decimals, a.step) == (b.kind, b.nullable, b.decimals, b.step), a.name
+        assert (a.codec is None) == (b.codec is None)
+        if a.codec is not None:
+            assert a.codec.to_dict() == b.codec.to_dict(), a.name
+            np.testing.assert_array_equal(ours.code(a.name), theirs.code(a.name))
+
+
+@pytest.mark.parametrize("size", [500, 120, 45])
+def test_a_subset_is_read_as_a_file_of_it_would_be(frame, size):
+    rows = np.sort(np.random.default_rng(size).choice(len(frame), size, replace=False))
+    reader = SubsetReader.of(read(frame))
+    assert reader.inferred == {"pay", "age", "town", "grade", "member", "born"}
+    same(reader.read(rows), read(frame.iloc[rows].reset_index(drop=True)))
+
+
+def test_missing_codes_of_a_text_file_are_read_again_from_codes(frame, tmp_path):
+    words = frame[["age", "town", "grade"]].astype(object)
+    words.loc[::7, "age"] = "NA"
+    words.loc[3::11, "town"] = "NA"
+    words.to_csv(tmp_path / "whole.csv", index=False)
+    rows = np.arange(0, 600, 3)
+    words.iloc[rows].to_csv(tmp_path / "part.csv", index=False)
+    same(SubsetReader.of(read(tmp_path / "whole.csv")).read(rows), read(tmp_path / "part.csv"))
+
+
+def test_what_was_declared_stays(frame):
+    whole = read(frame)
+    columns = tuple(
+        replace(c, levels=("a", "b", "c", "z"), other=True, codec=None) if c.name == "town"
+        else replace(c, bounds=(0.0, 100.0), bins=5, codec=None) if c.name == "age"
+        else c if not c.modelled else replace(c, codec=None)
+        for c in whole.schema
+    )  # fmt: skip
+    declared = read(frame, replace(whole.schema, columns=columns))
+    reader = SubsetReader.of(declared)
+    assert reader.inferred == {"pay", "grade", "member", "born"}
+    subset = reader.read(np.arange(100))
+    assert subset.schema["town"].codec.levels == ("a", "b", "c", "z")
+    assert subset.schema["age"].codec.bounds == (0.0, 100.0)
+    assert subset.schema["age"].bins == 5
+
+
+def test_a_record_moves_what_is_fitted_only_where_it_is_in(frame):
+    rich = frame.copy()
+    rich.loc[0, "pay"] = 1e7
+    reader = SubsetReader.of(read(rich))
+    without, within = (reader.read(rows).schema["pay"].codec.ranges()[1].max() for rows in (np.arange(1, 301), np.arange(300)))
+    assert within > 10 * without
