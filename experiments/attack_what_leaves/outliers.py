@@ -11,8 +11,8 @@ from value_attack import areas, opened, ours, written
 from chaffinch import BayesNet
 from chaffinch.stats.features import numbers_of
 
-TUNED = (("islp_wage", "wage"), ("islp_college", "Apps"), ("lm_fringe", "annearn"))
-OTHERS = (("lm_meps", "ldrugexp"), ("nyc_planes", "seats"), ("sm_randhie", "mdvis"))
+TUNED = (("islp_wage", "wage"), ("lm_wage_panel", "hours"), ("sm_fair", "affairs"))
+OTHERS = (("nyc_planes", "seats"), ("sm_randhie", "mdvis"), ("lifelines_gbsg2", "pnodes"))
 
 
 def main(folder: Path) -> None:

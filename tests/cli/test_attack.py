@@ -80,16 +80,17 @@ def test_options_reach_the_plan(run, table, tmp_path):
     done = run(
         "attack", "singling-out", table, "--synth", "independent", *SMALL, "--releases", 10, "--rows", 15, "--design", "neighbours",
         "--share", "natural", "--look", "histogram", "--learner", "linear", "--combine", "weighted", "--ranking", "cosine", "--duplicates",
-        "keep", "--json", told, "--quiet",
+        "keep", "--grid", "population", "--json", told, "--quiet",
     )  # fmt: skip
     assert (done.code, done.out, done.err) == (0, "", "")
     left = json.loads(told.read_text())
     expected = {
         "shadows": 10, "tests": 10, "tables": 1, "design": "neighbours", "share": "natural", "box": "blackbox", "features": "histogram",
-        "learner": "linear", "combine": "weighted", "releases": 10,
+        "learner": "linear", "combine": "weighted", "grid": "population", "releases": 10,
     }  # fmt: skip
     assert {key: left["settings"][key] for key in expected} == expected
     assert left["rows"] == 15
+    assert left["ranked"] == {"cosine": left["targets"]}
     done = run(
         "attack", "membership", table, "--synth", "independent", *SMALL, "--features", "whitebox", "--json", told
     )

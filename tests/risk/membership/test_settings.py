@@ -23,3 +23,8 @@ def test_an_unknown_word_is_named(name):
 def test_too_few_are_refused(name, least):
     with pytest.raises(InputError, match=f"{name} must be at least {least}"):
         ShadowSettings(**{name: least - 1})
+
+
+def test_the_white_box_compares_models_on_one_grid():
+    assert ShadowSettings().grid == "release"
+    assert ShadowSettings(box="whitebox").grid == "population"

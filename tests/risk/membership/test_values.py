@@ -7,6 +7,7 @@ import pytest
 from chaffinch import read
 from chaffinch.errors import InputError
 from chaffinch.risk.membership.values import RARE, NumberScale, ValueSight
+from chaffinch.risk.shadows import Generator, Working, run_shadows, shared_draws
 
 
 @pytest.fixture(scope="module")
@@ -120,3 +121,24 @@ def test_ranks_of_a_scale_are_those_of_the_population():
 def test_targets_that_are_no_rows_are_refused(table):
     with pytest.raises(InputError, match="numbers of rows of the population, 0 to 249"):
         ValueSight.of(table, np.array([250]))
+
+
+def permute(table, seed):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({name: column.sample(frac=1, random_state=rng).to_numpy() for name, column in table.to_pandas().items()})
+
+
+@pytest.mark.parametrize(("target", "feature"), [(0, "exact: rare value 1"), (1, "presence: level 1 is released"), (0, "extremes: largest, number 1")])
+def test_real_values_in_any_order_show_who_is_in(table, target, feature):
+    """Both ends: a permutation of each column releases a value that nobody else has if and only if its owner is in; a fixed table says nothing."""
+    rows = np.random.default_rng(2)
+    draws = shared_draws(250, np.array([target]), rows=80, shadows=20, rng=rows)
+    sight = ValueSight.of(table, np.array([target]))
+    fixed = table.take(np.arange(80))
+    seen = {
+        name: run_shadows(Generator(maker, table), draws.rows, sight=sight, seed=1, working=Working(workers=1)).values[:, 0, 0]
+        for name, maker in (("permuted", permute), ("fixed", lambda part, seed: fixed))
+    }
+    scores = seen["permuted"][:, sight.names.index(feature)]
+    assert scores[draws.member[:, 0]].min() > scores[~draws.member[:, 0]].max()
+    assert (seen["fixed"] == seen["fixed"][0]).all()
