@@ -81,3 +81,12 @@ def test_a_record_moves_what_is_fitted_only_where_it_is_in(frame):
     reader = SubsetReader.of(read(rich))
     without, within = (reader.read(rows).schema["pay"].codec.ranges()[1].max() for rows in (np.arange(1, 301), np.arange(300)))
     assert within > 10 * without
+
+
+def test_a_column_that_would_pass_for_free_text_in_a_subset_stays(frame):
+    towns = frame.assign(town=[f"town {i % 150}" for i in range(600)])
+    whole = read(towns)
+    assert read(towns.iloc[:100].reset_index(drop=True)).schema["town"].kind == "text"
+    subset = SubsetReader.of(whole).read(np.arange(100))
+    assert subset.schema["town"].kind == "categorical"
+    assert subset.schema["town"].codec.n_values == 1  # all of them rare: pooled

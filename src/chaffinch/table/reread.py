@@ -30,7 +30,7 @@ class SubsetReader:
     """Reads subsets of a table anew. Make one with `SubsetReader.of`.
 
     What was declared of a column stays: kinds, levels, bounds, edges, missing codes, roles. A column of which nothing was declared is inferred
-    again from the subset; columns that the whole table does not model stay out.
+    again from the subset, but stays in: settings may name it. Columns that the whole table does not model stay out.
 
     `table`: the whole table. `inferred`: the columns that are what inference makes of the whole table, so that nothing was declared of them.
 
@@ -70,11 +70,13 @@ class SubsetReader:
                 continue
             values, tokens = whole_array(data.column(column.name)), _tokens(column, table.codes, table.schema, rows)
             profile = _profile(column, values, tokens)
-            plain = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else replace(column, codec=None)
+            plain = replace(column, codec=None)
+            if column.name in self.inferred:
+                again = _inferred(column, profile, table.schema.rare_below)
+                plain = again if again.modelled else plain
             fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
             columns.append(fitted)
-            if fitted.modelled:
-                codes.append(encode_column(fitted, values, tokens))
+            codes.append(encode_column(fitted, values, tokens))
         size = None if table.schema.rows is None else len(rows)
         schema = Schema(tuple(columns), table.schema.rare_below, public=table.schema.public, rows=size, persons=table.schema.persons)
         return Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
@@ -92,7 +94,7 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     labels = Labels(title=column.title, values=dict(column.labels), missing=column.missing)
     again = infer_column(column.name, profile, spelling, labels, rare_below=rare_below)
     return replace(
-        again, role=column.role if again.modelled else again.role, rare=column.rare, ordered=column.ordered or again.ordered,
+        again, role=column.role, rare=column.rare, ordered=column.ordered or again.ordered,
         spelled=column.spelled, decimal=column.decimal, discover=column.discover,
     )  # fmt: skip
 
