@@ -104,23 +104,27 @@ class Generator(TableGenerator):
                 out[:, j] = drawn[name]
             return out, None
         released, codes = self._read(self.draw(model, table, rows, stream), rows)
-        if len(codes) < rows:
+        if released.n_rows < rows:
             raise InputError(f"The generator returned fewer rows than the {rows:,} that were asked for.")
-        return codes, None if sight is None else sight.look(self._reader.read(released))
+        values = self._reader.read(released) if sight is not None or codes is None else None
+        if codes is None:
+            codes = self._reader.grid_codes(released, values, self._dtype)
+        return codes, None if sight is None else sight.look(values)
 
     def codes_of(self, table: Any) -> NDArray[Any]:
         """Return the codes of any table on the levels and bins of the population."""
-        return self._read(table, None)[1]
+        same, codes = self._read(table, None)
+        return self._reader.grid_codes(same, self._reader.read(same), self._dtype) if codes is None else codes
 
-    def _read(self, table: Any, rows: int | None) -> tuple[Table, NDArray[Any]]:
-        """A released table in the population's types, cut to so many rows, and its codes on the population's grid."""
+    def _read(self, table: Any, rows: int | None) -> tuple[Table, NDArray[Any] | None]:
+        """A released table in the population's types, cut to so many rows, and its codes on the population's grid where these are at hand."""
         names = self.base.schema.names
         if isinstance(table, Table):
             table = table if rows is None or table.n_rows <= rows else table.take(np.arange(rows))
             if self._same_grid(table.schema):
                 return table, np.stack([table.code(name).astype(self._dtype) for name in names], axis=1)
             if self._reader.reads(table):
-                return table, self._reader.grid_codes(table, self._dtype)
+                return table, None
         grid, same = align(self._grid, table, names=("generated",))
         same = same if rows is None or same.n_rows <= rows else same.take(np.arange(rows))
         out = np.empty((same.n_rows, len(names)), dtype=self._dtype)

@@ -106,12 +106,15 @@ class ValueReader:
                 words[at] = self._words(j, table)
         return PlainValues(numbers, words)
 
-    def grid_codes(self, table: Table, dtype: Any) -> NDArray[Any]:
-        """Return the codes of a table on the population's levels and bins, (rows, columns); what these lack has the unknown code."""
+    def grid_codes(self, table: Table, values: PlainValues | None, dtype: Any) -> NDArray[Any]:
+        """Return the codes of a table on the population's levels and bins, (rows, columns); what these lack has the unknown code.
+
+        `values`: what `read` returned of it.
+        """
+        values = self.read(table) if values is None else values
         out = np.full((table.n_rows, len(self.columns)), self.unknown, dtype=dtype)
-        for j in self.categorical:
-            if self.columns[j].name in table.data.column_names:
-                out[:, j] = self.words[j].grid[self._words(j, table)]
+        for at, j in enumerate(self.categorical):
+            out[:, j] = self.words[j].grid[values.words[at]]
         for j in self.numeric:
             column = self.columns[j]
             if column.name not in table.data.column_names:
