@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from value_attack import areas, opened, ours, written
+from value_attack import areas, finished, opened, ours, written
 
 from chaffinch import Table
 from chaffinch.risk.shadows.generator import value_reader
@@ -41,9 +41,11 @@ def unique(table: Table, what: str) -> np.ndarray:
 
 
 def main(folder: Path) -> None:
-    """Run all tables in a folder of Parquet files and write exact_values.csv."""
-    rows = []
+    """Run the tables of a folder of Parquet files that are not yet in, and write exact_values.csv."""
+    rows: list[dict[str, Any]] = finished("exact_values")
     for name, what in (*TUNED, *OTHERS):
+        if name in {row["table"] for row in rows}:
+            continue
         table = opened(folder, name)
         table = table[list(table.schema.names)]
         targets = unique(table, what)

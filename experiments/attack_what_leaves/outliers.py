@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from value_attack import areas, opened, ours, written
+from value_attack import areas, finished, opened, ours, written
 
 from chaffinch import BayesNet
 from chaffinch.stats.features import numbers_of
@@ -16,9 +17,11 @@ OTHERS = (("nyc_planes", "seats"), ("sm_randhie", "mdvis"), ("lifelines_gbsg2", 
 
 
 def main(folder: Path) -> None:
-    """Run all tables in a folder of Parquet files and write outliers.csv."""
-    rows = []
+    """Run the tables of a folder of Parquet files that are not yet in, and write outliers.csv."""
+    rows: list[dict[str, Any]] = finished("outliers")
     for name, column in (*TUNED, *OTHERS):
+        if name in {row["table"] for row in rows}:
+            continue
         table = opened(folder, name)
         size = min(400, table.n_rows // 2)
         target = int(np.nanargmax(numbers_of(table, column)))
