@@ -90,12 +90,17 @@ def clustered_rate(hits: NDArray[Any], cluster: NDArray[Any], *, level: float = 
 
 
 def clustered_auc(
-    scores: NDArray[Any], member: NDArray[np.bool_], cluster: NDArray[np.int64], *, level: float = 0.95
-) -> tuple[float, Interval]:
+    scores: NDArray[Any], member: NDArray[np.bool_], cluster: NDArray[np.int64], *, stratum: NDArray[np.int64] | None = None,
+    level: float = 0.95,
+) -> tuple[float, Interval]:  # fmt: skip
     """Return the chance that a member scores above another, ties half, and its interval, trials of one cluster not independent.
 
-    Newcombe's score interval (2006, method 5), which also holds at 1, its variance raised to that of DeLong's components summed by cluster
-    (Obuchowski, 1997) where that is larger. Clusters are numbered from 0, without gaps.
+    A score interval with the shape of Newcombe's (2006, method 5), which also holds near 1, scaled so that its variance at the value is that of
+    DeLong's components summed by cluster (Obuchowski, 1997). Components count ties as they are: scores with few values vary less
+    than a model without ties says. Components vary about the mean of members, or others, of their own stratum: where a design fixes how many
+    members each stratum (a target) has, what strata differ by is no noise. Student's quantile takes its degrees of freedom from how evenly clusters
+    share the variance (Satterthwaite): near 1 a few clusters have all of it. Where nothing varies (all scores tied, or members apart from others)
+    the model's own variance stands in, with clusters for trials. Clusters and strata are numbered from 0, without gaps.
 
     Examples
     --------
@@ -105,7 +110,6 @@ def clustered_auc(
     (0.875, True)
     """
     from scipy.optimize import brentq
-    from scipy.special import ndtri
     from scipy.stats import rankdata
 
     inside = member
@@ -117,23 +121,23 @@ def clustered_auc(
     value = float(below.mean())
     part = np.empty(len(inside))
     part[inside], part[~inside] = (below - value) / m, (above - value) / n
-    # Components of one cluster are summed first. Members and others vary about means of their own: one correction for each
-    # is that of DeLong where every trial is a cluster, and nearly so elsewhere.
-    correction = max(_few(cluster[side]) for side in (inside, ~inside))
-    summed = np.bincount(cluster, weights=part)
-    variance = correction * float(summed @ summed)
+    sums = _cluster_sums(part, 2 * (0 if stratum is None else stratum) + inside, cluster)
+    squares, fourths = float((sums**2).sum()), float((sums**4).sum())
     equal = (m + n) / 2 - 1
 
     def model(area: float) -> float:
         return area * (1 - area) * (1 + equal * ((1 - area) / (2 - area) + area / (1 + area))) / (m * n)
 
-    raised = len(inside) / (int(cluster.max()) + 1)  # separation leaves no variance: clusters count, not trials
-    if 0 < value < 1:
-        raised = max(1.0, variance / model(value))
-    z = float(ndtri(0.5 + level / 2))
+    degrees = float(len(sums) - 1)
+    ratio = len(inside) / len(sums)
+    if 0 < value < 1 and fourths > 0:
+        ratio = squares / model(value)
+        # The variance of a variance is (kurtosis - 1) / clusters of its square: 2 / clusters where sums are normal.
+        degrees = min(degrees, 2 * len(sums) / max(len(sums) * fourths / squares**2 - 1, 1e-9))
+    z = student_quantile(0.5 + level / 2, max(degrees, 1.0))
 
     def off(area: float) -> float:
-        return (value - area) ** 2 - z * z * raised * model(area)
+        return (value - area) ** 2 - z * z * ratio * model(area)
 
     # The difference is positive at both ends and negative at the value; at 0 and 1 themselves the variance is 0.
     low = brentq(off, 0.0, min(value, 1 - 1e-12)) if value > 0 else 0.0
@@ -141,9 +145,14 @@ def clustered_auc(
     return value, (float(low), float(high))
 
 
-def _few(cluster: NDArray[np.int64]) -> float:
-    count = len(np.unique(cluster))
-    return count / (count - 1) if count > 1 else 2.0
+def _cluster_sums(part: NDArray[np.float64], cell: NDArray[np.int64], cluster: NDArray[np.int64]) -> NDArray[np.float64]:
+    """The sum of each cluster's parts about the means of their cells, each cell corrected for its own mean by its clusters."""
+    clusters, cells = int(cluster.max()) + 1, int(cell.max()) + 1
+    trials = np.bincount(cell, minlength=cells)
+    mean = np.bincount(cell, weights=part, minlength=cells) / np.maximum(trials, 1)
+    groups = np.bincount(np.unique(cell * clusters + cluster) // clusters, minlength=cells)
+    correction = np.where(groups > 1, groups / np.maximum(groups - 1, 1), 2.0)
+    return np.bincount(cluster, weights=(part - mean[cell]) * np.sqrt(correction)[cell], minlength=clusters)
 
 
 def student_quantile(share: float, degrees: float) -> float:

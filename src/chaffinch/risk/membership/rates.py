@@ -32,21 +32,29 @@ MOST_POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Scores, whether each was of a member, and the shadow each came from: three lists of one length."""
+    """Scores, whether each was of a member, the shadow each came from, and the target it was of: lists of one length.
+
+    Without `target` all are of one. A design fixes how often each target is a member, so targets are strata of intervals.
+    """
 
     scores: Floats
     member: Bools
     shadow: Ints
+    target: Ints | None = None
 
     def __post_init__(self) -> None:
         if not self.scores.shape == self.member.shape == self.shadow.shape or self.scores.ndim != 1:
             raise InputError("Scores, member and shadow must be lists of one length.")
+        if self.target is not None and self.target.shape != self.scores.shape:
+            raise InputError("target must name one target for each score.")
         if not np.isfinite(self.scores).all():
             raise InputError("Scores must be finite numbers. Some are not.")
         if not self.member.any() or self.member.all():
             raise InputError("Trials must be of members and of others: one kind is absent. Draw more shadows.")
         # Any numbers tell shadows apart; sums by shadow want them without gaps.
         object.__setattr__(self, "shadow", np.unique(self.shadow, return_inverse=True)[1])
+        if self.target is not None:
+            object.__setattr__(self, "target", np.unique(self.target, return_inverse=True)[1])
 
     @classmethod
     def of(cls, scores: ArrayLike, member: ArrayLike) -> Trials:
@@ -63,7 +71,10 @@ class Trials:
         if inside.ndim < values.ndim:
             inside = np.broadcast_to(inside[..., None], values.shape)
         shadow = np.repeat(np.arange(len(values)), values[0].size if len(values) else 0)
-        return cls(values.ravel(), inside.ravel(), shadow)
+        target = None
+        if values.ndim > 2:
+            target = np.broadcast_to(np.arange(values.shape[1])[:, None], values.shape).ravel()
+        return cls(values.ravel(), inside.ravel(), shadow, target)
 
     @property
     def shadows(self) -> int:
@@ -151,7 +162,7 @@ def rates(validation: Trials, test: Trials, *, levels: tuple[float, ...] = (0.01
     >>> found.auc, found.advantage, found.at[0].reason
     (1.0, 1.0, '1 % needs at least 100 validation trials of non-members.')
     """
-    value, ends = clustered_auc(test.scores, test.member, test.shadow, level=confidence)
+    value, ends = clustered_auc(test.scores, test.member, test.shadow, stratum=test.target, level=confidence)
     best = _best_threshold(validation)
     gain, gain_ends = _advantage(test, best, confidence)
     fpr, tpr = roc(test)

@@ -135,4 +135,5 @@ def _trials(seen: Seen, scores: NDArray[np.float64], target: int | None) -> Tria
     values, member = scores[:, columns], seen.draws.member[:, columns]
     there = np.isfinite(values)
     clusters = np.broadcast_to(shadow[:, None], values.shape)
-    return Trials(values[there], member[there], clusters[there])
+    targets = np.broadcast_to(np.arange(values.shape[1]), values.shape)
+    return Trials(values[there], member[there], clusters[there], targets[there])
