@@ -50,6 +50,19 @@ def test_membership_says_whether_it_can_be_told():
     assert "No more was found than guessing gives." in quiet
 
 
+def test_parts_are_on_the_page():
+    parts = [
+        {"name": "extremes", "auc": 0.79, "interval": [0.77, 0.81], "mean_auc": 0.78, "evidence": "the largest and smallest values"},
+        {"name": "my own", "auc": 0.6, "interval": [0.55, 0.65], "mean_auc": 0.61, "evidence": "this & that"},
+    ]
+    html = membership_page(membership(parts=parts))
+    assert "How well each part does alone" in html
+    assert "The largest and smallest values alone tell them apart with AUC 0.790." in html
+    assert "this &amp; that" in html
+    assert "0.770 to 0.810" in html
+    assert "How well each part does alone" not in membership_page(membership())
+
+
 def test_membership_of_few_trials_and_one_target_is_drawn():
     few = rates(0.5, few=True)
     few["trials"]["others"] = 5

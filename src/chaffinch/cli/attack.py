@@ -178,7 +178,7 @@ def asked(
     share: Share = "half",
     features: Box = "blackbox",
     look: Look = "queries",
-    learner: Learner = "linear",
+    learner: Learner = "combined",
     ranking: Ranking = "union",
     grid: Grid = "release",
     duplicates: Duplicates = "drop",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from .._base.svg import Axis
 from .._base.words import NONE, between, fixed, number, percent, shown
+from ..risk.membership import ATTACKERS
 from ..risk.membership.rates import AtFpr, Rates
 from ..risk.membership.result import MembershipResult
 from ..risk.singling_out.result import SinglingOutResult
@@ -84,7 +85,7 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
         if result.above_baseline
         else "No more was found than guessing gives."
     )
-    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {said}"
+    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
     sides = (
         ("Attackers, all targets", result.pooled),
         ("Closest row alone", result.closest),
@@ -105,7 +106,25 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
     worst = (
         f"The worst target is the highest of {result.targets:,}, and by chance alone the highest lies above the mean."
     )
-    return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note")
+    return Paragraph(lead, "lead"), table, *notes, Paragraph(worst, "note"), *_parts(result)
+
+
+def _parts(result: MembershipResult) -> tuple[Block, ...]:
+    """What each part of the attackers reaches alone."""
+    if not result.strengths:
+        return ()
+    rows = tuple(
+        (shown(part.name), shown(ATTACKERS[part.name].definition if part.name in ATTACKERS else part.evidence, 200), fixed(part.auc),
+         _ends(part.interval), fixed(part.mean_auc))
+        for part in result.strengths
+    )  # fmt: skip
+    head = ("Part", "What it goes by", "AUC", "95 % interval", "Mean AUC of targets")
+    table = PageTable("How well each part does alone", head, rows, numbers=frozenset({2, 3, 4}), wide=frozenset({1}))
+    note = (
+        "The attackers weigh these parts for each target by how well each does on shadows that it did not learn from. AUC is over all targets; the mean is of "
+        "the targets' own AUCs. The strongest of several is a little flattered."
+    )
+    return table, Paragraph(note, "note")
 
 
 def _ends(ends: Sequence[float] | None) -> str:

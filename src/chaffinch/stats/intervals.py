@@ -152,7 +152,8 @@ def _cluster_sums(part: NDArray[np.float64], cell: NDArray[np.int64], cluster: N
     mean = np.bincount(cell, weights=part, minlength=cells) / np.maximum(trials, 1)
     groups = np.bincount(np.unique(cell * clusters + cluster) // clusters, minlength=cells)
     correction = np.where(groups > 1, groups / np.maximum(groups - 1, 1), 2.0)
-    return np.bincount(cluster, weights=(part - mean[cell]) * np.sqrt(correction)[cell], minlength=clusters)
+    about_means = (part - mean[cell]) * np.sqrt(correction)[cell]
+    return np.asarray(np.bincount(cluster, weights=about_means, minlength=clusters), dtype=np.float64)
 
 
 def student_quantile(share: float, degrees: float) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
-from chaffinch.risk.membership import MembershipResult
+from chaffinch.risk.membership import MembershipResult, PartStrength
 from chaffinch.risk.membership.rates import Trials, rates
 
 
@@ -23,6 +23,28 @@ def test_words_follow_the_interval():
     assert result().above_baseline
     assert result().sentence.endswith("What is released tells who is in the data.")
     assert result(0.0).sentence.endswith("no more was found than guessing gives.")
+
+
+def strengths(auc):
+    return (
+        PartStrength("linear", auc + 0.01, (auc - 0.02, 1.0), auc, ""),
+        PartStrength("extremes", auc, (auc - 0.03, auc), auc, "the largest and smallest values"),
+        PartStrength("density", 0.5, (0.4, 0.6), 0.5, "the density of rows at a target"),
+    )
+
+
+def test_a_part_that_explains_it_is_named():
+    one = result()
+    assert "The largest and smallest values alone tell them apart with AUC" in result(strengths=strengths(one.auc)).sentence
+    assert "alone tell" not in result(strengths=strengths(one.auc - 0.1)).sentence
+    assert "alone tell" not in result(0.0, strengths=strengths(0.52)).sentence
+    plain = json.loads(json.dumps(result(strengths=strengths(0.9)).to_dict()))
+    assert plain["version"] == 1
+    assert plain["parts"][1]["name"] == "extremes"
+    again = MembershipResult.from_dict(plain)
+    assert again.to_dict() == plain
+    assert again.strengths[1].interval == pytest.approx((0.87, 0.9))
+    assert "parts" not in result().to_dict()
 
 
 @pytest.mark.parametrize("threshold", [10, 30])

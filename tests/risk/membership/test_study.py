@@ -53,8 +53,56 @@ def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(ta
     assert missed < 10
 
 
+@pytest.fixture(scope="module")
+def earners():
+    """People with an income each, which nobody shares and which has a heavy tail, and words, some of which are unique."""
+    rng = np.random.default_rng(3)
+    words = {name: rng.choice(list("abc"), 300).astype(object) for name in ("one", "two")}
+    words["two"][7] = "only"
+    frame = pd.DataFrame({"income": np.round(np.exp(rng.normal(10, 1.2, 300)), 2), **words})
+    return read(frame, rare="keep"), [int((frame["income"] - frame["income"].median()).abs().argmin()), 7]
+
+
+def permuted(given, seed):
+    rng = np.random.default_rng(seed)
+    return given.to_pandas().apply(lambda column: column.to_numpy()[rng.permutation(given.n_rows)])
+
+
+def test_values_that_are_released_as_they_are_give_away_who_has_them(earners):
+    """Each column in an order of its own: codes on bins hardly tell, a number or a word that one person has is certain."""
+    table, targets = earners
+    options = {"shadows": 40, "tests": 40, "tables": 1, "targets": targets, "rows": 60, "seed": 1, "workers": 1}
+    found = membership(table, permuted, **options)
+    assert found.auc > 0.97
+    assert min(found.target_aucs) > 0.97
+    by_name = {part.name: part for part in found.strengths}
+    assert by_name["exact"].auc > 0.97
+    assert by_name["exact"].interval[0] > 0.9
+    assert found.strengths[0].auc >= by_name["linear"].auc
+    assert "alone tell them apart with AUC" in found.sentence
+    codes = membership(table, permuted, **options, grid="population", learner="linear")
+    assert min(codes.target_aucs) < 0.8  # the number in the middle is in a bin with others
+    assert codes.strengths == ()
+
+
+def test_a_generator_that_ignores_its_input_gives_nothing_away(earners):
+    """All parts, on the values of the population itself: the 95 % interval of one study holds a half; seeded."""
+    table, targets = earners
+    found = membership(table, ignoring(table), shadows=40, tests=40, tables=1, targets=targets, rows=60, seed=2, workers=1)
+    assert not found.above_baseline
+    assert found.interval[0] <= 0.5 <= found.interval[1]
+    assert found.sentence.endswith("A guess has 0.5: no more was found than guessing gives.")
+    assert "alone tell" not in found.sentence
+
+
+def test_an_attacker_of_values_sees_none_on_the_population_s_grid(earners):
+    table, targets = earners
+    with pytest.raises(InputError, match="released values alone"):
+        membership(table, permuted, shadows=10, tests=10, tables=1, targets=targets, rows=60, workers=1, learner="exact", grid="population")
+
+
 def test_the_model_tells_more_than_its_tables(table):
-    black = attacked(table, BayesNet(parents=2, smoothing=0.0), tests=40, shadows=40)
+    black = attacked(table, BayesNet(parents=2, smoothing=0.0), tests=40, shadows=40, grid="population")
     white = attacked(table, BayesNet(parents=2, smoothing=0.0), box="whitebox", tests=40, shadows=40)
     assert white.above_baseline
     assert white.auc > black.auc

@@ -4,14 +4,14 @@ from .attacker import ATTACKERS, MembershipAttacker
 
 # isort: off
 # The order of registration.
-from . import linear, extra_trees
+from . import combined, linear, extra_trees, random_forest, kernel, ranked
 
 # isort: on
 from .rates import Rates
-from .result import MembershipResult
+from .result import MembershipResult, PartStrength
 from .settings import ShadowSettings
 from .study import membership
 
-__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "Rates", "ShadowSettings", "membership"]
+__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "PartStrength", "Rates", "ShadowSettings", "membership"]
 
-del linear, extra_trees
+del combined, linear, extra_trees, random_forest, kernel, ranked

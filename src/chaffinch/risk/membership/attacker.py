@@ -70,13 +70,19 @@ class Learner(Protocol):
 class MembershipAttacker:
     """A way to tell members from others, whole: `name` in options and results, what it is, whose it is, and how it learns.
 
-    `learner` returns what learns an attacker from shadows; it takes the kind of features and options of its own.
+    `learner` returns what learns an attacker from shadows; it takes the kind of features and options of its own. `sees`: the groups of features
+    it looks at: "table" (what the settings say is seen of coded tables, or of the model) and those of released values. `by_groups`: whether the
+    learner also takes `layout`, which of its features are of which group. `evidence`: what it goes by, in words for a sentence; empty where
+    that is many things.
     """
 
     name: str
     definition: str
     reference: str
     learner: Callable[..., Learner]
+    sees: tuple[str, ...] = ("table",)
+    by_groups: bool = False
+    evidence: str = ""
 
 
 ATTACKERS: Registry[MembershipAttacker] = Registry("learner")

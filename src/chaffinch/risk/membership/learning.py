@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,9 +17,11 @@ from ..shadows.generator import Generator
 from ..shadows.run import Shadows, run_shadows
 from ..shadows.work import Working
 from ..shadows.world import World
-from .attacker import TargetAttacker
-from .classifiers import learner
+from .attacker import ATTACKERS, Learner, TargetAttacker
+from .combined import combined_of
 from .features import BlackBox, black_box
+from .focused import learner_for
+from .layout import TABLE, Layout
 from .matches import closest_matches
 from .settings import ShadowSettings
 from .values import ValueSight
@@ -37,11 +39,15 @@ SEARCHED = 8
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What attackers think of some shadows: log-odds at even odds, and how close the nearest row comes, both (shadows, targets)."""
+    """What attackers think of some shadows: log-odds at even odds, and how close the nearest row comes, both (shadows, targets).
+
+    `parts`: the log-odds of each part of a combined attacker alone, (shadows, targets), by its name.
+    """
 
     draws: Draws
     log_odds: NDArray[np.float64]
     closest: NDArray[np.float64]
+    parts: dict[str, NDArray[np.float64]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,27 +94,32 @@ class Campaign:
         white = self._white() if self.plan.box == "whitebox" else None
         draws = self.drawn(self.plan.shadows, 0)
         shadows = self.fitted(draws, "learn", 1, tables=1 if white is not None else self.plan.tables, white=white)
-        table = self.world.table
-        rng = np.random.default_rng(self.stream(2))
-        sight = black_box(self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng)
-        counts = white is None and self.plan.features in ("queries", "histogram")
-        learning = learner(self.plan.learner, kind="counts" if counts else "real")
+        looking = self._looking(white)
+        learning: Learner | None = None
         attackers, chosen = [], []
-        shape = (len(draws), len(self.world.targets))
-        odds, closest = np.full(shape, np.nan), np.full(shape, np.nan)
+        seen = _unseen(draws, len(self.world.targets))
         for k in range(len(self.world.targets)):
             mine = draws.of(k)
-            features, used = _features(shadows, self.world, sight, white, k, mine)
+            features, used = looking.of(shadows, k, mine)
+            if learning is None:
+                learning = learner_for(self.plan.learner, looking.layout(features.shape[-1]))
             attacker = learning.fit(features, draws.member[mine, k], seed=child(self.seed, 2, k), threads=self.working.workers)
-            odds[mine, k] = attacker.checked[:, 0]
-            closest[mine, k] = _closest(shadows, self.world, k, mine)
+            _note(seen, k, mine, attacker.checked[:, 0], _parts_of(attacker, None))
+            seen.closest[mine, k] = _closest(shadows, self.world, k, mine)
             attackers.append(attacker)
             chosen.append(used)
             if len(attackers) == SEARCHED:
                 learning = learning.narrowed(attackers)
             self.working.progress("learning", (k + 1) / len(self.world.targets))
         seconds = None if promises_privacy(self.generator.maker) else shadows.seconds
-        return Learnt(self, Seen(draws, odds, closest), seconds, sight, white, tuple(attackers), tuple(chosen))
+        return Learnt(self, seen, seconds, looking, tuple(attackers), tuple(chosen))
+
+    def _looking(self, white: WhiteBox | None) -> Looking:
+        table = self.world.table
+        rng = np.random.default_rng(self.stream(2))
+        box = black_box(self.plan.features, table.schema.sizes, columns=table.schema.names, seed=rng)
+        sees_table = TABLE in ATTACKERS[self.plan.learner].sees
+        return Looking(self.world, box if sees_table else None, white, self.sight)
 
     def _white(self) -> WhiteBox:
         """What looks into models: the tables it lines up are those of a network learnt from the population, which is public."""
@@ -130,8 +141,7 @@ class Learnt:
     campaign: Campaign
     checked: Seen
     seconds: float | None
-    sight: BlackBox
-    white: WhiteBox | None
+    looking: Looking
     attackers: tuple[TargetAttacker, ...]
     used: tuple[NDArray[np.int64] | None, ...]
 
@@ -143,16 +153,38 @@ class Learnt:
     def look(self, draws: Draws, name: str, step: int) -> Seen:
         """Return what the attackers think of new fits, one released table each."""
         campaign, world = self.campaign, self.campaign.world
-        shadows = campaign.fitted(draws, name, step, tables=1, white=self.white)
-        shape = (len(draws), len(world.targets))
-        odds, closest = np.full(shape, np.nan), np.full(shape, np.nan)
+        shadows = campaign.fitted(draws, name, step, tables=1, white=self.looking.white)
+        seen = _unseen(draws, len(world.targets))
         for k, attacker in enumerate(self.attackers):
             mine = draws.of(k)
-            features, _ = _features(shadows, world, self.sight, self.white, k, mine, self.used[k])
-            odds[mine, k] = attacker.log_odds(features[:, 0])
-            closest[mine, k] = _closest(shadows, world, k, mine)
+            features, _ = self.looking.of(shadows, k, mine, self.used[k])
+            parts = _parts_of(attacker, features[:, 0])
+            together = combined_of(attacker)
+            odds = attacker.log_odds(features[:, 0]) if together is None else together.together(np.stack(list(parts.values())))
+            _note(seen, k, mine, odds, parts)
+            seen.closest[mine, k] = _closest(shadows, world, k, mine)
             campaign.working.progress(f"{name}: attacking", (k + 1) / len(self.attackers))
-        return Seen(draws, odds, closest)
+        return seen
+
+
+def _unseen(draws: Draws, targets: int) -> Seen:
+    return Seen(draws, np.full((len(draws), targets), np.nan), np.full((len(draws), targets), np.nan))
+
+
+def _note(seen: Seen, k: int, mine: NDArray[np.int64], odds: NDArray[np.float64], parts: dict[str, NDArray[np.float64]]) -> None:
+    """Write down what is thought of a target in its shadows."""
+    seen.log_odds[mine, k] = odds
+    for name, one in parts.items():
+        seen.parts.setdefault(name, np.full(seen.log_odds.shape, np.nan))[mine, k] = one
+
+
+def _parts_of(attacker: TargetAttacker, features: NDArray[np.float32] | None) -> dict[str, NDArray[np.float64]]:
+    """The log-odds of each part of an attacker who has parts, out of fold if there are no features."""
+    together = combined_of(attacker)
+    if together is None:
+        return {}
+    odds = [part.checked[:, 0] for part in together.parts.values()] if features is None else together.part_odds(features)
+    return dict(zip(together.parts, odds, strict=True))
 
 
 def _closest(shadows: Shadows, world: World, k: int, only: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -163,28 +195,49 @@ def _closest(shadows: Shadows, world: World, k: int, only: NDArray[np.int64]) ->
     )
 
 
-def _features(
-    shadows: Shadows, world: World, sight: BlackBox, white: WhiteBox | None, k: int, only: NDArray[np.int64],
-    used: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:  # fmt: skip
-    """The features of a target in some shadows, (shadows, tables, features), and which of all features these are."""
-    if white is not None:
-        nodes, cells = shadows.nodes[only, k], shadows.cells[np.ix_(only, white.places(k))]
-        return np.concatenate([nodes, cells], axis=1)[:, None, :], None
-    target = world.target_codes[k]
-    if used is None:
-        used = _affordable(shadows, sight, target, only)
-    if used is None:
-        return shadows.gather(lambda tables: sight.of(tables, target), only=only), None
-    return shadows.gather(lambda tables: sight.of(tables, target)[:, used], only=only), used
+@dataclass(frozen=True, eq=False)
+class Looking:
+    """What is looked at: coded tables (None where no attacker looks at them), the model, and released values."""
+
+    world: World
+    box: BlackBox | None
+    white: WhiteBox | None
+    sight: ValueSight | None
+
+    def layout(self, width: int) -> Layout:
+        """Return which of `width` features are of which group."""
+        groups = {} if self.sight is None else {name: part.stop - part.start for name, part in self.sight.groups.items()}
+        table = width - sum(groups.values())
+        counts = self.white is None and self.box is not None and self.box.name in ("queries", "histogram")
+        return Layout({**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real")
+
+    def of(
+        self, shadows: Shadows, k: int, only: NDArray[np.int64], used: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.float32], NDArray[np.int64] | None]:
+        """Return the features of a target in some shadows, (shadows, tables, features), and which of those of tables these have."""
+        parts: list[NDArray[np.float32]] = []
+        if self.white is not None:
+            nodes, cells = shadows.nodes[only, k], shadows.cells[np.ix_(only, self.white.places(k))]
+            parts.append(np.concatenate([nodes, cells], axis=1)[:, None, :])
+        elif self.box is not None:
+            box, target = self.box, self.world.target_codes[k]
+            if used is None:
+                used = _affordable(shadows, box, target, only)
+            places = slice(None) if used is None else used
+            parts.append(shadows.gather(lambda tables: box.of(tables, target)[:, places], only=only))
+        if self.sight is not None:
+            parts.append(shadows.values[only, :, k])
+        if not parts:
+            raise InputError("This attacker looks at released values alone, and here only codes are seen. Use grid=\"release\", or the learner linear.")
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=2), used
 
 
-def _affordable(shadows: Shadows, sight: BlackBox, target: NDArray[Any], only: NDArray[np.int64]) -> NDArray[np.int64] | None:
+def _affordable(shadows: Shadows, box: BlackBox, target: NDArray[Any], only: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """Which features to learn from where all of them would not fit in memory: those that vary most in a few shadows. None for all."""
-    width = len(sight.names)
+    width = len(box.names)
     room = MEMORY // (4 * len(only) * shadows.tables)
     if width <= room:
         return None
-    some = shadows.gather(lambda tables: sight.of(tables, target), only=only[:: max(1, len(only) // 50)])
+    some = shadows.gather(lambda tables: box.of(tables, target), only=only[:: max(1, len(only) // 50)])
     spread = np.sqrt(some.reshape(-1, width)).std(axis=0)
     return np.sort(np.argsort(-spread, kind="stable")[: max(room, 1)])

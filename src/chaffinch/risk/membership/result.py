@@ -8,13 +8,32 @@ from typing import Any, ClassVar
 
 from markupsafe import Markup
 
+from ..._base.plain import to_plain
 from ..._base.svg import Dot, dots
 from ...stats.intervals import Interval
 from ..shadows.world import World
 from ..shown import ShadowFigures, ShadowResult, Words
 from .rates import Rates
 
-__all__ = ["MembershipResult"]
+__all__ = ["MembershipResult", "PartStrength"]
+
+
+EXPLAINS = 0.02
+"""A part explains what the attackers reach if alone it comes this close to their AUC."""
+
+
+@dataclass(frozen=True)
+class PartStrength:
+    """How well one part of a combined attacker does alone: the AUC over all targets with its interval, and the mean of the targets' AUCs.
+
+    `evidence`: what it goes by, in words for a sentence; empty where that is many things.
+    """
+
+    name: str
+    auc: float
+    interval: Interval
+    mean_auc: float
+    evidence: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +44,7 @@ class MembershipFigures(ShadowFigures):
     closest: Rates
     worst: Rates
     target_aucs: tuple[float, ...]
+    strengths: tuple[PartStrength, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -37,6 +57,8 @@ class MembershipResult(MembershipFigures, ShadowResult):
         All targets together, by the attackers and by the closest row alone; and the target that is told best.
     target_aucs
         The AUC of every target, the highest first.
+    strengths
+        How well each part of a combined attacker does alone, the strongest first; none for other attackers.
     each, world
         Every target's rates in the order of their vulnerability, and the population; absent where plain data were read.
 
@@ -75,8 +97,17 @@ class MembershipResult(MembershipFigures, ShadowResult):
         head = f"Members and others are told apart with AUC {self.auc:.3f} (95 % interval {low:.3f} to {high:.3f}); "
         near = f"by the closest row alone {self.closest.auc:.3f}. "
         if self.above_baseline:
-            return head + near + "What is released tells who is in the data."
+            return head + near + self.explanation + "What is released tells who is in the data."
         return head + near + "A guess has 0.5: no more was found than guessing gives."
+
+    @property
+    def explanation(self) -> str:
+        """One part in words, where it alone comes close to all of them together and does better than a guess; else empty."""
+        plain = [part for part in self.strengths if part.evidence and part.interval[0] > 0.5]
+        best = max(plain, key=lambda part: part.auc, default=None)
+        if best is None or best.auc < self.auc - EXPLAINS:
+            return ""
+        return f"{best.evidence[0].upper()}{best.evidence[1:]} alone tell them apart with AUC {best.auc:.3f}. "
 
     def figures(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Return the rates as plain data; the curve of one person's target stays."""
@@ -85,6 +116,7 @@ class MembershipResult(MembershipFigures, ShadowResult):
             "closest_distance": self.closest.to_dict(),
             "worst_target": {k: v for k, v in self.worst.to_dict().items() if k != "roc"},
             "auc_of_targets": list(self.target_aucs),
+            **({"parts": to_plain(self.strengths)} if self.strengths else {}),
         }
         return rates, {}
 
@@ -93,7 +125,7 @@ class MembershipResult(MembershipFigures, ShadowResult):
         """Return the rates that plain data hold."""
         sides = {"pooled": "pooled", "closest": "closest_distance", "worst": "worst_target"}
         parts = {side: Rates.from_dict(data.get(word) or {}) for side, word in sides.items()}
-        return {**parts, "target_aucs": data.get("auc_of_targets")}
+        return {**parts, "target_aucs": data.get("auc_of_targets"), "strengths": data.get("parts") or ()}
 
     def confidential(self) -> dict[str, Any]:
         """Return the targets' records with how well each is told."""

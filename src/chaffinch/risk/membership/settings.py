@@ -60,7 +60,7 @@ class ShadowSettings:
     box: Literal["blackbox", "whitebox"] = "blackbox"
     grid: Grid = "release"
     features: Literal["queries", "naive", "histogram", "closest"] = "queries"
-    learner: str = "linear"
+    learner: str = "combined"
     combine: Literal["argmax", "weighted", "strong"] = "argmax"
 
     def __post_init__(self) -> None:

@@ -18,19 +18,22 @@ from numpy.typing import NDArray
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
+from ...stats.intervals import clustered_auc
+from ...stats.scoring import auc
 from ...table.read import read
 from ...table.table import Table
 from ..shadows.generator import Generator
 from ..shadows.store import stored_seed
 from ..shadows.work import Working
 from ..shadows.world import Duplicates, world_of
+from .attacker import ATTACKERS
 from .learning import Campaign, Learnt, Seen
 from .ranking import Ranking
 from .rates import Rates, Trials, rates
-from .result import MembershipResult
+from .result import MembershipResult, PartStrength
 from .settings import ShadowSettings
 
-__all__ = ["campaign_against", "judged", "membership", "sizes_of"]
+__all__ = ["campaign_against", "judged", "membership", "part_strength", "sizes_of"]
 
 
 def membership(
@@ -122,8 +125,24 @@ def judged(learnt: Learnt, seen: Seen, threshold: int = THRESHOLD) -> Membership
         worst=max(each, key=lambda one: one.auc),
         target_aucs=tuple(sorted((one.auc for one in each), reverse=True)),
         each=each,
+        strengths=_strengths(seen),
         **sizes_of(learnt, threshold),
     )
+
+
+def _strengths(seen: Seen) -> tuple[PartStrength, ...]:
+    """How well each part does alone on test shadows, the strongest first."""
+    out = [part_strength(name, seen, odds) for name, odds in seen.parts.items()]
+    return tuple(sorted(out, key=lambda part: -part.auc))
+
+
+def part_strength(name: str, seen: Seen, odds: NDArray[np.float64]) -> PartStrength:
+    """Return how well log-odds (shadows, targets) tell members from others, under the name of an attacker."""
+    pooled = _trials(seen, odds, None)
+    value, ends = clustered_auc(pooled.scores, pooled.member, pooled.shadow, stratum=pooled.target)
+    each = [_trials(seen, odds, k) for k in range(odds.shape[1])]
+    mean = float(np.mean([auc(one.scores, one.member) for one in each]))
+    return PartStrength(name, value, ends, mean, ATTACKERS[name].evidence)
 
 
 def _trials(seen: Seen, scores: NDArray[np.float64], target: int | None) -> Trials:

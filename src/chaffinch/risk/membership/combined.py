@@ -1,0 +1,213 @@
+"""The default attacker: others side by side, and their log-odds as the inputs of a regularised logistic regression.
+
+No attacker is the best against every synthesiser: largest values tell where knots are means, exact matches where values are copied, counts of
+matching rows where only a model is. Each part learns from the same shadows with the same folds. Weights of parts start from how well each
+did out of fold (all but equal where they are hard to tell apart, the best alone where it is clear) and move from there as far as the log loss out
+of fold says, never below 0. Where nothing is to be learnt all calibrations are flat, and so is what is made of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._base.errors import InputError
+from ..._base.seeds import Seed, generator, seed_sequence
+from ...stats.scoring import auc
+from .attacker import (
+    ATTACKERS,
+    Bools,
+    Calibration,
+    Floats,
+    Ints,
+    Kind,
+    Learner,
+    MembershipAttacker,
+    TargetAttacker,
+    calibrated,
+    folds,
+)  # fmt: skip
+from .focused import FocusedAttacker, learner_for, sees_something
+from .layout import TABLE, Layout
+from .ranked import VALUE_GROUPS
+
+__all__ = ["PARTS", "Combined", "CombinedAttacker", "combined_of", "stacked"]
+
+PARTS = ("linear", "kernel", "exact", "extremes", "nearest", "density", "presence", "values")
+"""The attackers that are combined, where their features are there."""
+VARIANCES = (0.0, 0.003, 0.03, 0.3)
+"""How far weights may be from where they start: the variance they are thought to have beforehand."""
+MARGIN = 0.5
+"""Standard errors by which the log loss out of fold must fall for more freedom to be given."""
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedAttacker:
+    """Attackers and their weights. `checked` are the training shadows' log-odds out of fold, of parts and of the weights."""
+
+    width: int
+    parts: dict[str, TargetAttacker]
+    weights: Floats
+    calibration: Calibration
+    checked: Floats = field(repr=False)
+    member: Bools = field(repr=False)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def auc(self) -> float:
+        """The AUC of `checked`."""
+        area = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
+        assert area is not None
+        return area
+
+    def part_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of every part, (parts, ...)."""
+        x = np.asarray(features, dtype=np.float32)
+        if x.ndim < 1 or x.shape[-1] != self.width:
+            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        return np.stack([part.log_odds(x) for part in self.parts.values()])
+
+    def together(self, odds: Floats) -> Floats:
+        """Return the log-odds that the parts' (parts, ...) amount to."""
+        return self.calibration.log_odds(np.einsum("p,p...->...", self.weights, odds))
+
+    def log_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of membership at even odds beforehand."""
+        return self.together(self.part_odds(features))
+
+    def chance(self, features: ArrayLike) -> Floats:
+        """Return the chance of membership at even odds beforehand: 0 to 1."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+
+
+def combined_of(attacker: TargetAttacker) -> CombinedAttacker | None:
+    """Return the attacker with parts that an attacker is, or is all of; None for others."""
+    inner = attacker.inner if isinstance(attacker, FocusedAttacker) else attacker
+    return inner if isinstance(inner, CombinedAttacker) else None
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Several attackers and weights for them; see `learner`."""
+
+    kind: Kind = "counts"
+    layout: Layout | None = None
+    parts: tuple[str, ...] = PARTS
+    learners: Mapping[str, Learner] | None = None
+    """The parts, where what they choose among was narrowed."""
+
+    def __post_init__(self) -> None:
+        for name in self.parts:
+            if name == "combined":
+                raise InputError("The combined attacker cannot be a part of itself.")
+            ATTACKERS[name]
+
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Combined:
+        """Return the learner whose parts have less to choose."""
+        each = [one for one in map(combined_of, attackers) if one is not None]
+        learners = self._learners(each[0].width)
+        return replace(
+            self, learners={name: one.narrowed([attacker.parts[name] for attacker in each]) for name, one in learners.items()}
+        )
+
+    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+        """Return the attacker learnt from shadows."""
+        x, inside = np.asarray(features, dtype=np.float32), np.asarray(member)
+        root = seed_sequence(seed)
+        learners = self._learners(x.shape[-1])
+        # With one seed all parts have the same folds, so that a shadow's log-odds come from parts that have not seen it.
+        parts = {name: one.fit(x, inside, seed=root, threads=threads) for name, one in learners.items()}
+        odds = np.stack([part.checked for part in parts.values()])
+        fold = folds(inside, generator(root))
+        weights, unseen, variance = stacked(odds, inside, fold)
+        calibration = calibrated(unseen, inside)
+        settings = {
+            "learner": "combined", "variance": variance,
+            "weights": {name: round(float(weight), 4) for name, weight in zip(parts, weights, strict=True)},
+        }  # fmt: skip
+        return CombinedAttacker(x.shape[-1], parts, weights, calibration, calibration.log_odds(unseen), inside, settings)
+
+    def _learners(self, width: int) -> Mapping[str, Learner]:
+        if self.learners is not None:
+            return self.learners
+        layout = self.layout or Layout({TABLE: width}, self.kind)
+        return {name: learner_for(name, layout) for name in self.parts if sees_something(name, layout)}
+
+
+def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, float]:
+    """Return weights of parts, their sum out of fold (shadows, tables), and the variance that was chosen, from log-odds (parts, shadows, tables).
+
+    The weights minimise the log loss of their sum plus |w - w0|^2 / (2 variance), over shadows, none below 0. w0 is each part's share of
+    exp(-loss), losses summed over shadows as if tables were one: what Bayes' rule gives parts that are equally likely beforehand.
+    """
+    n_folds = int(fold.max()) + 1
+    shadows = odds.shape[1]
+
+    def losses(total: Floats) -> Floats:
+        """The log loss of each shadow, members and others weighed alike."""
+        weight = np.where(member, 0.5 / member.mean(), 0.5 / (1 - member.mean()))
+        return np.asarray(weight * (np.logaddexp(0.0, total) - member[:, None] * total).mean(axis=1))
+
+    every = np.ones(shadows, dtype=bool)
+    of_parts = np.stack([losses(part) for part in odds])
+
+    def start(used: Bools) -> Floats:
+        summed = of_parts[:, used].sum(axis=1)
+        share = np.exp(summed.min() - summed)
+        return np.asarray(share / share.sum())
+
+    best: tuple[float, Floats, Floats] | None = None
+    for variance in VARIANCES:
+        unseen = np.empty(odds.shape[1:])
+        for number in range(n_folds):
+            out = fold == number
+            weights = _weights(odds[:, ~out], member[~out], start(~out), variance)
+            unseen[out] = np.einsum("p,pst->st", weights, odds[:, out])
+        loss = losses(unseen)
+        if best is not None:
+            gain = best[1] - loss
+            if gain.mean() <= MARGIN * float(gain.std(ddof=1)) / np.sqrt(shadows):
+                continue
+        best = variance, loss, unseen
+    assert best is not None
+    variance, _, unseen = best
+    return _weights(odds, member, start(every), variance), unseen, variance
+
+
+def _weights(odds: Floats, member: Bools, start: Floats, variance: float) -> Floats:
+    """The weights that minimise the penalised log loss."""
+    if variance == 0.0 or len(odds) == 1:
+        return start
+    from scipy.optimize import minimize
+
+    tables = odds.shape[2]
+    z = odds.reshape(len(odds), -1)
+    label = np.repeat(member, tables).astype(np.float64)
+    weight = np.repeat(np.where(member, 0.5 / member.mean(), 0.5 / (1 - member.mean())), tables) / tables
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        total = weights @ z
+        apart = weights - start
+        value = float(weight @ (np.logaddexp(0.0, total) - label * total)) + float(apart @ apart) / (2 * variance)
+        chance = 1 / (1 + np.exp(-np.clip(total, -500, 500)))
+        return value, z @ (weight * (chance - label)) + apart / variance
+
+    fitted = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)] * len(start), options={"maxiter": 60})
+    return np.asarray(fitted.x, dtype=np.float64)
+
+
+ATTACKERS.register(
+    MembershipAttacker(
+        name="combined",
+        definition="Logistic regression, and what the table and released values show alone, weighted by how well each does out of fold.",
+        reference="",
+        learner=Combined,
+        sees=(TABLE, *VALUE_GROUPS),
+        by_groups=True,
+    )
+)

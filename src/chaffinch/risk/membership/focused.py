@@ -1,0 +1,96 @@
+"""An attacker that is shown some of the features, and the one by its name for a layout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..._base.errors import InputError
+from ..._base.seeds import Seed
+from .attacker import ATTACKERS, Floats, Learner, TargetAttacker
+from .layout import Layout
+
+__all__ = ["Focused", "FocusedAttacker", "learner_for", "sees_something"]
+
+
+@dataclass(frozen=True, eq=False)
+class FocusedAttacker:
+    """An attacker who looks at some columns of features."""
+
+    width: int
+    columns: NDArray[np.int64] = field(repr=False)
+    inner: TargetAttacker
+
+    @property
+    def checked(self) -> Floats:
+        """The training shadows' log-odds out of fold."""
+        return self.inner.checked
+
+    @property
+    def auc(self) -> float:
+        """The AUC of `checked`."""
+        return self.inner.auc
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What was chosen out of fold."""
+        return self.inner.settings
+
+    def log_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of membership at even odds beforehand."""
+        x = np.asarray(features, dtype=np.float32)
+        if x.ndim < 1 or x.shape[-1] != self.width:
+            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        return self.inner.log_odds(x[..., self.columns])
+
+    def chance(self, features: ArrayLike) -> Floats:
+        """Return the chance of membership at even odds beforehand: 0 to 1."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+
+
+@dataclass(frozen=True, eq=False)
+class Focused:
+    """A learner who looks at some groups of features."""
+
+    layout: Layout
+    groups: tuple[str, ...]
+    inner: Learner
+
+    @cached_property
+    def columns(self) -> NDArray[np.int64]:
+        """Where these stand."""
+        return self.layout.columns(self.groups)
+
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Focused:
+        """Return the learner with less to choose."""
+        inner = [attacker.inner for attacker in attackers if isinstance(attacker, FocusedAttacker)]
+        return Focused(self.layout, self.groups, self.inner.narrowed(inner))
+
+    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+        """Return the attacker learnt from shadows."""
+        x = np.asarray(features, dtype=np.float32)
+        return FocusedAttacker(x.shape[-1], self.columns, self.inner.fit(x[..., self.columns], member, seed=seed, threads=threads))
+
+
+def sees_something(name: str, layout: Layout) -> bool:
+    """Return whether some features of a layout are among what an attacker looks at."""
+    return bool(len(layout.columns(ATTACKERS[name].sees)))
+
+
+def learner_for(name: str, layout: Layout, **options: Any) -> Learner:
+    """Return a learner by its name that looks at what is its own of features with a layout."""
+    attacker = ATTACKERS[name]
+    if not sees_something(name, layout):
+        raise InputError(
+            f"The attacker '{name}' looks at {', '.join(attacker.sees)}: nothing of it is there. Released values are seen in the black box "
+            "alone; use the learner linear, or the black box."
+        )
+    groups = tuple(group for group in layout.sizes if group in attacker.sees)
+    if attacker.by_groups:
+        options["layout"] = Layout({group: layout.sizes[group] for group in groups}, layout.kind)
+    return Focused(layout, groups, attacker.learner(layout.kind_of(groups), **options))

@@ -1,0 +1,138 @@
+"""Likelihood ratios of a few scores by kernel density: LiRA (Carlini et al., 2022) with kernels in place of normal distributions.
+
+Each score of a release is compared with its density over shadows with the target and over those without. Scores are ranks first, so one width
+fits all, ties are atoms, and a release beyond all shadows counts as the outermost of them. The ratios of several scores are added as if they were
+independent; the calibration out of fold takes back what that overstates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._base.seeds import Seed, generator
+from .attacker import (
+    ATTACKERS,
+    Bools,
+    FittedAttacker,
+    Floats,
+    Kind,
+    MembershipAttacker,
+    Singles,
+    TargetAttacker,
+    calibrated,
+    checked,
+    folds,
+)  # fmt: skip
+from .layout import TABLE, Layout
+from .ranked import Ranks
+
+__all__ = ["Kernel"]
+
+GRID = 201
+WIDTHS = (0.06, 0.15, 0.4)
+"""Standard deviations of kernels, where ranks go from -1 to 1; the one with the least log loss out of fold is used."""
+PRIOR = 4.0
+"""Shadows that both densities are thought to share beforehand: where few shadows lie, the ratio is near 1."""
+MOST = 12
+"""Features above which two summaries stand for all: the mean of roots, and the share that is not 0."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Sums of log likelihood ratios of scores, by kernel densities; see `learner`."""
+
+    kind: Kind = "counts"
+    layout: Layout | None = None
+    """Which features are of the table: those many are summarised, the others are scores each. None: all are of the table."""
+
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Kernel:
+        """Return the same: nothing costs much."""
+        return self
+
+    def fit(self, features: ArrayLike, member: ArrayLike, *, seed: Seed = None, threads: int | None = None) -> TargetAttacker:
+        """Return the attacker learnt from shadows."""
+        x, inside = checked(features, member, self.kind)
+        shadows, tables, width = x.shape
+        fold = folds(inside, generator(seed))
+        layout = self.layout or Layout({TABLE: width}, self.kind)
+        of_table, others = layout.columns((TABLE,)), layout.columns([name for name in layout.sizes if name != TABLE])
+
+        def scores_of(block: Singles) -> Singles:
+            return np.concatenate([_summaries(block[:, of_table]), block[:, others]], axis=1)
+
+        scores = scores_of(x.reshape(-1, width))
+        ranks = Ranks.of(scores)
+        places = _places(ranks(scores)).reshape(shadows, tables, -1)
+        label = inside[:, None]
+        best: tuple[float, float, Floats] | None = None
+        for spread in WIDTHS:
+            unseen = np.empty((shadows, tables))
+            for number in range(int(fold.max()) + 1):
+                out = fold == number
+                unseen[out] = _summed(_ratios(places[~out], inside[~out], spread), places[out])
+            loss = float((np.logaddexp(0.0, unseen) - label * unseen).mean())
+            if best is None or loss < best[0]:
+                best = loss, spread, unseen
+        assert best is not None
+        _, spread, unseen = best
+        table = _ratios(places, inside, spread)
+        calibration = calibrated(unseen, inside)
+
+        def score(block: Singles) -> Floats:
+            return _summed(table, _places(block))
+
+        settings = {"learner": "kernel", "width": spread}
+        return FittedAttacker(
+            width, lambda block: ranks(scores_of(block)), score, calibration, calibration.log_odds(unseen), inside, settings
+        )
+
+
+def _summaries(x: Singles) -> Singles:
+    """Features of the table themselves where they are few, else what stands for them."""
+    if x.shape[1] <= MOST:
+        return x
+    positive = np.maximum(x, 0.0)
+    return np.stack([np.sqrt(np.sqrt(positive)).mean(axis=1), (positive > 0).mean(axis=1)], axis=1).astype(np.float32)
+
+
+def _places(ranks: Singles) -> Floats:
+    """Ranks as places on the grid, 0 to GRID - 1."""
+    return np.asarray((np.asarray(ranks, dtype=np.float64) + 1) * ((GRID - 1) / 2))
+
+
+def _ratios(places: Floats, member: Bools, spread: float) -> Floats:
+    """The log of the density of members over that of others on the grid, (scores, grid), from places (shadows, tables, scores)."""
+    grid = np.arange(GRID)
+    kernel = np.exp(-0.5 * ((grid[:, None] - grid) / (spread * (GRID - 1) / 2)) ** 2)
+    tables = places.shape[1]
+    out = np.empty((places.shape[2], GRID))
+    for j in range(len(out)):
+        near = np.rint(places[:, :, j]).astype(np.int64)
+        inside, outside = (
+            kernel @ np.bincount(near[side].ravel(), minlength=GRID) / tables for side in (member, ~member)
+        )
+        n, m = int(member.sum()), int((~member).sum())
+        shared = PRIOR * (inside + outside) / (n + m) + 1e-300
+        out[j] = np.log((inside + shared) / (n + PRIOR)) - np.log((outside + shared) / (m + PRIOR))
+    return out
+
+
+def _summed(table: Floats, places: Floats) -> Floats:
+    grid = np.arange(GRID)
+    return np.asarray(sum(np.interp(places[..., j], grid, row) for j, row in enumerate(table)), dtype=np.float64)
+
+
+ATTACKERS.register(
+    MembershipAttacker(
+        name="kernel",
+        definition="Likelihood ratios of nearness, density and counts of matching rows, by kernel densities over shadows with and without the target.",
+        reference="Carlini et al. 2022 (LiRA)",
+        learner=Kernel,
+        sees=(TABLE, "nearest", "density"),
+        by_groups=True,
+    )
+)

@@ -1,0 +1,36 @@
+"""Attackers that are shown some of the features."""
+
+import numpy as np
+import pytest
+
+from chaffinch.errors import InputError
+from chaffinch.risk.membership.focused import learner_for, sees_something
+from chaffinch.risk.membership.layout import Layout
+
+LAYOUT = Layout({"table": 4, "exact": 2, "nearest": 1})
+
+
+def features(seed=1):
+    rng = np.random.default_rng(seed)
+    member = np.arange(80) % 2 == 0
+    x = np.concatenate([rng.poisson(3.0, (80, 2, 4)), rng.normal(size=(80, 2, 3))], axis=2)
+    x[..., 5] += 3 * member[:, None]
+    return x.astype(np.float32), member
+
+
+def test_others_features_are_not_looked_at():
+    x, member = features()
+    attacker = learner_for("exact", LAYOUT).fit(x, member, seed=1)
+    assert attacker.auc > 0.9
+    blind = x.copy()
+    blind[..., [0, 1, 2, 3, 6]] = 0
+    np.testing.assert_array_equal(attacker.log_odds(x), attacker.log_odds(blind))
+    assert learner_for("nearest", LAYOUT).fit(x, member, seed=1).auc < 0.7
+    with pytest.raises(InputError, match="7 numbers each"):
+        attacker.log_odds(x[..., :6])
+
+
+def test_an_attacker_without_features_says_so():
+    assert not sees_something("density", LAYOUT)
+    with pytest.raises(InputError, match="'density' looks at density: nothing of it is there"):
+        learner_for("density", LAYOUT)
