@@ -117,13 +117,13 @@ def attack(
     """Add what attackers say about members and outsiders, from each table that was made and from the references, in per cent."""
     settings = RiskSettings(
         keys=scenario.keys, sensitive=scenario.sensitive, key_sizes=scenario.key_sizes, label=scenario.label,
-        measures=("gcap_vote",), attackers=ATTACKERS,
+        measures=("gcap_vote",), attackers=ATTACKERS, numeric="bins", rare="pool",
     )  # fmt: skip
     people, others = some(members, seed), some(outsiders, seed)
     sources = {(None, "original"): members, **made}
     for learning in (False, True):
         tables = [some(table, seed) for table in sources.values()] if learning else list(sources.values())
-        data = AttackData.of(people, tables, others, columns=settings.columns)
+        data = AttackData.of(people, tables, others, columns=settings.columns, numeric=settings.numeric, rare=settings.rare)
         data = data.with_label_only(tables[0].n_rows, scenario.sensitive, scenario.label, seed)
         names = dict(zip([*sources, (None, "label_only")], [*data.synthetics, "label_only"], strict=True))
         for question in settings.questions(np.random.SeedSequence(seed)):

@@ -11,6 +11,9 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .options import (
     Attackers,
+    Decimal,
+    Delimiter,
+    Encoding,
     Holdout,
     HtmlOut,
     Input,
@@ -18,6 +21,8 @@ from .options import (
     KeySizes,
     MaxExcess,
     Quiet,
+    Rare,
+    SchemaIn,
     SvmRows,
     TcapConvention,
     Threads,
@@ -43,7 +48,14 @@ if TYPE_CHECKING:
 __all__ = ["end", "risk", "risk_settings", "show_attacks"]
 
 
-@expanded(reading=reading_of)
+def reading_by_value(
+    schema: SchemaIn = None, encoding: Encoding = "utf-8", delimiter: Delimiter = None, decimal: Decimal = None, rare: Rare = "keep"
+) -> ReadSettings:  # fmt: skip
+    """Return how the input is read: rare levels by name, as an outsider sees them, unless they are to be pooled."""
+    return reading_of(schema, encoding, delimiter, decimal, rare)
+
+
+@expanded(reading=reading_by_value)
 def risk(
     *,
     original: Input,
@@ -60,8 +72,8 @@ def risk(
     attackers: Attackers = None,
     tcap_convention: TcapConvention = "matched_rows",
     numeric: Annotated[
-        str, typer.Option(help="Numbers are equal by bins of the schema (bins) or as they are (values).")
-    ] = "bins",
+        str, typer.Option(help="Numbers are equal if they are (values), or by bins of the schema (bins).")
+    ] = "values",
     tolerance: Tolerance = None,
     missing: Annotated[
         str, typer.Option(help="A missing key is a level, or matches anything: level or wildcard.")
@@ -98,7 +110,7 @@ def risk(
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
-        numeric=numeric, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
+        numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
     )  # fmt: skip
     check_outputs(original, json, html, confidential)
     start_arrow(threads)
@@ -132,14 +144,14 @@ def end(bound: float | None, policy: RiskPolicy) -> None:
 
 
 def risk_settings(
-    *, keys: str, sensitive: str, key_sizes: str | None, label: str | None, attackers: str | None, convention: str, numeric: str = "bins",
-    missing: str = "level", repeats: int = 1000, svm_rows: int, tolerance: list[str] | None = None, threshold: int = THRESHOLD,
+    *, keys: str, sensitive: str, key_sizes: str | None, label: str | None, attackers: str | None, convention: str, numeric: str = "values",
+    rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int, tolerance: list[str] | None = None, threshold: int = THRESHOLD,
 ) -> RiskSettings:  # fmt: skip
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
 
     for what, word, known in (
-        ("--numeric", numeric, ("bins", "values")),
+        ("--numeric", numeric, ("values", "bins")),
         ("--missing", missing, ("level", "wildcard")),
     ):
         if word not in known:
@@ -148,7 +160,7 @@ def risk_settings(
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
-        attackers=names_of(attackers) or None, convention=convention, numeric=numeric, missing=missing,  # type: ignore[arg-type]
+        attackers=names_of(attackers) or None, convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
         resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold,
     )  # fmt: skip
 
@@ -171,6 +183,8 @@ def show_attacks(result: RiskResult | CrossFit) -> None:
     from ..risk.attribution.result import HEAD, MOST, attack_rows
 
     console().print(result.about.scenario, markup=False)
+    for note in result.about.comparison:
+        console().print(note, markup=False)
     rows = attack_rows(result.attacks)
     screen = show_table(HEAD, rows[:MOST])
     if len(rows) > MOST:

@@ -60,6 +60,8 @@ TREE_KEY = (
 RISK_RULES = (
     "Guess is what is right without any key, on the people whom the attack is about and as it counts them: always the most frequent value; for "
     "attacks that draw (CAP, DCAP, GCAP's mean score) a draw from its distribution.",
+    "Values are compared as they were released, numbers exactly and rare levels by name, whatever bins and pools the synthesiser used. Where something "
+    "else was chosen, the sentence of the attack says so.",
     "Excess is the attack's value for people in the original less its value for people in the holdout, attacked from the same synthetic table. "
     "What it tells about both alike is knowledge about the population; only the excess comes from being in the data.",
     "Excess found: the p-value of “people in the data and others are alike”, adjusted for all attacks together, is at most 5 %, or the "

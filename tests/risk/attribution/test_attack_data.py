@@ -40,7 +40,7 @@ def test_a_tolerance_is_a_grid_of_its_width(table):
 
 
 def test_bins_are_those_of_the_schema(table):
-    scene = AttackData.of(table, [table], columns=["age"])
+    scene = AttackData.of(table, [table], columns=["age"], numeric="bins")
     assert np.array_equal(scene.values("original", "age"), table.code("age"))
 
 

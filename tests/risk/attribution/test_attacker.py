@@ -21,7 +21,7 @@ KEYS, SENSITIVE = ["wife_age", "num_children"], ["husband_education"]
 
 def lowest(attempt):
     """The answer is always the lowest code."""
-    return [outcome_of_answers(values == 0, values, "value") for values in attempt.values]
+    return [outcome_of_answers(values == 0, values) for values in attempt.values]
 
 
 TOY = Attacker(

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.risk import ATTACKERS, RiskSettings, cross_fit, measure_risk
-from chaffinch.risk.attribution.attack_data import AttackData, AttackSide, CodeGrid
+from chaffinch.risk.attribution.attack_data import AttackData, AttackSide
 from chaffinch.risk.attribution.attempt import Attempt, Question, outcomes
+from chaffinch.risk.attribution.grids import CodeGrid
 from chaffinch.risk.attribution.guess import Guess, guess, pooled
 from chaffinch.risk.attribution.tcap import CONVENTIONS
 
@@ -93,12 +94,13 @@ def test_no_answer_without_keys_scores_more(convention, people, source, wildcard
     assert tuple(found) == ATTACKERS.names
     for name, (outcome,) in found.items():
         expected = brute_force(name, people, source, wildcard, convention, tau)
+        beside = outcome.guess.by(ATTACKERS[name].guess_by)
         if expected is None:
-            assert outcome.guess.value is None
+            assert beside is None
             assert outcome.value is None
         else:
-            assert outcome.guess.value == pytest.approx(float(expected))
-        assert outcome.guess.by == ("draw" if name in ("cap", "dcap", "gcap_score") else "value")
+            assert beside == pytest.approx(float(expected))
+        assert ATTACKERS[name].guess_by == ("draw" if name in ("cap", "dcap", "gcap_score") else "value")
 
 
 @given(people=rows(1))
@@ -108,7 +110,7 @@ def test_the_attacks_themselves_are_the_guess_where_all_have_the_same_keys(peopl
     same = [((0, 0), value) for _, value in people]
     question = Question(KEYS, "value", ("cap", "dcap", "gcap_score", "gcap_vote"))
     for name, (outcome,) in outcomes(Attempt(data_of(same, same, False), "synthetic", ["original"], question)).items():
-        assert outcome.value == pytest.approx(outcome.guess.value), name
+        assert outcome.value == pytest.approx(outcome.guess.by(ATTACKERS[name].guess_by)), name
 
 
 def test_a_guess_by_hand():
@@ -122,16 +124,20 @@ def test_a_guess_by_hand():
     people, source = ([((codes[k], z), v) for (k, z), v in table] for table in (people, source))
     data = data_of(people, source, False)
     question = Question(KEYS, "value", ("cap", "dcap", "tcap", "gcap_vote"))
-    guesses = {name: one[0].guess.value for name, one in outcomes(Attempt(data, "synthetic", ["original"], question)).items()}
+    guesses = {
+        name: one[0].guess.by(ATTACKERS[name].guess_by)
+        for name, one in outcomes(Attempt(data, "synthetic", ["original"], question)).items()
+    }
     assert guesses == pytest.approx({"cap": (4 + 9) / 25, "dcap": 0.5, "tcap": (1 / 3 + 2) / 3, "gcap_vote": 0.5})
 
 
 def test_groups_are_pooled_by_how_many_count():
-    few, many, none = Guess(0.5, "draw", 10.0), Guess(0.2, "draw", 30.0), Guess(None, "draw", 0.0)
+    few, many, none = Guess(0.5, 0.3, 10.0), Guess(0.2, 0.1, 30.0), Guess(None, None, 0.0)
     assert pooled([few, many]).value == pytest.approx((5 + 6) / 40)
+    assert pooled([few, many]).draw == pytest.approx((3 + 3) / 40)
     assert pooled([few, none]) == few
     assert pooled([none, none]) == none
-    assert guess(np.array([], dtype=np.int64), by="value").value is None
+    assert guess(np.array([], dtype=np.int64)).value is None
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv
 
 import chaffinch
 from chaffinch import BayesNet, Independent
 from chaffinch.errors import InputError, UnknownNameError
-from chaffinch.risk import RiskSettings, measure_risk
+from chaffinch.risk import RiskResult, RiskSettings, measure_risk
 
 KEYS = ["wife_age", "wife_education", "num_children", "wife_religion", "wife_now_working"]
 SENSITIVE = "husband_education"
@@ -182,3 +184,56 @@ def test_degenerate_tables_get_an_answer_or_a_reason(case):
     for attack in study.to_dict()["attacks"]:
         assert attack["value"] is not None or attack["reason"], attack["measure"]
         assert attack["excess"] is not None or attack["reason"], attack["measure"]
+
+
+def test_people_are_told_apart_by_their_values_whatever_was_pooled(data):
+    """Unique keys and equal rows, counted by hand from the file: ages are no bins and rare levels no (other)."""
+    rows = csv.read_csv(data / "cmc.csv").to_pandas()
+    rng = np.random.default_rng(4)
+    rows["town"] = [f"t{min(int(i), 60)}" for i in rng.pareto(1.0, len(rows)) * 2]
+    keys = ["wife_age", "num_children", "town", "husband_occupation"]
+    counts = Counter(map(tuple, rows[keys].to_numpy().tolist()))
+    unique = sum(counts[tuple(row)] == 1 for row in rows[keys].to_numpy().tolist()) / len(rows)
+    table = chaffinch.read(pa.Table.from_pandas(rows, preserve_index=False))
+    assert table.schema["town"].codec.other
+    options = {"keys": keys, "sensitive": [SENSITIVE], "attackers": ["gcap"], "resamples": 5, "seed": 1}
+    study = chaffinch.risk(table, table, **options)
+    assert study.funnel[0].UiO == study.funnel[0].repU == pytest.approx(unique)
+    assert study.about.comparison == ()
+    assert all(attack.coarse == () for attack in study.attacks)
+    coarse = chaffinch.risk(table, table, numeric="bins", rare="pool", **options)
+    assert coarse.funnel[0].UiO < unique - 0.02
+
+
+def test_what_is_compared_coarsely_says_so(halves):
+    options = {"keys": KEYS[:3], "sensitive": [SENSITIVE], "attackers": ["gcap"], "resamples": 5, "seed": 1}
+    study = chaffinch.risk(halves[0], halves[0], halves[1], numeric="bins", **options)
+    words = "Not compared by their values: wife_age in bins"
+    assert all(words in row.sentence for row in study.verdict if not row.together)
+    assert words in study.about.comparison[0]
+    told = study.to_dict()
+    assert all("wife_age in bins" in attack["coarse"] for attack in told["attacks"])
+    assert (told["about"]["settings"]["numeric"], told["about"]["settings"]["rare"]) == ("bins", "keep")
+    assert RiskResult.from_dict(json.loads(json.dumps(told))).attacks == study.attacks
+    wide = chaffinch.risk(halves[0], halves[0], halves[1], tolerance={"wife_age": 5}, **options)
+    assert "wife_age to multiples of 5" in wide.verdict[0].sentence
+    assert not any("Not compared" in row.sentence for row in chaffinch.risk(*halves, **options).verdict)
+
+
+def test_exact_comparison_of_numbers_that_are_never_released_is_pointed_out():
+    rng = np.random.default_rng(5)
+    original, drawn = (
+        pa.table({"height": rng.normal(170, 9, 200), "ill": ["yes", "no"] * 100}) for _ in range(2)
+    )
+    study = chaffinch.risk(original, drawn, keys=["height"], sensitive=["ill"], attackers=["gcap"], resamples=5, seed=1)
+    assert "Numbers of height count as equal where they are equal to the last digit" in study.about.comparison[0]
+    assert "Attack with a tolerance" in study.about.comparison[0]
+
+
+def test_a_label_of_many_numbers_gives_no_record_back():
+    """Label only is a reference of what the label tells: grouped by exact numbers that nobody shares it would be a copy."""
+    rng = np.random.default_rng(6)
+    table = pa.table({"pay": rng.normal(0, 1, 400), "group": [f"g{i % 40}" for i in range(400)], "secret": rng.choice(list("abcd"), 400)})
+    study = chaffinch.risk(table, table, keys=["group"], sensitive=["secret"], label="pay", attackers=["gcap"], resamples=5, seed=1)
+    vote = attacks_of(study)["gcap_vote"]
+    assert vote.label_only < vote.original - 0.05

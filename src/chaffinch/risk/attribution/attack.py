@@ -36,6 +36,8 @@ class Attack:
         The p-value adjusted for all attacks together, and a lower bound of the excess that holds for all at once.
     n_records, n_matched
         People attacked, and those whom the source has a row for; words where they are few.
+    coarse
+        Keys and the sensitive column that were not compared by their values, and how they were, in words: an outsider may tell more apart.
     reason
         Why there is no value, or no excess.
     """
@@ -61,6 +63,7 @@ class Attack:
     detectable: float | None = None
     n_records: int | str | None = 0
     n_matched: int | str | None = None
+    coarse: tuple[str, ...] = ()
     reason: str | None = None
 
     @property

@@ -15,25 +15,22 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed, generator
-from ...stats.features import numbers_of
 from ...table.align import align
 from ...table.schema import NUMERIC_KINDS
 from ...table.table import Table
+from .grids import CodeGrid, Ints, Numeric, Rare, code_grid
 
-__all__ = ["AttackData", "AttackSide", "CodeGrid"]
+__all__ = ["AttackData", "AttackSide", "Missing"]
 
-Ints = NDArray[np.int64]
-Numeric = Literal["bins", "values"]
 Missing = Literal["level", "wildcard"]
-
-
-@dataclass(frozen=True, eq=False)
-class CodeGrid:
-    """How one column became whole numbers: values 0 to `n_values` - 1, missing ones above; and the number each stands for."""
-
-    size: int
-    n_values: int
-    numbers: NDArray[np.float64]
+WAYS = {
+    "numeric": ("way with numbers", ("values", "bins")),
+    "rare": ("way with rare levels", ("keep", "pool")),
+    "missing": ("way with missing values", ("level", "wildcard")),
+}
+"""How values may be compared: what messages call each setting, and its words."""
+RARELY = 0.5
+"""Exact numbers are said to match rarely where those of fewer people than this share are among the released ones."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,28 +62,31 @@ class AttackData:
     @classmethod
     def of(
         cls, original: Table, synthetics: Sequence[Any], holdout: Any = None, *, columns: Sequence[str],
-        numeric: Numeric = "bins", tolerance: Mapping[str, float] | None = None, missing: Missing = "level",
+        numeric: Numeric = "values", rare: Rare = "keep", tolerance: Mapping[str, float] | None = None, missing: Missing = "level",
     ) -> AttackData:  # fmt: skip
         """Return the data of tables that hold the columns.
 
-        `columns`: keys, sensitive columns and the label. `numeric`: "bins": numbers are equal if they share a bin of the original's
-        schema. "values": only if they are equal. `tolerance`: widths by column: numbers are rounded to multiples of the width first,
-        and then equal or not. `missing`: "level": missing is a value like others. "wildcard": a missing key matches anything.
+        `columns`: keys, sensitive columns and the label. `numeric`: "values": numbers are equal if they are, whatever the schema says.
+        "bins": if they share a bin of the original's schema. `rare`: "keep": levels are equal if they are, whatever the schema pooled.
+        "pool": those with few records in original and holdout together are one. `tolerance`: widths by column: numbers are rounded to
+        multiples of the width first, and then equal or not. `missing`: "level": missing is a value like others. "wildcard": a missing
+        key matches anything.
         """
         widths = dict(tolerance or {})
-        _check(original, columns, numeric, widths, missing)
+        _check(original, columns, {"numeric": numeric, "rare": rare, "missing": missing}, widths)
         names = _names(len(synthetics), holdout is not None)
         extra = [] if holdout is None else [holdout]
         shown = [name.replace("-", " ") for name in names[1:]]
         tables = align(original, *synthetics, *extra, names=shown)
+        people = [i for i, name in enumerate(names) if name in ("original", "holdout")]
         codes: list[dict[str, Ints]] = [{} for _ in tables]
         grids = {}
         for name in dict.fromkeys(columns):
-            arrays, grids[name] = _coded(tables, name, numeric, widths.get(name))
+            arrays, grids[name] = code_grid(tables, name, people=people, numeric=numeric, rare=rare, width=widths.get(name))
             for own, array in zip(codes, arrays, strict=True):
                 own[name] = array
         sides = {name: AttackSide(own, t.n_rows) for name, own, t in zip(names, codes, tables, strict=True)}
-        chosen = {"numeric": numeric, "tolerance": widths, "missing": missing}
+        chosen = {"numeric": numeric, "rare": rare, "tolerance": widths, "missing": missing}
         return cls(sides, grids, missing == "wildcard", chosen, dict(zip(names, tables, strict=True)))
 
     @property
@@ -108,6 +108,23 @@ class AttackData:
         """Return the codes of a sensitive column."""
         return self.sides[side].codes[column]
 
+    def coarse(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return how columns are compared that are not compared by their values, in words: none where all are."""
+        return tuple(f"{name} {self.grids[name].coarse}" for name in columns if self.grids[name].coarse)
+
+    def rarely_released(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of numbers that are compared exactly, though few people's number is one that was released."""
+        original, out = self.tables["original"], []
+        for name in columns:
+            if original.schema[name].kind not in NUMERIC_KINDS or self.grids[name].coarse:
+                continue
+            codes = self.values("original", name)
+            codes = codes[codes < self.grids[name].n_values]
+            released = np.unique(np.concatenate([self.values(side, name) for side in self.synthetics]))
+            if len(codes) and np.isin(codes, released).mean() < RARELY:
+                out.append(name)
+        return tuple(out)
+
     def with_marginals(self, n_rows: int, seed: Seed = None, *, name: str = "marginals") -> AttackData:
         """Return the data with a source whose columns are drawn from the original's, each by itself."""
         rng = generator(seed)
@@ -127,10 +144,12 @@ class AttackData:
         original = self.sides["original"]
         rows = rng.integers(0, original.n_rows, n_rows)
         codes = {column: array[rows] for column, array in original.codes.items()}
-        order = np.argsort(original.codes[label], kind="stable")
-        sizes = np.bincount(original.codes[label])
+        # Labels are alike as the schema has them: a number that nobody shares would give each record its own values back.
+        labels = self.tables["original"].code(label).astype(np.int64)
+        order = np.argsort(labels, kind="stable")
+        sizes = np.bincount(labels)
         starts = np.cumsum(sizes) - sizes
-        drawn = codes[label]
+        drawn = labels[rows]
         for column in sensitive:
             if column != label:
                 like = order[starts[drawn] + (rng.random(n_rows) * sizes[drawn]).astype(np.int64)]
@@ -149,37 +168,14 @@ def _names(synthetics: int, holdout: bool) -> list[str]:
     return ["original", *many, *["holdout"] * holdout]
 
 
-def _coded(tables: Sequence[Table], name: str, numeric: Numeric, width: float | None) -> tuple[list[Ints], CodeGrid]:
-    """Return the codes of a column in each table, and what they stand for."""
-    column = tables[0].schema[name]
-    codec = column.codec
-    assert codec is not None
-    base_codes = [table.code(name).astype(np.int64) for table in tables]
-    if column.kind not in NUMERIC_KINDS or (numeric == "bins" and width is None):
-        return base_codes, CodeGrid(codec.size, codec.n_values, np.arange(codec.size, dtype=np.float64))
-    numbers = [numbers_of(table, name) for table in tables]
-    if width is not None:
-        numbers = [np.round(values / width) * width for values in numbers]
-    present = [~np.isnan(values) for values in numbers]
-    every = np.unique(np.concatenate([values[there] for values, there in zip(numbers, present, strict=True)]))
-    out = []
-    for codes, values, there in zip(base_codes, numbers, present, strict=True):
-        # Infinite numbers have no code of their own: they stand with the missing ones.
-        gaps = len(every) + np.maximum(codes - codec.n_values, 0)
-        out.append(np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64))
-    n_gaps = max(codec.size - codec.n_values, 1)
-    middle = float(every.mean()) if len(every) else 0.0
-    return out, CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]))
-
-
-def _check(original: Table, columns: Sequence[str], numeric: object, widths: Mapping[str, float], missing: object) -> None:
+def _check(original: Table, columns: Sequence[str], ways: Mapping[str, object], widths: Mapping[str, float]) -> None:
     for name in (*columns, *widths):
         if name not in original.schema.names:
             raise unknown_name("column", name, original.schema.names)
-    if numeric not in ("bins", "values"):
-        raise unknown_name("way with numbers", numeric, ("bins", "values"))
-    if missing not in ("level", "wildcard"):
-        raise unknown_name("way with missing values", missing, ("level", "wildcard"))
+    for what, way in ways.items():
+        words, known = WAYS[what]
+        if way not in known:
+            raise unknown_name(words, way, known)
     for name, width in widths.items():
         if not width > 0 or not np.isfinite(width):
             raise InputError(f"The tolerance of '{name}' must be a number above 0. Got {width}.")

@@ -44,19 +44,19 @@ class Outcome:
     reason: str = ""
 
 
-def outcome_of_scores(scores: Scores, values: NDArray[Any], by: By, *, n_matched: int, reason: str) -> Outcome:
+def outcome_of_scores(scores: Scores, values: NDArray[Any], *, n_matched: int, reason: str) -> Outcome:
     """Return the outcome of scores of people, some of whom may not count; `reason` is why there is no value where there is none."""
-    beside = guess(values, by=by, credit=scores.weight)
+    beside = guess(values, credit=scores.weight)
     group = (scores.numerator, scores.weight)
     return Outcome(Ratio(), group, scores.value, beside, n_matched, "" if scores.value is not None else reason)
 
 
-def outcome_of_answers(right: NDArray[Any], values: NDArray[Any], by: By, reason: str = "") -> Outcome:
+def outcome_of_answers(right: NDArray[Any], values: NDArray[Any], reason: str = "") -> Outcome:
     """Return the outcome of answers about everybody: whether (or how far) each is right; `reason` is why there are none."""
     scores = right.astype(np.float64)
     value = float(scores.mean()) if len(scores) and not reason else None
     weight = np.zeros(len(scores)) if reason else np.ones(len(scores))
-    return Outcome(Ratio(), (scores, weight), value, guess(values, by=by), None, reason)
+    return Outcome(Ratio(), (scores, weight), value, guess(values), None, reason)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,7 +76,7 @@ class Attacker:
     definition, reference
         What its value is, and whose it is.
     guess_by
-        Whether the guess that fits it is one value for all, or drawn.
+        Whether the guess that fits it is one value for all, or drawn. This is the one that terminal, JSON and page show.
     people
         Of whom there must be enough before its value may show: of "all" people, of those it has a "matched" source row for (its value, and
         the guess beside it, are about these alone), or of those whom it gets "right".

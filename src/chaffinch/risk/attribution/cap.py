@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...stats.scores import Scores
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_scores
-from .guess import By
 from .matching import Match, share
 
 if TYPE_CHECKING:
@@ -127,19 +126,19 @@ ELLIOT = "Elliot 2014, SYLLS report"
 TAUB = "Taub, Elliot, Pampaka and Smith 2018, Privacy in Statistical Databases"
 
 
-def _attack(measure: Callable[[Match], Scores], by: By) -> Callable[[Attempt], list[Outcome]]:
+def _attack(measure: Callable[[Match], Scores]) -> Callable[[Attempt], list[Outcome]]:
     """Return the attack that scores people by a measure of their matches."""
 
     def scored(match: Match) -> Outcome:
         reason = "no source row has the keys of any person"
-        return outcome_of_scores(measure(match), match.values, by, n_matched=int(match.matched.sum()), reason=reason)
+        return outcome_of_scores(measure(match), match.values, n_matched=int(match.matched.sum()), reason=reason)
 
     return lambda attempt: [scored(match) for match in attempt.matches]
 
 
 ATTACKERS.register(
     Attacker(
-        name="cap", attack=_attack(cap, "draw"), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False,
+        name="cap", attack=_attack(cap), title="CAP", guess_by="draw", people="matched", choice="", own_stream=False,
         says="someone who draws one of the synthetic rows with the same keys (people without such rows left out) gets {sensitive}",
         definition="Share of synthetic rows with a person's keys that have the person's value, mean over people with such rows.",
         reference=ELLIOT,
@@ -147,7 +146,7 @@ ATTACKERS.register(
 )  # fmt: skip
 ATTACKERS.register(
     Attacker(
-        name="dcap", attack=_attack(dcap, "draw"), title="DCAP", guess_by="draw", choice="", own_stream=False,
+        name="dcap", attack=_attack(dcap), title="DCAP", guess_by="draw", choice="", own_stream=False,
         says="someone who draws one of the synthetic rows with the same keys (no such row counts as wrong) gets {sensitive}",
         definition="CAP over all people; 0 for those whose keys no synthetic row has.",
         reference=f"{ELLIOT}; {TAUB}",
@@ -155,7 +154,7 @@ ATTACKERS.register(
 )  # fmt: skip
 ATTACKERS.register(
     Attacker(
-        name="disco", attack=_attack(disco, "value"), title="DiSCO", people="right", choice="", own_stream=False,
+        name="disco", attack=_attack(disco), title="DiSCO", people="right", choice="", own_stream=False,
         says="all synthetic rows with the same keys agree on {sensitive}, and are",
         definition="Share of all people whose keys have one value only in the synthetic table, and it is theirs.",
         reference="Raab, Nowok and Dibben 2024",

@@ -74,12 +74,12 @@ def cross_fit(
     joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].outcomes, runs[1].outcomes, strict=True)]
     attacks, family = joint.finished()
     attacks = tuple(
-        replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.value)
+        replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.by(a.guess_by))
         for a, sides in zip(attacks, joint.outcomes, strict=True)
     )
     n_rows = original.n_rows
     about = about_risk(
-        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, notes=[HALF_SIZE]
+        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE]
     )  # fmt: skip
     seconds = {} if promises_privacy(generate) else joint.seconds
     result = RiskResult(about=about, attacks=attacks, family=family, run=RunFacts(seconds=seconds))

@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ...stats.scores import Scores
-from ...table.encode import level_labels
-from ...table.table import Table
 from .attack_data import AttackData
 from .cap import MEASURES
 from .classes import class_ids
@@ -121,10 +119,10 @@ def _risk(people: Match) -> NDArray[np.float64]:
     return np.where(people.matched, people.n_both / np.maximum(people.n_key, 1), 0.0)
 
 
-def exposed_records(original: Table, data: AttackData, people: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
+def exposed_records(data: AttackData, people: Match, keys: Sequence[str], sensitive: str) -> dict[str, Any]:
     """Return each record's risk, and the key classes whose people the source answers for, rightly: confidential.
 
-    Classes stand in order of their number of people, with the keys in words where the grid is that of the schema.
+    Classes stand in order of their number of people, with the keys in words.
     """
     (ids,) = class_ids(data.keys("original", keys))
     exposed = np.flatnonzero(people.right)
@@ -132,7 +130,7 @@ def exposed_records(original: Table, data: AttackData, people: Match, keys: Sequ
     starts = np.flatnonzero(np.diff(ids[exposed], prepend=-1))
     members = sorted(np.split(exposed, starts[1:]), key=len, reverse=True) if len(exposed) else []
     firsts = np.array([rows[0] for rows in members], dtype=np.int64)
-    named = [_words(original, data, name, firsts) for name in (*keys, sensitive)]
+    named = [_words(data, name, firsts) for name in (*keys, sensitive)]
     return {
         "keys": list(keys),
         "sensitive": sensitive,
@@ -149,12 +147,9 @@ def exposed_records(original: Table, data: AttackData, people: Match, keys: Sequ
     }
 
 
-def _words(original: Table, data: AttackData, name: str, rows: NDArray[np.int64]) -> list[Any]:
+def _words(data: AttackData, name: str, rows: NDArray[np.int64]) -> list[Any]:
     codes = data.values("original", name)[rows]
-    column = original.schema[name]
-    assert column.codec is not None
-    if data.grids[name].size == column.codec.size:
-        labels = level_labels(column)
-        return [labels[code] for code in codes]
-    numbers = data.grids[name].numbers
-    return [float(numbers[code]) if code < data.grids[name].n_values else None for code in codes]
+    grid = data.grids[name]
+    if grid.labels is not None:
+        return [grid.labels[code] for code in codes]
+    return [float(grid.numbers[code]) if code < grid.n_values else None for code in codes]

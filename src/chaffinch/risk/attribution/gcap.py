@@ -22,7 +22,6 @@ from ..._base.progress import Progress, silent
 from .attacker import ATTACKERS, Attacker, Outcome, outcome_of_answers
 from .classes import Ints
 from .grouping import Mask, align, distinct
-from .guess import By
 from .hamming import Search, find_nearest
 
 if TYPE_CHECKING:
@@ -194,12 +193,12 @@ def _columns(name: str, keys: Keys, n_rows: int) -> list[NDArray[Any]]:
 PAPERS = "Hittmeir, Mayer and Ekelhart 2022; Niederhametner and Mayer 2023"
 
 
-def _attack(scores: Callable[[Gcap], NDArray[Any]], by: By) -> Callable[[Attempt], list[Outcome]]:
+def _attack(scores: Callable[[Gcap], NDArray[Any]]) -> Callable[[Attempt], list[Outcome]]:
     def attack(attempt: Attempt) -> list[Outcome]:
         nearest = attempt.once("gcap", lambda: _nearest(attempt))
         parts = np.split(scores(nearest), attempt.ends)
         return [
-            outcome_of_answers(part, values, by, nearest.reason)
+            outcome_of_answers(part, values, nearest.reason)
             for part, values in zip(parts, attempt.values, strict=True)
         ]
 
@@ -216,7 +215,7 @@ def _nearest(attempt: Attempt) -> Gcap:
 
 ATTACKERS.register(
     Attacker(
-        name="gcap_score", attack=_attack(lambda near: np.nan_to_num(near.score), "draw"), title="GCAP, mean score", short="GCAP score",
+        name="gcap_score", attack=_attack(lambda near: np.nan_to_num(near.score)), title="GCAP, mean score", short="GCAP score",
         guess_by="draw", choice="gcap", own_stream=False,
         says="someone who draws one of the nearest synthetic rows gets {sensitive}",
         definition="As DCAP, from the synthetic rows that differ in the fewest keys (minimal Hamming radius).",
@@ -225,7 +224,7 @@ ATTACKERS.register(
 )  # fmt: skip
 ATTACKERS.register(
     Attacker(
-        name="gcap_vote", attack=_attack(lambda near: near.correct, "value"), title="GCAP, majority vote", short="GCAP vote",
+        name="gcap_vote", attack=_attack(lambda near: near.correct), title="GCAP, majority vote", short="GCAP vote",
         answers=True, choice="gcap", own_stream=False,
         says="someone who takes the most frequent value of the nearest synthetic rows guesses {sensitive}",
         definition="Share of people whose value is the most frequent one of the synthetic rows that differ in the fewest keys.",

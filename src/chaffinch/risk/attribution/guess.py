@@ -23,19 +23,22 @@ By = Literal["value", "draw"]
 
 @dataclass(frozen=True)
 class Guess:
-    """What is scored without keys: `value`, None where nobody counts; by one value for all or by a draw; over how many.
+    """What is scored without keys, None where nobody counts: with the one best `value` for all, and with a `draw` for each; over how many.
 
-    `counted` is what the attack's own value divides by: people, or for TCAP over source rows these.
+    Which of the two stands beside an attack is the attacker's to say, once: `guess_by`. `counted` is what the attack's own value divides by:
+    people, or for TCAP over source rows these.
     """
 
     value: float | None
-    by: By
+    draw: float | None
     counted: float
 
+    def by(self, by: By) -> float | None:
+        """Return what is scored in one of the ways."""
+        return self.draw if by == "draw" else self.value
 
-def guess(
-    values: NDArray[np.integer[Any]], *, by: By, credit: NDArray[Any] | None = None, counted: float | None = None
-) -> Guess:
+
+def guess(values: NDArray[np.integer[Any]], *, credit: NDArray[Any] | None = None, counted: float | None = None) -> Guess:
     """Return the guess at values, of people as they count.
 
     `values`: each person's sensitive value, as a code. `credit`: what each person adds to the score of an answer that is the person's
@@ -45,22 +48,24 @@ def guess(
     --------
     Four people, three of whom count, with values 0, 0 and 1:
 
-    >>> found = np.array([0, 0, 1, 1])
-    >>> guess(found, by="value", credit=np.array([1, 1, 1, 0])).value, guess(found, by="draw", credit=np.array([1, 1, 1, 0])).value
-    (0.6666666666666666, 0.5555555555555556)
+    >>> guess(np.array([0, 0, 1, 1]), credit=np.array([1, 1, 1, 0]))
+    Guess(value=0.6666666666666666, draw=0.5555555555555556, counted=3.0)
     """
     added = np.bincount(values, weights=credit).astype(np.float64)
     total = float(added.sum()) if counted is None else float(counted)
     if not total > 0:
-        return Guess(None, by, 0.0)
+        return Guess(None, None, 0.0)
     shares = added / total
-    return Guess(float((shares**2).sum() if by == "draw" else shares.max(initial=0.0)), by, total)
+    return Guess(float(shares.max(initial=0.0)), float((shares**2).sum()), total)
 
 
 def pooled(guesses: Sequence[Guess]) -> Guess:
     """Return the guess over groups of people who are each guessed at by themselves: the mean over all who count."""
-    known = [one for one in guesses if one.value is not None]
-    total = sum(one.counted for one in known)
+    total = sum(one.counted for one in guesses)
     if not total > 0:
-        return Guess(None, guesses[0].by, 0.0)
-    return Guess(sum((one.value or 0.0) * one.counted for one in known) / total, guesses[0].by, total)
+        return Guess(None, None, 0.0)
+
+    def mean(by: By) -> float:
+        return sum((one.by(by) or 0.0) * one.counted for one in guesses) / total
+
+    return Guess(mean("value"), mean("draw"), total)

@@ -26,6 +26,8 @@ __all__ = ["LEARNERS"]
 
 FEWEST = 10
 """Records that an attacker needs to learn from."""
+MOST_VALUES = 100
+"""Sensitive values that models tell apart, the most frequent of the source: with thousands, as of a number compared exactly, time grows and nothing is learnt."""
 
 LEARNERS = {
     "nb": ("nb", "Naive Bayes", "Bayes", "a naive Bayes model"),
@@ -41,9 +43,9 @@ def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
     def attack(attempt: Attempt) -> list[Outcome]:
         if attempt.data.sides[attempt.source].n_rows < FEWEST:
             reason = f"the source has fewer than {FEWEST} records to learn from"
-            return [outcome_of_answers(np.zeros(len(values)), values, "value", reason) for values in attempt.values]
+            return [outcome_of_answers(np.zeros(len(values)), values, reason) for values in attempt.values]
         right = attempt.once("learners", lambda: _right_answers(attempt))[name]
-        return [outcome_of_answers(part, values, "value") for part, values in zip(right, attempt.values, strict=True)]
+        return [outcome_of_answers(part, values) for part, values in zip(right, attempt.values, strict=True)]
 
     return attack
 
@@ -51,8 +53,8 @@ def _attack(name: str) -> Callable[[Attempt], list[Outcome]]:
 def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     """Return whether each learner of the question says each person's sensitive value: by learner, then by side of people.
 
-    Models answer once for each distinct key. The support vector machine learns from at most `svm_rows` records of the source, a
-    stratified subsample. Where the source has one sensitive value, every attacker says it.
+    Models answer once for each distinct key, with one of the source's `MOST_VALUES` most frequent values. The support vector machine learns
+    from at most `svm_rows` records of the source, a stratified subsample. Where the source has one sensitive value, every attacker says it.
     """
     data, question = attempt.data, attempt.question
     matrices = [
@@ -63,6 +65,9 @@ def _right_answers(attempt: Attempt) -> dict[str, list[NDArray[np.bool_]]]:
     _, first, place = np.unique(np.concatenate(ids), return_index=True, return_inverse=True)
     train, tested = standardised(matrices[0], np.concatenate(matrices[1:])[first])
     labels = data.values(attempt.source, question.sensitive)
+    often = np.argsort(-np.bincount(labels), kind="stable")[:MOST_VALUES]
+    learnt = np.isin(labels, often)
+    train, labels = train[learnt], labels[learnt]
     few = subsample(labels, len(labels), question.svm_rows, np.random.default_rng(attempt.seed))
     names = [name for name in LEARNERS if name in question.attackers]
     models, _ = chosen_models([LEARNERS[name][0] for name in names], task="classification")

@@ -37,7 +37,7 @@ class AttackedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class RiskAbout:
-    """What was attacked: columns, tables, the scenario in words, and settings."""
+    """What was attacked: columns, tables, the scenario in words, what to know about how values were compared, and settings."""
 
     keys: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
@@ -45,6 +45,7 @@ class RiskAbout:
     key_sets: int | None = None
     label: str | None = None
     scenario: str = ""
+    comparison: tuple[str, ...] = ()
     seed: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     original: AttackedTable = AttackedTable()
@@ -207,7 +208,7 @@ class RiskResult:
     def show(self) -> None:
         """Print each attack beside its references, the worst first, and what they say together."""
         rows = self.rows()
-        print(self.about.scenario)
+        print(self.about.scenario, *self.about.comparison, sep="\n")
         print(text_table(HEAD, rows[:MOST]))
         if len(rows) > MOST:
             print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
@@ -216,8 +217,9 @@ class RiskResult:
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
+        said = "".join(f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison))
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
-        page = html_page(title, f"<p>{escape(self.about.scenario)}</p>{self._repr_html_()}<ul>{sentences}</ul>")
+        page = html_page(title, f"{said}{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
             write_text(path, page)
         return page

@@ -58,11 +58,12 @@ class Run:
                     keys=question.keys,
                     sensitive=question.sensitive,
                     value=mean_of([one[0].value for one in every]),
-                    guess=mean_of([one[0].guess.value for one in every]),
-                    guess_by=every[0][0].guess.by,
+                    guess=mean_of([one[0].guess.by(ATTACKERS[name].guess_by) for one in every]),
+                    guess_by=ATTACKERS[name].guess_by,
                     holdout=mean_of([one[1].value for one in every]) if len(self.people) > 1 else None,
                     n_records=self.data.sides["original"].n_rows,
                     n_matched=every[0][0].n_matched,
+                    coarse=self.data.coarse([*question.keys, question.sensitive]),
                     reason=next((one[0].reason for one in every if one[0].reason), None),
                     **{side: outcome[name][0].value for side, outcome in references.items()},  # type: ignore[arg-type]
                 )

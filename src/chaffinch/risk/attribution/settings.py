@@ -11,10 +11,11 @@ import numpy as np
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
-from .attack_data import Missing, Numeric
+from .attack_data import Missing
 from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
 from .attempt import Question
 from .classes import count_subsets, key_subsets
+from .grids import Numeric, Rare
 from .matching import check_tau
 from .tcap import Convention, check_convention
 
@@ -44,8 +45,9 @@ class RiskSettings:
     convention, tau
         Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
         with: the mean over synthetic records that answer for certain, those that match nobody left out.
-    numeric, tolerance, missing
-        How numbers and missing values are compared, see `AttackData`.
+    numeric, rare, tolerance, missing
+        How values are compared, see `AttackData`: by default as whoever holds the file can compare them, numbers as they are and rare levels
+        by name, whatever bins and pools the synthesiser had.
     resamples
         Draws of people for intervals and p-values.
     svm_rows
@@ -62,7 +64,8 @@ class RiskSettings:
     attackers: Sequence[str] | None = None
     convention: Convention = "matched_rows"
     tau: float = 1.0
-    numeric: Numeric = "bins"
+    numeric: Numeric = "values"
+    rare: Rare = "keep"
     tolerance: Mapping[str, float] = field(default_factory=dict)
     missing: Missing = "level"
     resamples: int = 1000
@@ -125,6 +128,7 @@ class RiskSettings:
             "convention": self.convention,
             "tau": self.tau,
             "numeric": self.numeric,
+            "rare": self.rare,
             "tolerance": dict(self.tolerance),
             "missing": self.missing,
             "resamples": self.resamples,

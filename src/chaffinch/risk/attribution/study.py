@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,15 +17,17 @@ from ...stats.combining import ONE_SYNTHESIS
 from ...stats.splits import child
 from ...table.read import read
 from ...table.table import Table
-from .attack_data import AttackData, Missing, Numeric
+from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
 from .equal import KeyedRows
 from .exposure import Memorisation, exposed_records, funnel, matched, spread
+from .grids import Numeric, Rare
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
 from .tcap import Convention
+from .verdict import coarse_sentence
 
 __all__ = ["about_risk", "attacked_data", "measure_risk", "risk", "without_small"]
 
@@ -43,7 +45,8 @@ def risk(
     attackers: Sequence[str] | None = None,
     convention: Convention = "matched_rows",
     tau: float = 1.0,
-    numeric: Numeric = "bins",
+    numeric: Numeric = "values",
+    rare: Rare = "keep",
     tolerance: Mapping[str, float] | None = None,
     missing: Missing = "level",
     resamples: int = 1000,
@@ -64,7 +67,7 @@ def risk(
         Tables, paths or frames; `synthetic` may be a list of them: several syntheses made alike. A holdout holds people of the same
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
         anybody, not whether it tells more about its own people.
-    keys, sensitive, key_sizes, label, measures, attackers, convention, tau, numeric, tolerance, missing, resamples, svm_rows, threshold
+    keys, sensitive, key_sizes, label, measures, attackers, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
         See `RiskSettings`.
 
     Raises
@@ -82,7 +85,8 @@ def risk(
     """
     settings = RiskSettings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, convention=convention,
-        tau=tau, numeric=numeric, tolerance=tolerance or {}, missing=missing, resamples=resamples, svm_rows=svm_rows, threshold=threshold,
+        tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples, svm_rows=svm_rows,
+        threshold=threshold,
     )  # fmt: skip
     return measure_risk(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
 
@@ -98,7 +102,7 @@ def measure_risk(
     3. Resample people for intervals and p-values.
     4. Say who is exposed, and mask what is about few people.
     """
-    source = original if isinstance(original, Table) else read(original)
+    source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
     several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
     if not several:
@@ -117,7 +121,7 @@ def measure_risk(
     sizes = {name: side.n_rows for name, side in data.sides.items()}
     about = about_risk(
         settings, questions, seed, original=source.n_rows, synthetic=[sizes[name] for name in data.synthetics],
-        holdout=sizes.get("holdout"), notes=(ONE_SYNTHESIS,) * (len(several) == 1),
+        holdout=sizes.get("holdout"), data=data, notes=(ONE_SYNTHESIS,) * (len(several) == 1),
     )  # fmt: skip
     result = RiskResult(
         about=about, attacks=attacks, family=family, run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold)
@@ -130,8 +134,8 @@ def attacked_data(
 ) -> AttackData:
     """Return the data of a study, with the sources that attacks are held against."""
     data = AttackData.of(
-        original, synthetics, holdout, columns=settings.columns, numeric=settings.numeric, tolerance=settings.tolerance,
-        missing=settings.missing,
+        original, synthetics, holdout, columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
+        tolerance=settings.tolerance, missing=settings.missing,
     )  # fmt: skip
     n_rows = data.sides[data.synthetics[0]].n_rows
     data = data.with_marginals(n_rows, child(root, 1))
@@ -143,7 +147,7 @@ def attacked_data(
 
 def about_risk(
     settings: RiskSettings, questions: Sequence[Question], seed: Seed, *, original: int, synthetic: Sequence[int],
-    holdout: int | None, notes: Sequence[str],
+    holdout: int | None, data: AttackData, notes: Sequence[str],
 ) -> RiskAbout:  # fmt: skip
     """Return what a study was about; `original`, `synthetic` and `holdout` are numbers of rows."""
 
@@ -158,6 +162,7 @@ def about_risk(
         key_sets=len({question.keys for question in questions}),
         label=settings.label,
         scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}.",
+        comparison=tuple(_comparison(data, settings)),
         seed=seed if isinstance(seed, int) else None,
         settings={**settings.to_dict(), "attackers_that_learn": learners},
         original=table(original),
@@ -165,6 +170,18 @@ def about_risk(
         holdout=None if holdout is None else table(holdout),
         notes=tuple(notes),
     )
+
+
+def _comparison(data: AttackData, settings: RiskSettings) -> Iterator[str]:
+    """Yield what to know about how values were compared."""
+    attacked = [*settings.keys, *settings.sensitive]
+    if coarse := data.coarse(attacked):
+        yield coarse_sentence(coarse)
+    if exact := data.rarely_released(attacked):
+        yield (
+            f"Numbers of {listed(exact)} count as equal where they are equal to the last digit, and most people's are not among the "
+            "released ones, where others may be near. Attack with a tolerance, or with bins, as well."
+        )
 
 
 def without_small(result: RiskResult, threshold: int) -> RiskResult:
@@ -186,5 +203,5 @@ def _exposure(data: AttackData, questions: Sequence[Question], threshold: int) -
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
         "memorisation": Memorisation(rows.share(data.tables[data.synthetics[0]]), None if fresh is None else rows.share(fresh)),
-        "secrets": {"attacks": [exposed_records(original, data, matches[s], keys, s) for s, keys in widest.items()]},
+        "secrets": {"attacks": [exposed_records(data, matches[s], keys, s) for s, keys in widest.items()]},
     }

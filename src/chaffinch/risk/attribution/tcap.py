@@ -261,7 +261,7 @@ def _group(result: Tcap, matches: Match) -> tuple[Floats, Floats]:
 
 
 def _guess(result: Tcap, matches: Match) -> Guess:
-    return guess(matches.values, by="value", credit=tcap_credit(matches, result), counted=result.counted)
+    return guess(matches.values, credit=tcap_credit(matches, result), counted=result.counted)
 
 
 ATTACKERS.register(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .result import RiskResult
 
 __all__ = [
-    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "family_sentence", "judged", "keys_words", "sentence_of", "several",
+    "FOUND", "NONE_FOUND", "TOGETHER", "RiskVerdictRow", "coarse_sentence", "family_sentence", "judged", "keys_words", "sentence_of", "several",
     "verdict", "worse",
 ]  # fmt: skip
 
@@ -60,6 +60,7 @@ class RiskVerdictRow:
     sensitive: str | None = None
     keys: tuple[str, ...] = ()
     key_sets: int | None = None
+    coarse: tuple[str, ...] = ()
     word: str = ""
     words: str = ""
     sentence: str = ""
@@ -188,7 +189,19 @@ def sentence_of(attack: Attack, sets: int = 1) -> str:
         some = " of the people it is about" * (attack.attacker.people == "matched")
         out += f"; {way}{some} is right for {percent(attack.guess)}"
     tried = f" The worst of {sets:,} sets of keys." if sets > 1 else ""
-    return f"{out}.{tried}"
+    coarse = f" {coarse_sentence(attack.coarse)}" if attack.coarse else ""
+    return f"{out}.{tried}{coarse}"
+
+
+def coarse_sentence(coarse: Sequence[str]) -> str:
+    """Return how columns were compared that were not compared by their values.
+
+    Examples
+    --------
+    >>> coarse_sentence(["age in bins"])
+    'Not compared by their values: age in bins. Someone who compares values may tell more people apart.'
+    """
+    return f"Not compared by their values: {shown('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
 
 
 def family_sentence(family: Family, attacks: Sequence[Attack]) -> str:

@@ -1,0 +1,169 @@
+"""How one column of several tables becomes whole numbers to compare: by its values, as an outsider sees them, or coarser where asked.
+
+A schema may pool rare levels and cut numbers into bins, since a synthesiser learns better so. Whoever holds the released file is not
+bound by that: they see each word and each number. So unless something else is chosen two cells are equal if their values are.
+
+Where rare levels are pooled after all, original and holdout are counted together: levels that are rare *in the original* are by choice fewer
+there than in the holdout, and an attack that calls them alike would be right more often about people who are not in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...stats.features import numbers_of
+from ...table.codec import OTHER, Categories
+from ...table.encode import level_labels
+from ...table.schema import NUMERIC_KINDS
+from ...table.table import Table
+from ...table.types import whole_array
+
+__all__ = ["CodeGrid", "Ints", "Numeric", "Rare", "code_grid"]
+
+Ints = NDArray[np.int64]
+Numeric = Literal["values", "bins"]
+Rare = Literal["keep", "pool"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodeGrid:
+    """How one column became whole numbers.
+
+    `size`, `n_values`: values have the codes 0 to `n_values` - 1, missing ones those above. `numbers`: the number that each code stands for;
+    of levels their code. `labels`: what each code is called, where it is no number. `coarse`: how values were put together, in words; empty
+    where they are compared as they are.
+    """
+
+    size: int
+    n_values: int
+    numbers: NDArray[np.float64]
+    labels: tuple[str, ...] | None = field(default=None, repr=False)
+    coarse: str = ""
+
+
+def code_grid(
+    tables: Sequence[Table], name: str, *, people: Sequence[int], numeric: Numeric, rare: Rare, width: float | None
+) -> tuple[list[Ints], CodeGrid]:
+    """Return the codes of a column in each table, and what they stand for.
+
+    `tables` share a schema, the original's. `people`: the positions of the tables whose people are attacked, by whose counts together
+    levels are rare. `width`: numbers are rounded to multiples of it.
+    """
+    if isinstance(tables[0].schema[name].codec, Categories):
+        return _levels(tables, name, people, rare)
+    if tables[0].schema[name].kind in NUMERIC_KINDS and (numeric == "values" or width is not None):
+        return _numbers(tables, name, width)
+    return _bins(tables, name)
+
+
+# Numbers.
+
+
+def _numbers(tables: Sequence[Table], name: str, width: float | None) -> tuple[list[Ints], CodeGrid]:
+    codec = tables[0].schema[name].fitted_codec
+    numbers = [numbers_of(table, name) for table in tables]
+    if width is not None:
+        numbers = [np.round(values / width) * width for values in numbers]
+    present = [~np.isnan(values) for values in numbers]
+    every = np.unique(np.concatenate([values[there] for values, there in zip(numbers, present, strict=True)]))
+    out = []
+    for table, values, there in zip(tables, numbers, present, strict=True):
+        # Infinite numbers have no code of their own: they stand with the missing ones.
+        gaps = len(every) + np.maximum(table.code(name).astype(np.int64) - codec.n_values, 0)
+        out.append(np.where(there, np.searchsorted(every, np.where(there, values, 0.0)), gaps).astype(np.int64))
+    n_gaps = max(codec.size - codec.n_values, 1)
+    middle = float(every.mean()) if len(every) else 0.0
+    coarse = "" if width is None else f"to multiples of {width:g}"
+    grid = CodeGrid(len(every) + n_gaps, len(every), np.concatenate([every, np.full(n_gaps, middle)]), coarse=coarse)
+    return out, grid
+
+
+def _bins(tables: Sequence[Table], name: str) -> tuple[list[Ints], CodeGrid]:
+    column = tables[0].schema[name]
+    codec = column.fitted_codec
+    codes = [table.code(name).astype(np.int64) for table in tables]
+    distinct = np.unique(np.concatenate([numbers_of(table, name) for table in tables]))
+    used = np.unique(np.concatenate(codes))
+    joined = np.count_nonzero(~np.isnan(distinct)) > np.count_nonzero(used < codec.n_values)
+    numbers = np.arange(codec.size, dtype=np.float64)
+    return codes, CodeGrid(codec.size, codec.n_values, numbers, tuple(level_labels(column)), "in bins" * bool(joined))
+
+
+# Levels.
+
+
+def _levels(tables: Sequence[Table], name: str, people: Sequence[int], rare: Rare) -> tuple[list[Ints], CodeGrid]:
+    column = tables[0].schema[name]
+    codec = column.fitted_codec
+    assert isinstance(codec, Categories)
+    behind = [_behind_other(table, name, codec) for table in tables]
+    more = {word for words, _ in behind for word in words if word is not None and word not in codec.levels}
+    levels = _in_order(codec.levels, more, ordered=column.ordered)
+    n_levels = len(levels)
+    null = codec.null or any(None in words for words, _ in behind)
+    place = {level: code for code, level in enumerate(levels)}
+    moved = np.zeros(codec.size, dtype=np.int64)  # from codes of the schema
+    moved[: len(codec.levels)] = [place[level] for level in codec.levels]
+    moved[codec.n_values :] = n_levels + (null - codec.null) + np.arange(codec.size - codec.n_values)
+    codes = []
+    for table, (words, which) in zip(tables, behind, strict=True):
+        own = table.code(name).astype(np.int64)
+        out = moved[own]
+        if codec.other:
+            out[own == len(codec.levels)] = np.array([n_levels if w is None else place[w] for w in words], dtype=np.int64)[which]
+        codes.append(out)
+    names = [*map(str, levels), *level_labels(column)[codec.n_values - (null and not codec.null) :]]
+    if null and not codec.null:
+        names[n_levels] = "(missing)"
+    size = n_levels + null + len(codec.missing)
+    if rare == "pool" and column.kind != "boolean":
+        fixed = np.isin(np.arange(n_levels), [place[level] for level in column.levels or () if level in place])
+        counts = np.bincount(np.concatenate([codes[i] for i in people]), minlength=size)[:n_levels]
+        rarely = (counts < tables[0].schema.rare_below) & ~fixed
+        if rarely.any():
+            return _pooled(codes, rarely, names, size)
+    return codes, CodeGrid(size, n_levels, np.arange(size, dtype=np.float64), tuple(names[:size]))
+
+
+def _behind_other(table: Table, name: str, codec: Categories) -> tuple[list[Any], Ints]:
+    """Return the distinct values that the schema's code (other) stands for in a table, None for null, and which one each such row has."""
+    if not codec.other:
+        return [], np.zeros(0, dtype=np.int64)
+    rows = np.flatnonzero(table.code(name) == len(codec.levels))
+    values = whole_array(table.data.column(name)).take(rows).to_pylist() if len(rows) else []
+    place: dict[Any, int] = {}
+    which = [place.setdefault(None if value != value else value, len(place)) for value in values]  # NaN is missing too
+    return list(place), np.array(which, dtype=np.int64)
+
+
+def _in_order(levels: Sequence[Any], more: set[Any], *, ordered: bool) -> list[Any]:
+    """Return levels with further ones: all sorted where the levels are, else those of the schema first; (other) is last."""
+    own = list(levels)
+    extra = sorted(more - {OTHER}, key=str)
+    with suppress(TypeError):  # words and numbers have no common order
+        extra = sorted(extra)
+        if not ordered and own == sorted(own):
+            own, extra = sorted([*own, *extra]), []
+    return [*own, *extra, *([OTHER] if OTHER in more else [])]
+
+
+def _pooled(
+    codes: Sequence[Ints], rarely: NDArray[np.bool_], names: Sequence[str], size: int
+) -> tuple[list[Ints], CodeGrid]:
+    """Return the codes with rare levels as one, after the others."""
+    common = [i for i, is_rare in enumerate(rarely) if not is_rare]
+    n_values = len(common) + 1
+    moved = np.empty(size, dtype=np.int64)
+    moved[: len(rarely)] = len(common)
+    moved[common] = np.arange(len(common))
+    moved[len(rarely) :] = n_values + np.arange(size - len(rarely))
+    labels = (*(names[i] for i in common), OTHER, *names[len(rarely) : size])
+    size = n_values + size - len(rarely)
+    coarse = "with rare levels pooled" if np.count_nonzero(rarely) > 1 else ""
+    return [moved[own] for own in codes], CodeGrid(size, n_values, np.arange(size, dtype=np.float64), labels, coarse)
