@@ -258,3 +258,24 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
         convention = f" ({attack['convention']})" if attack["convention"] else ""
         name = ATTACKERS[attack["measure"]].title
         assert {*of_page.get(name, []), *of_page.get(name + convention, [])} == {f"{attack['guess']:.3f}"}
+
+
+def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, folder, tmp_path):
+    told, page = tmp_path / "r.json", tmp_path / "r.html"
+    options = ["--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--repeats", 5, "--seed", 1]
+    options += ["--json", told, "--html", page]
+    said = "Not compared by their values: wife_age in bins"
+    for numeric, says in (("values", False), ("bins", True)):
+        done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--numeric", numeric)
+        assert done.code == 0, done.err
+        found = json.loads(told.read_text())
+        assert (said in " ".join(done.out.split())) is says
+        assert (said in page.read_text()) is says
+        assert bool(found["about"]["comparison"]) is says
+        assert all(("wife_age in bins" in attack["coarse"]) is says for attack in found["attacks"])
+        assert found["about"]["settings"]["rare"] == "keep"
+    done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--rare", "pool")
+    assert json.loads(told.read_text())["about"]["settings"]["rare"] == "pool"
+    done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--rare", "drop")
+    assert done.code == 2
+    assert "Unknown --rare mode 'drop'" in done.err

@@ -146,6 +146,19 @@ def test_each_table_is_read_and_encoded_once(halves, counted, run_here, tmp_path
     assert sorted(encoded) == sorted([*columns, *columns])  # the original and the holdout; what was drawn has its codes
 
 
+def test_the_attack_sees_the_values_that_the_synthesiser_pooled(halves):
+    """Unique keys are counted from the file: the schema has ages in bins and rare towns as (other), the attack has neither."""
+    frame = pd.read_csv(halves[0])
+    frame["town"] = [f"t{i}" for i in [*range(60), *[7, 8, 9] * 300][: len(frame)]]
+    keys = ["wife_age", "town", "wife_education"]
+    result = cf.release(frame, sensitive=["wife_religion"], keys=keys, seed=1, **CHEAP)
+    assert result.model.schema["town"].codec.other
+    unique = (frame.groupby(keys)[keys[0]].transform("size") == 1).mean()
+    assert result.risk.funnel[0].UiO == pytest.approx(unique)
+    for about in (result.risk.about, result.risk.cross_fit.about):
+        assert (about.settings["numeric"], about.settings["rare"], about.comparison) == ("values", "keep", ())
+
+
 def test_the_drawn_table_has_the_figures_of_its_file(result, halves, tmp_path):
     result.save(tmp_path)
     again = cf.utility(halves[0], tmp_path / "synthetic.csv", halves[1], label=LABEL, measures=["tvd"], seed=3)
