@@ -21,7 +21,7 @@ from ..._base.errors import InputError
 from ...privacy.noise import Noise, observing
 from ...stats.splits import child
 from ...table.table import Table
-from ..shadows.generator import Generator, Released
+from ..shadows.generator import Generator, Grid, Released
 from ..shadows.run import results, stage_words
 from ..shadows.store import ShadowPart
 from ..shadows.work import ShadowJob, Working, within
@@ -135,10 +135,11 @@ def _text(outcome: Any) -> str:
     return json.dumps(outcome.to_dict(), sort_keys=True, default=repr) if hasattr(outcome, "to_dict") else ""
 
 
-@dataclass(frozen=True, eq=False)
-class Observed(Generator):
-    """A synthesiser whose fits are observed, on one of the two tables of a pair."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ObservedFits(Generator):
+    """A synthesiser whose fits are observed, on one of the two tables of a pair, which share the grid of their base."""
 
+    grid: Grid = "population"
     tables: tuple[Table, Table] = field(repr=False)
     member: bool
     known: Known | None = field(default=None, repr=False)
@@ -148,7 +149,7 @@ class Observed(Generator):
         """True: there is always something to look into."""
         return True
 
-    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence) -> Released:
+    def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
         """Return a run, in place of the model; no table is drawn."""
         run = couple(self.maker, self.tables, member=self.member, seed=seed, known=self.known)
         return Released(np.empty((1, 0, 0), dtype=np.uint8), run)
@@ -199,7 +200,7 @@ def run_mechanism(
         if not any(len(side) for side in examples[0].sides):
             return "no noise of this package is drawn in a fit, so there are no noisy answers to look at"
     rest = np.arange(first, runs)
-    jobs = list(_jobs(Observed(maker, pair.base, tables, False, known_ways(examples)), pair, member, rest, seed, working.time_limit))
+    jobs = list(_jobs(ObservedFits(maker, pair.base, tables=tables, member=False, known=known_ways(examples)), pair, member, rest, seed, working.time_limit))
     played = _played(jobs, pair, len(rest), working)
     every = np.concatenate([np.array([[run.log_ratio, run.answers] for run in examples]), played])
     return MechanismRuns(pair, every[:, 0], every[:, 1].astype(np.int64), member, tuple(examples))
@@ -223,7 +224,7 @@ def _played(jobs: list[ShadowJob], pair: Pair, total: int, working: Working) -> 
 
 
 def _jobs(
-    generator: Observed, pair: Pair, member: NDArray[np.bool_], ids: NDArray[np.int64], seed: np.random.SeedSequence,
+    generator: ObservedFits, pair: Pair, member: NDArray[np.bool_], ids: NDArray[np.int64], seed: np.random.SeedSequence,
     time_limit: float | None,
 ) -> Iterator[ShadowJob]:  # fmt: skip
     size = max(SMALLEST, -(-len(ids) // PARTS))
