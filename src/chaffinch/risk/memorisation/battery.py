@@ -1,0 +1,149 @@
+"""The tests on one released table: every person scored by every test, then members held against others.
+
+The scores are worked out without knowing who is a member: people are put in a random order first. So members and others can be exchanged
+for the p-value, in one family with attacks on the same people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...stats.combining import combine
+from ...stats.excess import NO_HOLDOUT, Excess, excess
+from ...stats.family import Family
+from ...stats.rates import Group
+from ...stats.scores import Scores
+from ...stats.splits import child
+from ...table.table import Table
+from .finding import MemorisationFinding
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+
+__all__ = ["Trial", "findings", "stacked", "trials", "with_family"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trial:
+    """One test of one released table: the scores of members and of others towards risk, or why there are none."""
+
+    test: MemorisationTest
+    members: Group
+    others: Group | None
+    reason: str = ""
+
+    @property
+    def n_people(self) -> int:
+        """People whom the test counts."""
+        groups = [self.members] if self.others is None else [self.members, self.others]
+        return int(sum(np.count_nonzero(weight) for _, weight in groups))
+
+    def value(self, group: Group | None) -> float | None:
+        """Return the value of a group as the test defines it."""
+        if group is None or not float(group[1].sum()) > 0:
+            return None
+        towards_risk = float(group[0].sum() / group[1].sum())
+        return towards_risk if self.test.direction == "lower is safer" else 1.0 - towards_risk
+
+    def __repr__(self) -> str:
+        return f"Trial({self.test.name})"
+
+
+def trials(
+    released: Table, members: Table, others: Table | None, names: Sequence[str], *, keys: Sequence[str] = (),
+    tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence, threads: int | None = None,
+) -> list[Trial]:  # fmt: skip
+    """Return what some tests score the members and the others by; the tables are under one schema (see `align`)."""
+    people = [members, *([] if others is None else [others])]
+    case = ReleaseCase.of(released, people, keys=keys, tolerance=tolerance, seed=child(seed, 1), threads=threads)
+    order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
+    return trials_of(case.take(order), np.argsort(order), members.n_rows, names, alone=others is None)
+
+
+def trials_of(
+    case: ReleaseCase, place: NDArray[Any], n_members: int, names: Sequence[str], *, alone: bool
+) -> list[Trial]:
+    """Return the scores of a case whose person i of the tables stands at `place[i]`; without others where members are `alone`."""
+    out = []
+    for test in (MEMORISATION_TESTS[name] for name in names):
+        reason = ""
+        try:
+            if test.needs_keys and not case.keys:
+                raise NotApplicableError("It is about columns that an outsider knows. Name them as keys.")
+            scores = test.score(case)
+        except NotApplicableError as none:
+            scores, reason = Scores(np.zeros(case.n_people), np.zeros(case.n_people)), str(none)
+        weight = scores.weight[place]
+        numerator = scores.numerator[place]
+        if test.direction == "higher is safer":
+            numerator = weight - numerator
+        first, second = ((numerator[part], weight[part]) for part in (slice(n_members), slice(n_members, None)))
+        out.append(Trial(test, first, None if alone else second, reason))
+    return out
+
+
+def stacked(first: Trial, second: Trial) -> Trial:
+    """Return two trials of the same test as one: all their members, and all their others."""
+
+    def both(one: Group | None, other: Group | None) -> Group | None:
+        if one is None or other is None:
+            return None
+        return np.concatenate([one[0], other[0]]), np.concatenate([one[1], other[1]])
+
+    members = both(first.members, second.members)
+    assert members is not None
+    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason)
+
+
+def findings(
+    every: Sequence[Sequence[Trial]], root: np.random.SeedSequence, *, resamples: int, threads: int | None = None
+) -> tuple[MemorisationFinding, ...]:
+    """Return what each test found, from its trial on each of several tables made alike."""
+    return tuple(_finding(tables, child(root, tables[0].test.stream), resamples, threads) for tables in every)
+
+
+def with_family(
+    plain: Sequence[MemorisationFinding], family: Family, first: int, every: Sequence[Sequence[Trial]], threshold: int
+) -> tuple[MemorisationFinding, ...]:
+    """Return findings with what the family says of them (the tests stand in it from number `first` on), as they may leave."""
+    out = []
+    for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
+        if family.adjusted:
+            one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number])
+        sums = [[float(group[0].sum()) for group in (t.members, t.others) if group is not None] for t in tables]
+        members, others = (min((side[k] for side in sums if len(side) > k), default=0.0) for k in (0, 1))
+        out.append(one.masked(threshold, members, others))
+    return tuple(out)
+
+
+def _finding(
+    tables: Sequence[Trial], stream: np.random.SeedSequence, resamples: int, threads: int | None
+) -> MemorisationFinding:
+    first = tables[0]
+    value = _mean([trial.value(trial.members) for trial in tables])
+    out = MemorisationFinding(
+        test=first.test.name, value=value, holdout=_mean([trial.value(trial.others) for trial in tables]),
+        direction=first.test.direction, n_people=first.n_people, reason=first.reason or None,
+    )  # fmt: skip
+    if first.others is None:
+        return replace(out, reason=out.reason or NO_HOLDOUT)
+    if value is None:
+        return replace(out, reason=out.reason or "Nobody counts.")
+    excesses: list[Excess] = [
+        excess(trial.members, trial.others, resamples=resamples, seed=child(stream, number), threads=threads)
+        for number, trial in enumerate(tables)
+        if trial.others is not None
+    ]
+    both, one = combine(excesses), excesses[0]
+    return replace(
+        out, excess=both.value, excess_interval=both.interval, p_value=one.p_value, detectable=one.detectable,
+        reason=out.reason or one.reason or None,
+    )  # fmt: skip
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known and len(known) == len(values) else None

@@ -1,0 +1,165 @@
+"""A test of what one released table shows about who was in the data, in one place: a score for each person, its name, its sentences.
+
+It registers itself in `MEMORISATION_TESTS`, and is then run with every study of risk, in the one family with its attacks, and found in results, pages
+and `--help`:
+
+    MEMORISATION_TESTS.register(MemorisationTest(name="same_age", score=lambda case: Scores(...), title="Same age", ...))
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import unknown_name
+from ..._base.masking import masked_count
+from ..._base.registry import Registry
+from ..._base.words import shown
+from ...stats.scores import Scores
+from ...table.table import Table
+from .values import ColumnValues, column_values, joint_codes
+
+__all__ = [
+    "MEMORISATION_TESTS",
+    "Direction",
+    "MemorisationTest",
+    "NotApplicableError",
+    "ReleaseCase",
+    "memorisation_test_of",
+]
+
+Ints = NDArray[np.int64]
+Direction = Literal["lower is safer", "higher is safer"]
+
+
+class NotApplicableError(Exception):
+    """Why a test says nothing about a table; its words stand in the result."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseCase:
+    """A released table and people, some of whom it was made from; a test is not told who, nor is that in their order.
+
+    Scores that do not depend on who is a member make the comparison of members with others exact: any choice of members would have been
+    scored the same.
+
+    Parameters
+    ----------
+    columns
+        The values of released rows and of people (see `values.py`).
+    n_released, n_people
+        Their numbers.
+    keys
+        The columns that an outsider knows, where some were named.
+    seed
+        For draws of a test's own.
+    """
+
+    columns: tuple[ColumnValues, ...]
+    n_released: int
+    n_people: int
+    keys: tuple[str, ...] = ()
+    seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
+    threads: int | None = None
+
+    @classmethod
+    def of(
+        cls, released: Table, people: Sequence[Table], *, keys: Sequence[str] = (), tolerance: Mapping[str, float] | None = None,
+        seed: np.random.SeedSequence | None = None, threads: int | None = None,
+    ) -> ReleaseCase:  # fmt: skip
+        """Return the case of tables under one schema, people in the order of their tables."""
+        columns = column_values(released, people, tolerance)
+        root = np.random.SeedSequence(0) if seed is None else seed
+        n_people = sum(table.n_rows for table in people)
+        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads)
+
+    def take(self, people: Ints) -> ReleaseCase:
+        """Return the case with people in another order, or some of them."""
+        return replace(self, columns=tuple(column.take(people) for column in self.columns), n_people=len(people))
+
+    def named(self, names: Sequence[str]) -> tuple[ColumnValues, ...]:
+        """Return some of the columns."""
+        by_name = {column.name: column for column in self.columns}
+        for name in names:
+            if name not in by_name:
+                raise unknown_name("column", name, by_name)
+        return tuple(by_name[name] for name in names)
+
+    def classes(self, names: Sequence[str] | None = None) -> tuple[Ints, Ints, int]:
+        """Return the class of each released row and of each person, equal where all (or the named) columns are, and the number of classes."""
+        columns = self.columns if names is None else self.named(names)
+        together = [np.concatenate([column.released, column.people]) for column in columns]
+        codes, size = joint_codes(together, [column.size for column in columns])
+        return codes[: self.n_released], codes[self.n_released :], size
+
+    def __repr__(self) -> str:
+        return (
+            f"ReleaseCase({len(self.columns)} columns, released: {masked_count(self.n_released)}, "
+            f"people: {masked_count(self.n_people)})"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MemorisationTest:
+    """A test, whole.
+
+    Parameters
+    ----------
+    name
+        In results, under `test`.
+    score
+        Returns a score for each person of a case: a numerator from 0 to the person's weight; weight 0 leaves the person out. It raises
+        `NotApplicableError` where it has nothing to say.
+    title, definition, reference
+        What a page calls it, what its value is, and whose it is.
+    sentence
+        The value in words, with `{value}` and `{holdout}` in it (per cent or plain, see `share`); `{holdout}` stands after the last semicolon
+        or comma, and that part is left out without a holdout.
+    blindness
+        What it is known not to see.
+    direction
+        Which way its value is safe. An excess is always towards risk: members less others, or others less members where higher is safer.
+    share
+        Whether its value is a share of people (or of their values), so that a small number of them is masked and it is shown in per cent.
+    needs_keys
+        Whether it says something only where keys are named.
+    """
+
+    name: str
+    score: Callable[[ReleaseCase], Scores]
+    title: str
+    definition: str
+    sentence: str
+    blindness: str
+    reference: str = ""
+    direction: Direction = "lower is safer"
+    share: bool = True
+    needs_keys: bool = False
+
+    @property
+    def stream(self) -> int:
+        """The number of its own random stream."""
+        return int.from_bytes(hashlib.sha256(self.name.encode()).digest()[:8], "big")
+
+
+MEMORISATION_TESTS: Registry[MemorisationTest] = Registry("memorisation test")
+
+
+def memorisation_test_of(name: str) -> MemorisationTest:
+    """Return a test; one that says no more than its name where it is not registered."""
+    if name in MEMORISATION_TESTS:
+        return MEMORISATION_TESTS[name]
+    title = shown(name, 40)
+
+    def score(_: ReleaseCase) -> Scores:
+        raise NotApplicableError("It is not registered here.")
+
+    return MemorisationTest(
+        name=name, score=score, title=title, definition="Not described here.", blindness="Not described here.",
+        sentence=f"The test “{title}” is at {{value}} for the people in the data, {{holdout}} for people who are not",
+    )  # fmt: skip

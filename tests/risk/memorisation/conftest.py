@@ -1,0 +1,45 @@
+"""A small population to draw members, others and releases from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch.risk.memorisation.protocol import ReleaseCase
+from chaffinch.table.align import align
+from chaffinch.table.read import read
+from chaffinch.table.table import Table
+
+
+def people(n: int, rng: np.random.Generator, columns: int = 6) -> pa.Table:
+    """Return people who are hardly ever alike: two numbers and some categories that go together."""
+    kind = rng.integers(0, 4, n)
+    out = {
+        "age": rng.integers(18, 90, n),
+        "income": np.round(np.exp(rng.normal(10 + kind / 4, 0.6)), 0),
+    }
+    for j in range(columns - 2):
+        out[f"c{j}"] = np.array(list("abcdefgh"))[(kind + rng.integers(0, 5, n)) % (j + 4)]
+    return pa.table(out)
+
+
+def with_copies(fresh: pa.Table, members: pa.Table, share: float) -> pa.Table:
+    """Return a table of others whose first rows are copies of the first members."""
+    copies = round(share * members.num_rows)
+    return pa.concat_tables([members.slice(0, copies), fresh.slice(copies)])
+
+
+def case_of(released: pa.Table, members: pa.Table, others: pa.Table, **options) -> ReleaseCase:
+    """Return the case of tables, members first."""
+    return ReleaseCase.of(*_released_first(released, members, others), **options)
+
+
+def _released_first(released: pa.Table, members: pa.Table, others: pa.Table) -> tuple[Table, list[Table]]:
+    original, synthetic, holdout = align(read(members), released, others)
+    return synthetic, [original, holdout]
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(20)
