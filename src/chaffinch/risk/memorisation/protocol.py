@@ -11,7 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from ...stats.scores import Scores
 from ...table.table import Table
 from .values import ColumnValues, column_values, joint_codes
 
+if TYPE_CHECKING:
+    from .distances import Distances
+
 __all__ = [
     "MEMORISATION_TESTS",
     "Direction",
@@ -35,6 +39,12 @@ __all__ = [
 
 Ints = NDArray[np.int64]
 Direction = Literal["lower is safer", "higher is safer"]
+
+MOST_PEOPLE = 20_000
+"""People whom tests by distance score; of more, so many are drawn at random, whoever is a member."""
+
+MOST_ROWS = 20_000
+"""Rows that tests by distance look for neighbours among; of more, so many are drawn at random."""
 
 
 class NotApplicableError(Exception):
@@ -96,6 +106,13 @@ class ReleaseCase:
         together = [np.concatenate([column.released, column.people]) for column in columns]
         codes, size = joint_codes(together, [column.size for column in columns])
         return codes[: self.n_released], codes[self.n_released :], size
+
+    @cached_property
+    def distances(self) -> Distances:
+        """Where people stand among the released rows, and among each other: worked out once for all tests by distance."""
+        from .distances import Distances
+
+        return Distances.of(self, most_people=MOST_PEOPLE, most_rows=MOST_ROWS)
 
     def __repr__(self) -> str:
         return (

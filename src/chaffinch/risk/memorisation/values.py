@@ -30,14 +30,15 @@ Floats = NDArray[np.float64]
 class ColumnValues:
     """One column of the released rows and of people, numbered together; it holds records, and stays inside.
 
-    `released`, `people`: a code for each row, 0 to `size` - 1; a kind of missing value is a value too. `numbers`: the number that each code
-    stands for, NaN where it is missing; None for categories.
+    `released`, `people`: a code for each row, 0 to `size` - 1; kinds of missing values have those from `n_values` on. `numbers`: the number
+    that each code stands for, NaN where it is missing; None for categories.
     """
 
     name: str
     released: Ints
     people: Ints
     size: int
+    n_values: int
     numbers: Floats | None = None
 
     @property
@@ -47,7 +48,7 @@ class ColumnValues:
 
     def take(self, people: Ints) -> ColumnValues:
         """Return the column with people in another order, or some of them."""
-        return ColumnValues(self.name, self.released, self.people[people], self.size, self.numbers)
+        return ColumnValues(self.name, self.released, self.people[people], self.size, self.n_values, self.numbers)
 
     def __repr__(self) -> str:
         return f"ColumnValues({self.name}, released: {masked_count(len(self.released))}, people: {masked_count(len(self.people))})"
@@ -105,14 +106,22 @@ def _column(tables: Sequence[Table], name: str, width: float | None) -> ColumnVa
             np.where(np.isnan(values), len(every) + kind, np.searchsorted(every, np.nan_to_num(values)))
             for values, kind in zip(numbers, kinds, strict=True)
         ]
-        size = 1 + max((int(one.max()) for one in codes if len(one)), default=0)
-        stands_for: Floats | None = np.concatenate([every, np.full(max(size - len(every), 0), np.nan)])
+        n_values = len(every)
+        size = _size(codes, n_values)
+        stands_for: Floats | None = np.concatenate([every, np.full(size - n_values, np.nan)])
     else:
-        words, n_levels = _levels([table.data.column(name) for table in tables])
-        codes = [np.where(word < 0, n_levels + kind, word) for word, kind in zip(words, kinds, strict=True)]
-        size, stands_for = 1 + max((int(one.max()) for one in codes if len(one)), default=0), None
+        words, n_values = _levels([table.data.column(name) for table in tables])
+        codes = [np.where(word < 0, n_values + kind, word) for word, kind in zip(words, kinds, strict=True)]
+        size, stands_for = _size(codes, n_values), None
     released, *people = codes
-    return ColumnValues(name, released.astype(np.int64), np.concatenate(people).astype(np.int64), size, stands_for)
+    return ColumnValues(
+        name, released.astype(np.int64), np.concatenate(people).astype(np.int64), size, n_values, stands_for
+    )
+
+
+def _size(codes: Sequence[NDArray[Any]], n_values: int) -> int:
+    """Return the number of codes: of values, and of the kinds of missing values that occur."""
+    return max(n_values, 1 + max((int(one.max()) for one in codes if len(one)), default=0))
 
 
 def _levels(columns: Sequence[Any]) -> tuple[list[Ints], int]:

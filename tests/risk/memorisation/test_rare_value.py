@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, NotApplicableError
+from chaffinch.risk.memorisation.rare_value import rare_values
+
+from .conftest import case_of, people
+
+
+def columns(rng: np.random.Generator, n: int) -> pa.Table:
+    towns = np.array([f"t{i}" for i in rng.zipf(1.5, n) % 60], dtype=object)
+    towns[rng.random(n) < 0.02] = None
+    return people(n, rng, 3).append_column("town", pa.array(towns.tolist(), pa.string()))
+
+
+def test_rare_values_are_counted_as_a_plain_loop_does(rng: np.random.Generator) -> None:
+    members, others, released = (columns(rng, 80) for _ in range(3))
+    case = case_of(released, members, others)
+    everybody = members.to_pylist() + others.to_pylist()
+    numerator, weight = np.zeros(160), np.zeros(160)
+    for name in members.column_names:
+        counts, there = Counter(row[name] for row in everybody), set(released[name].to_pylist())
+        for i, row in enumerate(everybody):
+            rare = row[name] is not None and counts[row[name]] < 3
+            weight[i] += rare
+            numerator[i] += rare and row[name] in there
+    scores = rare_values(case, case.columns)
+    assert scores.weight.tolist() == weight.tolist()
+    assert scores.numerator.tolist() == numerator.tolist()
+    assert 0 < numerator.sum() < weight.sum()
+
+
+def test_columns_that_are_shuffled_give_their_rare_values_away(rng: np.random.Generator) -> None:
+    members, others = (columns(rng, 400) for _ in range(2))
+    shuffled = pa.table({name: members[name].take(pa.array(rng.permutation(400))) for name in members.column_names})
+    for name in ("rare_level", "rare_number"):
+        scores = MEMORISATION_TESTS[name].score(case_of(shuffled, members, others))
+        ours, theirs = (
+            scores.numerator[part].sum() / scores.weight[part].sum() for part in (slice(400), slice(400, None))
+        )
+        assert ours == 1.0
+        assert theirs < 0.9
+
+
+def test_where_nothing_is_rare_it_does_not_apply() -> None:
+    table = pa.table({"a": ["x", "y"] * 20, "b": ["u", "v"] * 20})
+    with pytest.raises(NotApplicableError, match="no rare values"):
+        MEMORISATION_TESTS["rare_level"].score(case_of(table, table, table))

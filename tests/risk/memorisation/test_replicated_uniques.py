@@ -1,0 +1,18 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from chaffinch.risk.memorisation.replicated_uniques import replicated_uniques
+
+from .conftest import case_of, people
+
+
+def test_people_alone_with_their_keys_who_are_one_row(rng: np.random.Generator) -> None:
+    released, members, others = (people(70, rng, 4) for _ in range(3))
+    scores = replicated_uniques(case_of(released, members, others, keys=("age", "c0")))
+    keys = [(row["age"], row["c0"]) for row in members.to_pylist() + others.to_pylist()]
+    rows, alike = Counter((row["age"], row["c0"]) for row in released.to_pylist()), Counter(keys)
+    assert scores.numerator.tolist() == [alike[key] == 1 and rows[key] == 1 for key in keys]
+    assert scores.numerator.any()
