@@ -279,3 +279,20 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
     done = run_here("risk", folder / "half.csv", folder / "half.csv", *options, "--rare", "drop")
     assert done.code == 2
     assert "Unknown --rare mode 'drop'" in done.err
+
+
+def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
+    told = tmp_path / "r.json"
+    options = ["--holdout", folder / "other.csv", "--repeats", 50, "--seed", 1]
+    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--tests", "exact_row,dcr", "--json", told)
+    assert done.returncode == 0, done.stderr
+    assert "Exact row" in done.stdout
+    assert "All attacks and tests together" in " ".join(done.stdout.split())
+    result = json.loads(told.read_text())
+    assert [test["test"] for test in result["memorisation_tests"]] == ["exact_row", "dcr"]
+    assert result["memorisation_tests"][0]["value"] == 1.0
+    assert result["attacks"] == []
+    for wrong, words in ((["--tests", "none"], "Name at least one key"), (["--tests", "exact"], "Unknown memorisation test")):
+        done = run("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
+        assert done.returncode == 2
+        assert words in " ".join(done.stderr.split())

@@ -31,6 +31,7 @@ NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "methods": _from("..synth", lambda of: of.method_words()),
     "private_methods": _from("..synth", lambda of: of.method_words(private=True)),
     "formats": _from("..table", lambda of: (form.title for form in of.FORMATS if form.title)),
+    "tests": _from("..risk.memorisation", lambda of: of.MEMORISATION_TESTS.names),
     "tree_formats": _from("..trees", lambda of: (form.title for form in of.TREE_FORMATS if form.title)),
 }
 """What each placeholder lists."""

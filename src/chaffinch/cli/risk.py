@@ -62,14 +62,19 @@ def risk(
     synthetic: Annotated[
         list[Path], typer.Argument(help="The synthetic table, or several made alike.", show_default=False)
     ],
-    keys: Annotated[str, typer.Option(help="Columns that an outsider knows of a person, as A,B.")],
-    sensitive: Annotated[str, typer.Option(help="Columns that are not to be found out, as A,B.")],
+    keys: Annotated[
+        str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; without them memorisation tests alone.")
+    ] = None,
+    sensitive: Annotated[str | None, typer.Option(help="Columns that are not to be found out, as A,B.")] = None,
     holdout: Holdout = None,
     key_sizes: KeySizes = None,
     label: Annotated[
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
     ] = None,
     attackers: Attackers = None,
+    tests: Annotated[
+        str | None, typer.Option(help="Memorisation tests: some of {tests}, as A,B, or none; all unless given.")
+    ] = None,
     tcap_convention: TcapConvention = "matched_rows",
     numeric: Annotated[
         str, typer.Option(help="Numbers are equal if they are (values), or by bins of the schema (bins).")
@@ -99,7 +104,8 @@ def risk(
     """Attack a synthetic table: what it tells about sensitive columns to someone who knows the keys.
 
     Each attack stands beside the best guess without keys, the same attack on people who are not in the data (--holdout), and the
-    original attacking itself. Without a holdout there is no excess, and nothing is called safe.
+    original attacking itself. Without a holdout there is no excess, and nothing is called safe. Memorisation tests compare whole rows, rare
+    values and distances with those of the released table; without --keys and --sensitive they are run alone.
     """
     from .._base.html import write_page
     from .._base.progress import progress_bar
@@ -109,7 +115,7 @@ def risk(
 
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, convention=tcap_convention,
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
     )  # fmt: skip
     check_outputs(original, json, html, confidential)
@@ -144,8 +150,9 @@ def end(bound: float | None, policy: RiskPolicy) -> None:
 
 
 def risk_settings(
-    *, keys: str, sensitive: str, key_sizes: str | None, label: str | None, attackers: str | None, convention: str, numeric: str = "values",
-    rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int, tolerance: list[str] | None = None, threshold: int = THRESHOLD,
+    *, keys: str | None, sensitive: str | None, key_sizes: str | None, label: str | None, attackers: str | None, tests: str | None = None,
+    convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
+    tolerance: list[str] | None = None, threshold: int = THRESHOLD,
 ) -> RiskSettings:  # fmt: skip
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
@@ -160,9 +167,13 @@ def risk_settings(
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
-        attackers=names_of(attackers) or None, convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
+        attackers=names_of(attackers) or None, tests=_tests(tests), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
         resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold,
     )  # fmt: skip
+
+
+def _tests(words: str | None) -> tuple[str, ...] | None:
+    return () if words == "none" else names_of(words) or None
 
 
 def _widths(words: list[str] | None) -> dict[str, float]:
@@ -181,20 +192,24 @@ def _widths(words: list[str] | None) -> dict[str, float]:
 def show_attacks(result: RiskResult | CrossFit) -> None:
     """Print the attacks, the worst first where there are many."""
     from ..risk.attribution.result import HEAD, MOST, attack_rows
+    from ..risk.memorisation.finding import HEAD as TESTS_HEAD
+    from ..risk.memorisation.finding import finding_rows
 
     console().print(result.about.scenario, markup=False)
     for note in result.about.comparison:
         console().print(note, markup=False)
     rows = attack_rows(result.attacks)
-    screen = show_table(HEAD, rows[:MOST])
+    screen = show_table(HEAD, rows[:MOST]) if rows else console()
     if len(rows) > MOST:
         screen.print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
+    if result.memorisation_tests:
+        show_table(TESTS_HEAD, finding_rows(result.memorisation_tests))
     family = result.family
     if family.p_value is None or family.lower_bound is None:
         screen.print(family.reason, markup=False)
     else:
         screen.print(
-            f"All attacks together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
+            f"All {'attacks and tests' if result.memorisation_tests else 'attacks'} together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
             f"{family.lower_bound:.3g} with 95 % confidence.",
             markup=False,
         )

@@ -13,6 +13,7 @@ from ..risk.attribution.attacker import attacker_of
 from ..risk.attribution.exposure import ExposedPeople, Funnel
 from ..risk.attribution.result import RiskResult
 from ..risk.attribution.verdict import family_sentence, keys_words, several, worse
+from .memorisation import memorisation_tests
 from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
@@ -42,8 +43,8 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
         ("risk-funnel", "From a match to disclosure", _funnels(result)),
         ("risk-records", "How the risk is spread over records", _records(result, threshold)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
-        ("memorisation", "Memorisation, a diagnostic", _memorisation(result)),
-        ("risk-limits", "What the attacks do not show", [Listing(RISK_LIMITS)] if result.attacks else []),
+        ("memorisation", "Memorisation: what the released table shows about who was in the data", _memorisation(result)),
+        ("risk-limits", "What the attacks do not show", [Listing(RISK_LIMITS)] if result.attacks or result.memorisation_tests else []),
         ("risk-measures", "How each attack is defined", _definitions(result)),
     )
     for key, title, blocks in parts:
@@ -228,15 +229,17 @@ def _cross_fit(result: RiskResult) -> Iterator[Block]:
     )
     note = crossed.note or "The figures are for models of half the size, not for the table that was made."
     yield Paragraph(shown(note, 600), "lead")
-    yield Paragraph(family_sentence(crossed.family, crossed.attacks))
+    yield Paragraph(family_sentence(crossed.family, crossed.attacks, crossed.memorisation_tests))
     if crossed.attacks:
         some = sorted(crossed.attacks, key=worse, reverse=True)[:MOST]
         of = f", the {len(some)} worst of {len(crossed.attacks):,}" if len(some) < len(crossed.attacks) else ""
         sets = several(crossed.attacks)
         yield attacks_table(f"Attacks from models of half the size{of}", some, keys=sets, sensitive=True)
+    yield from memorisation_tests(crossed.memorisation_tests)
 
 
 def _memorisation(result: RiskResult) -> Iterator[Block]:
+    yield from memorisation_tests(result.memorisation_tests)
     equal = result.memorisation
     if equal is None or equal.rows_equal is None:
         return

@@ -87,6 +87,13 @@ RISK_LIMITS = (
 )
 """What attacks do not show."""
 
+MEMORISATION_TESTED = (
+    "Each test scores every person by the released values and the person's own, and holds people in the data against people who are not. It is in one "
+    "family with the attacks: p-values are adjusted for all together. A released table that shows nothing here can still give people away to "
+    "attackers who know how it was made."
+)
+"""What memorisation tests are, and are not."""
+
 MEMORISATION = (
     "This is a diagnostic of memorisation and no privacy verdict: rows may equal because few values are possible, and a table without a single "
     "equal row can give people away."

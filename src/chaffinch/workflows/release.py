@@ -280,7 +280,9 @@ def _risk(
     result = measure_risk(grid, list(tables), holdout, settings.attack, **options)
     if holdout is None:
         crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, **options)
-        half = CrossFit(about=crossed.about, attacks=crossed.attacks, family=crossed.family, note=HALF_SIZE)
+        half = CrossFit(
+            about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests, note=HALF_SIZE
+        )  # fmt: skip
         result = replace(result, cross_fit=half)
     return RiskPolicy(settings.max_excess).judged(result, run.facts)
 

@@ -65,7 +65,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
         assert words in page
     html = result.to_html()
     assert "always says the lowest value" in html
-    assert (html.count("<table>"), html.count("<svg")) == (1, 1)
+    assert (html.count("<table>"), html.count("<svg")) == (2, 1)  # attacks with a picture, and memorisation tests
     assert "The lowest value" in {row.name for row in compare(plain, plain).attacks}
 
     said = CliRunner().invoke(app, ["risk", "--help"], terminal_width=200).output

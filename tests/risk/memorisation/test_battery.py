@@ -1,8 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
+import chaffinch
+from chaffinch.errors import ChaffinchError
+from chaffinch.risk import RiskResult, RiskSettings
 from chaffinch.risk.memorisation.battery import findings, stacked, trials, with_family
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, MemorisationTest
 from chaffinch.stats.family import family
@@ -73,3 +78,114 @@ def test_two_trials_become_one_of_all_people(rng: np.random.Generator) -> None:
     both = stacked(one, two)
     assert both.n_people == 1600
     assert both.value(both.members) == both.value(both.others) == 0.05
+
+
+# In a study of risk: in its family, its JSON, its words, with keys and without.
+
+
+@pytest.fixture(scope="module")
+def tables():
+    rng = np.random.default_rng(8)
+    return tuple(people(600, rng) for _ in range(3))
+
+
+def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
+    members, others, fresh = tables
+    result = chaffinch.risk(members, with_copies(fresh, members, 0.05), others, resamples=200, seed=1)
+    assert result.attacks == ()
+    assert [test.test for test in result.memorisation_tests] == list(MEMORISATION_TESTS.names)
+    exact = result.memorisation_tests[0]
+    assert (exact.value, exact.holdout, exact.n_people) == (0.05, 0.0, 1200)
+    assert result.family.p_value == exact.p_family == pytest.approx(1 / 201)
+    assert 0 < result.lower_bound < 0.05
+    by_name = {test.test: test for test in result.memorisation_tests}
+    assert by_name["k_map"].value is None
+    assert "Name them as keys" in by_name["k_map"].sentence
+    (row,) = result.verdict
+    assert row.word == "excess found"
+    assert "Over 9 memorisation tests" in row.sentence
+    assert "Strongest: Exact row." in row.sentence
+    result.show()
+    assert "Exact row" in capsys.readouterr().out
+    assert "whole record of a person" in result.to_html()
+
+
+def test_attacks_and_tests_are_one_family(tables) -> None:
+    members, others, fresh = tables
+    options = {
+        "keys": ["age", "c0"],
+        "sensitive": ["c1"],
+        "measures": ["dcap"],
+        "attackers": [],
+        "resamples": 100,
+        "seed": 1,
+    }
+    result = chaffinch.risk(members, fresh, others, **options)
+    n = len(result.attacks) + len(result.memorisation_tests)
+    assert len(result.family.adjusted) == n
+    assert tuple(test.p_family for test in result.memorisation_tests) == result.family.adjusted[len(result.attacks) :]
+    assert result.family.p_value > 0.05
+    again = RiskResult.from_dict(json.loads(json.dumps(result.to_dict())))
+    assert again == result
+    without = chaffinch.risk(members, fresh, others, tests=[], **options)
+    assert "memorisation_tests" not in without.to_dict()
+    # The attacks by themselves do not move: tests draw from streams of their own.
+    assert [a.p_value for a in without.attacks] == [a.p_value for a in result.attacks]
+
+
+def test_several_syntheses_are_means(tables) -> None:
+    members, others, fresh = tables
+    result = chaffinch.risk(
+        members, [with_copies(fresh, members, 0.05), with_copies(fresh, members, 0.1)], others, tests=["exact_row"], resamples=100, seed=1
+    )  # fmt: skip
+    (exact,) = result.memorisation_tests
+    assert exact.value == pytest.approx(0.075)
+    assert exact.excess_interval[1] - exact.excess_interval[0] > 0.05  # the tables differ
+
+
+def test_without_a_holdout_crossfitting_gives_it(tables) -> None:
+    table = chaffinch.read(tables[0])
+
+    def copier(half, seed):
+        return half
+
+    def stranger(half, seed):
+        return chaffinch.read(tables[2]).take(np.arange(half.n_rows))
+
+    options = {
+        "keys": ["age", "c0"],
+        "sensitive": ["c1"],
+        "measures": ["dcap"],
+        "attackers": [],
+        "tests": ["exact_row", "dcr"],
+    }
+    copied = chaffinch.risk.cross_fit(table, copier, resamples=100, seed=1, **options)
+    assert [test.value for test in copied.memorisation_tests] == [1.0, 0.0]
+    assert all(test.p_family < 0.05 for test in copied.memorisation_tests)
+    assert [test.n_people for test in copied.memorisation_tests] == [1200, 1200]  # each person once as member, once not
+    other = chaffinch.risk.cross_fit(table, stranger, resamples=100, seed=1, **options)
+    assert other.family.p_value > 0.05
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"keys": ["a"]}, "Name at least one sensitive column"),
+        ({"sensitive": ["a"]}, "Name at least one key"),
+        ({"tests": []}, "Name at least one key"),
+        ({"tests": ["exact_rows"]}, r"Unknown memorisation test 'exact_rows'\. Did you mean 'exact_row'"),
+    ],
+)
+def test_a_wrong_setting_is_named(settings, message) -> None:
+    with pytest.raises(ChaffinchError, match=message):
+        RiskSettings(**settings)
+
+
+def test_a_column_permuting_generator_is_found_by_its_rare_numbers(tables) -> None:
+    members, others, _ = tables
+    rng = np.random.default_rng(3)
+    shuffled = {name: members[name].take(rng.permutation(600)) for name in members.column_names}
+    result = chaffinch.risk(members, type(members).from_pydict(shuffled), others, resamples=200, seed=1)
+    rare = next(test for test in result.memorisation_tests if test.test == "rare_number")
+    assert rare.value == 1.0
+    assert rare.p_family < 0.01

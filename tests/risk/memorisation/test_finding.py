@@ -29,7 +29,13 @@ def test_a_share_of_few_people_does_not_leave() -> None:
     assert (shown.p_value, shown.p_family) == (0.001, 0.002)
     assert shown.sentence.startswith("Exact row: It is about fewer than 10 people")
     assert shown.sentence.endswith("more than chance gives.")
-    assert FOUND.masked(10, members=60.0, others=20.0).value == 0.03
+    few_others = FOUND.masked(10, members=60.0, others=3.0)
+    assert (few_others.value, few_others.holdout, few_others.excess) == (0.03, None, None)
+    assert (
+        plain(few_others)
+        == "The whole row is in the released table for 3 % of the people in the data: more than chance gives."
+    )
+    assert FOUND.masked(10, members=60.0, others=20.0).holdout == 0.01
 
 
 def test_rows_have_a_cell_for_each_heading() -> None:

@@ -21,6 +21,7 @@ from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.table import Table
+from ..memorisation.battery import stacked
 from .attack import Attack, mean_of
 from .attacker import Outcome
 from .guess import pooled
@@ -68,10 +69,12 @@ def cross_fit(
         run = Run(data, child(root, 3), chosen.resamples, threads, progress)
         for question in questions:
             run.attack(question, chosen.label)
+        run.test(chosen)
         runs.append(run)
     joint = runs[0]
     joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
     joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].outcomes, runs[1].outcomes, strict=True)]
+    joint.trials = [[stacked(a[0], b[0])] for a, b in zip(runs[0].trials, runs[1].trials, strict=True)]
     attacks, family = joint.finished()
     attacks = tuple(
         replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.by(a.guess_by))
@@ -82,7 +85,9 @@ def cross_fit(
         chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE]
     )  # fmt: skip
     seconds = {} if promises_privacy(generate) else joint.seconds
-    result = RiskResult(about=about, attacks=attacks, family=family, run=RunFacts(seconds=seconds))
+    result = RiskResult(
+        about=about, attacks=attacks, family=family, memorisation_tests=joint.tested(family, chosen.threshold), run=RunFacts(seconds=seconds)
+    )  # fmt: skip
     return without_small(result, chosen.threshold)
 
 

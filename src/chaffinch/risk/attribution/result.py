@@ -15,6 +15,8 @@ from ..._base.safe_files import write_text
 from ..._base.text import text_table
 from ..._base.words import between, number, shown
 from ...stats.family import Family
+from ..memorisation.finding import HEAD as TESTS_HEAD
+from ..memorisation.finding import MemorisationFinding, finding_rows
 from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_measure
 from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .ladder import ladder_plot
@@ -90,18 +92,19 @@ class CrossFit:
     about: RiskAbout = RiskAbout()
     attacks: tuple[Attack, ...] = ()
     family: Family = field(default_factory=Family)
+    memorisation_tests: tuple[MemorisationFinding, ...] = ()
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {"about": self.about.to_dict(), **_attacks(self.attacks, self.family), "note": self.note}
+        return {"about": self.about.to_dict(), **_attacks(self.attacks, self.family), **_tests(self.memorisation_tests), "note": self.note}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CrossFit:
         """Return what plain data hold."""
         return cls(
             about=RiskAbout.from_dict(data.get("about")), attacks=_parsed(data), note=str(data.get("note") or ""),
-            family=Family.from_dict(data.get("family")),
+            family=Family.from_dict(data.get("family")), memorisation_tests=_parsed_tests(data),
         )  # fmt: skip
 
 
@@ -115,6 +118,8 @@ class RiskResult:
         Each attack between its references, and one p-value and bounds for all of them.
     funnel, records, classes, memorisation
         What may leave of who is exposed.
+    memorisation_tests
+        What the released table shows about who was in the data; in the family they stand after the attacks.
     cross_fit
         Attacks on models of half the people, where these were made for want of a holdout.
     policy
@@ -130,6 +135,7 @@ class RiskResult:
     records: tuple[RiskSpread, ...] | None = None
     classes: tuple[ExposedPeople, ...] | None = None
     memorisation: Memorisation | None = None
+    memorisation_tests: tuple[MemorisationFinding, ...] = ()
     cross_fit: CrossFit | None = None
     policy: Mapping[str, Any] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -166,6 +172,7 @@ class RiskResult:
             "about": self.about.to_dict(),
             **_attacks(self.attacks, self.family),
             **without_none(exposure),
+            **_tests(self.memorisation_tests),
             "run": self.run.to_dict(),
             **({} if self.cross_fit is None else {"cross_fit": self.cross_fit.to_dict()}),
             **({} if self.policy is None else {"policy": dict(self.policy)}),
@@ -190,6 +197,7 @@ class RiskResult:
             records=from_plain(tuple[RiskSpread, ...] | None, data.get("records"), what="'records'"),  # type: ignore[arg-type]
             classes=from_plain(tuple[ExposedPeople, ...] | None, data.get("classes"), what="'classes'"),  # type: ignore[arg-type]
             memorisation=from_plain(Memorisation | None, data.get("memorisation"), what="'memorisation'"),  # type: ignore[arg-type]
+            memorisation_tests=_parsed_tests(data),
             cross_fit=CrossFit.from_dict(crossed) if crossed else None,
             policy=from_plain(dict[str, Any] | None, data.get("policy"), what="'policy'"),  # type: ignore[arg-type]
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
@@ -209,17 +217,21 @@ class RiskResult:
         """Print each attack beside its references, the worst first, and what they say together."""
         rows = self.rows()
         print(self.about.scenario, *self.about.comparison, sep="\n")
-        print(text_table(HEAD, rows[:MOST]))
+        if rows:
+            print(text_table(HEAD, rows[:MOST]))
         if len(rows) > MOST:
             print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
-        print(family_sentence(self.family, self.attacks))
+        if self.memorisation_tests:
+            print(text_table(TESTS_HEAD, finding_rows(self.memorisation_tests)))
+        print(family_sentence(self.family, self.attacks, self.memorisation_tests))
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
-        sentences = "".join(f"<li>{escape(row.sentence)}</li>" for row in self.verdict)
-        said = "".join(f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison))
+        said = [*(row.sentence for row in self.verdict), *(test.sentence for test in self.memorisation_tests)]
+        sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
+        head = "".join(f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison))
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
-        page = html_page(title, f"{said}{self._repr_html_()}<ul>{sentences}</ul>")
+        page = html_page(title, f"{head}{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
             write_text(path, page)
         return page
@@ -230,13 +242,16 @@ class RiskResult:
 
     def __repr__(self) -> str:
         bound = "no holdout" if self.lower_bound is None else f"some excess above {self.lower_bound:.3g}"
-        return f"RiskResult({len(self.attacks)} attacks, {bound})"
+        tests = f"{len(self.memorisation_tests)} tests, " if self.memorisation_tests else ""
+        return f"RiskResult({len(self.attacks)} attacks, {tests}{bound})"
 
     def _repr_html_(self) -> str:
         sets = several(self.attacks)
         worst = sorted((a for a in self.attacks if a.value is not None), key=worse, reverse=True)[:20]
         plot = ladder_plot("risk-ladder", "Each attack between its references", worst, several=sets) if worst else ""
-        return f"{html_table(HEAD, self.rows()[:MOST])}{plot}"
+        attacks = f"{html_table(HEAD, self.rows()[:MOST])}{plot}" if self.attacks else ""
+        tests = html_table(TESTS_HEAD, finding_rows(self.memorisation_tests)) if self.memorisation_tests else ""
+        return f"{attacks}{tests}"
 
 
 def attack_rows(attacks: Sequence[Attack]) -> list[list[str]]:
@@ -262,6 +277,14 @@ def _attacks(attacks: Sequence[Attack], family: Family) -> dict[str, Any]:
         "by_measure": to_plain(by_measure(attacks)),
         "by_attacker": to_plain(by_attacker(attacks)),
     }
+
+
+def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:
+    return {"memorisation_tests": to_plain(tests)} if tests else {}
+
+
+def _parsed_tests(data: Mapping[str, Any]) -> tuple[MemorisationFinding, ...]:
+    return from_plain(tuple[MemorisationFinding, ...], data.get("memorisation_tests") or (), what="'memorisation_tests'")
 
 
 def _parsed(data: Mapping[str, Any]) -> tuple[Attack, ...]:

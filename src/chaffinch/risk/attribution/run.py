@@ -13,11 +13,15 @@ from ..._base.progress import Progress
 from ...stats.combining import combine
 from ...stats.excess import NO_HOLDOUT, Excess, excess, interval
 from ...stats.family import Family, family
+from ...stats.rates import Ratio
 from ...stats.splits import child
+from ..memorisation.battery import Trial, findings, trials, with_family
+from ..memorisation.finding import MemorisationFinding
 from .attack import Attack, mean_of
 from .attack_data import AttackData
 from .attacker import ATTACKERS, Outcome
 from .attempt import Attempt, Question, outcomes
+from .settings import RiskSettings
 
 __all__ = ["Run"]
 
@@ -32,6 +36,8 @@ class Run:
         self.people = ["original", *(["holdout"] if "holdout" in data.sides else [])]
         self.attacks: list[Attack] = []
         self.outcomes: list[list[list[Outcome]]] = []
+        self.trials: list[list[Trial]] = []
+        self.findings: tuple[MemorisationFinding, ...] = ()
         self.progress = progress
         self.seconds: dict[str, float] = {}
 
@@ -69,6 +75,25 @@ class Run:
                 )
             )
 
+    def test(self, settings: RiskSettings) -> None:
+        """Score everybody by the memorisation tests, from each synthetic table."""
+        start = time.perf_counter()
+        self.progress("memorisation tests", 0.0)
+        tables = self.data.tables
+        by_table = [
+            trials(
+                tables[name], tables["original"], tables.get("holdout"), settings.memorisation_tests, keys=settings.keys,
+                tolerance=settings.tolerance, seed=child(self.root, 4, number), threads=self.threads,
+            )
+            for number, name in enumerate(self.data.synthetics)
+        ]  # fmt: skip
+        self.trials = [list(every) for every in zip(*by_table, strict=True)]
+        self._took("memorisation tests", start)
+
+    def tested(self, family: Family, threshold: int) -> tuple[MemorisationFinding, ...]:
+        """Return what memorisation tests found, as it may leave; the family has them after the attacks."""
+        return with_family(self.findings, family, len(self.attacks), self.trials, threshold)
+
     def finished(self) -> tuple[tuple[Attack, ...], Family]:
         """Return the attacks with their intervals and excesses, and what they say together."""
         start = time.perf_counter()
@@ -86,6 +111,7 @@ class Run:
                 more |= {"p_value": first.p_value, "detectable": first.detectable}
                 more["reason"] = attack.reason or first.reason or None
             out.append(replace(attack, **more))
+        self.findings = findings(self.trials, child(self.root, 5), resamples=self.resamples, threads=self.threads)
         together = self._together() if len(self.people) > 1 else Family(reason=NO_HOLDOUT)
         if together.adjusted:
             out = [
@@ -130,11 +156,13 @@ class Run:
         )  # fmt: skip
 
     def _together(self) -> Family:
-        """Return what the attacks from the first synthetic table say together."""
+        """Return what the attacks from the first synthetic table, and the tests of it, say together."""
         firsts = [every[0] for every in self.outcomes]
+        tests = [every[0] for every in self.trials]
         return family(
-            [one[0].group for one in firsts], [one[1].group for one in firsts],
-            statistics=[one[0].statistic for one in firsts], resamples=self.resamples, seed=child(self.root, 2),
+            [*(one[0].group for one in firsts), *(one.members for one in tests)],
+            [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],
+            statistics=[*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)], resamples=self.resamples, seed=child(self.root, 2),
             threads=self.threads,
         )  # fmt: skip
 

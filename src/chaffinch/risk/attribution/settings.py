@@ -11,6 +11,7 @@ import numpy as np
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
+from ..memorisation.protocol import MEMORISATION_TESTS
 from .attack_data import Missing
 from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
 from .attempt import Question
@@ -35,13 +36,15 @@ class RiskSettings:
         The columns known, and the sizes of subsets of them to try, as (3, 6); all of them together unless given. A sensitive
         column may stand among the keys; it is left out of them where it is attacked itself.
     sensitive
-        The columns wanted.
+        The columns wanted. Without keys and sensitive columns nothing is attacked, and the memorisation tests alone are run.
     label
         The column whose relation to the sensitive ones is meant to stay, for the label-only reference.
     measures
         Some of the attackers that do not learn, by name; all unless named.
     attackers
         Some of the words that ask for attackers; all unless there are more than three key sets (then those that do not learn).
+    tests
+        Some of the memorisation tests, by name; all unless named, and none for an empty list.
     convention, tau
         Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
         with: the mean over synthetic records that answer for certain, those that match nobody left out.
@@ -56,12 +59,13 @@ class RiskSettings:
         People who must share a number before it may show.
     """
 
-    keys: Sequence[str]
-    sensitive: Sequence[str]
+    keys: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
     key_sizes: tuple[int, int] | None = None
     label: str | None = None
     measures: Sequence[str] | None = None
     attackers: Sequence[str] | None = None
+    tests: Sequence[str] | None = None
     convention: Convention = "matched_rows"
     tau: float = 1.0
     numeric: Numeric = "values"
@@ -73,13 +77,15 @@ class RiskSettings:
     threshold: int = THRESHOLD
 
     def __post_init__(self) -> None:
+        attacks = bool(self.keys or self.sensitive or (self.tests is not None and not self.tests))
         for what, names in (("key", self.keys), ("sensitive column", self.sensitive)):
-            if isinstance(names, str) or not names:
+            if isinstance(names, str) or (attacks and not names):
                 raise InputError(f"Name at least one {what}, as a list of columns. Got {names!r}.")
             if len(set(names)) != len(names):
                 raise InputError(f"Each {what} is named once. Got {listed(names)}.")
         checked_names("measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns))
         checked_names("attacker", self.attackers or (), attacker_words())
+        checked_names("memorisation test", self.tests or (), MEMORISATION_TESTS.names)
         check_convention(self.convention)
         if self.key_sizes is not None:
             count_subsets(len(self.keys), self.key_sizes)
@@ -91,6 +97,11 @@ class RiskSettings:
     def columns(self) -> list[str]:
         """Every column that the attacks need."""
         return list(dict.fromkeys([*self.keys, *self.sensitive, *([self.label] if self.label else [])]))
+
+    @property
+    def memorisation_tests(self) -> tuple[str, ...]:
+        """The memorisation tests that are run, in their order."""
+        return tuple(name for name in MEMORISATION_TESTS.names if self.tests is None or name in self.tests)
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""
@@ -104,6 +115,8 @@ class RiskSettings:
 
         Where there are very many sets, `key_subsets` draws some of them by the seed.
         """
+        if not self.keys:
+            return []
         chosen = [tuple(self.keys)]
         if self.key_sizes is not None:
             chosen = key_subsets(self.keys, self.key_sizes, seed=seed)
@@ -125,6 +138,7 @@ class RiskSettings:
         return {
             "measures": [one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)],
             "attackers": None if self.attackers is None else list(self.attackers),
+            "tests": list(self.memorisation_tests),
             "convention": self.convention,
             "tau": self.tau,
             "numeric": self.numeric,

@@ -32,17 +32,22 @@ from .verdict import coarse_sentence
 __all__ = ["about_risk", "attacked_data", "measure_risk", "risk", "without_small"]
 
 
+WHOLE_RECORDS = "Someone knows the whole record of a person and wants to know whether it is in the data."
+"""The scenario of memorisation tests."""
+
+
 def risk(
     original: Any,
     synthetic: Any,
     holdout: Any = None,
     *,
-    keys: Sequence[str],
-    sensitive: Sequence[str],
+    keys: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
     key_sizes: tuple[int, int] | None = None,
     label: str | None = None,
     measures: Sequence[str] | None = None,
     attackers: Sequence[str] | None = None,
+    tests: Sequence[str] | None = None,
     convention: Convention = "matched_rows",
     tau: float = 1.0,
     numeric: Numeric = "values",
@@ -59,7 +64,9 @@ def risk(
     """Return what a synthetic table gives away about sensitive columns to someone who knows the keys.
 
     The adversary knows the key columns of a person exactly, and that the person is in the population; whether being in the
-    original data makes a difference is what the excess over the holdout says.
+    original data makes a difference is what the excess over the holdout says. Beside these attacks, memorisation tests compare whole
+    rows, rare values and distances of the original's people and of the holdout's with the released table: without keys and sensitive
+    columns they are run alone.
 
     Parameters
     ----------
@@ -67,7 +74,7 @@ def risk(
         Tables, paths or frames; `synthetic` may be a list of them: several syntheses made alike. A holdout holds people of the same
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
         anybody, not whether it tells more about its own people.
-    keys, sensitive, key_sizes, label, measures, attackers, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
+    keys, sensitive, key_sizes, label, measures, attackers, tests, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
         See `RiskSettings`.
 
     Raises
@@ -84,9 +91,9 @@ def risk(
     (1.0, 0.625, True)
     """
     settings = RiskSettings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, convention=convention,
-        tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples, svm_rows=svm_rows,
-        threshold=threshold,
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, tests=tests,
+        convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
+        svm_rows=svm_rows, threshold=threshold,
     )  # fmt: skip
     return measure_risk(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
 
@@ -115,6 +122,7 @@ def measure_risk(
     for number, question in enumerate(questions):
         progress("attacking", number / len(questions))
         run.attack(question, settings.label)
+    run.test(settings)
 
     attacks, family = run.finished()
 
@@ -124,7 +132,7 @@ def measure_risk(
         holdout=sizes.get("holdout"), data=data, notes=(ONE_SYNTHESIS,) * (len(several) == 1),
     )  # fmt: skip
     result = RiskResult(
-        about=about, attacks=attacks, family=family, run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold)
+        about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold)
     )  # fmt: skip
     return without_small(result, settings.threshold)
 
@@ -154,14 +162,14 @@ def about_risk(
     def table(n_rows: int) -> AttackedTable:
         return AttackedTable(masked_count(n_rows, settings.threshold))
 
-    learners = [name for name in questions[0].attackers if ATTACKERS[name].learns]
+    learners = [name for name in questions[0].attackers if ATTACKERS[name].learns] if questions else []
     return RiskAbout(
         keys=tuple(settings.keys),
         sensitive=tuple(settings.sensitive),
         key_sizes=settings.key_sizes,
         key_sets=len({question.keys for question in questions}),
         label=settings.label,
-        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}.",
+        scenario=f"Someone knows {listed(settings.keys)} of a person and wants {listed(settings.sensitive)}." if settings.keys else WHOLE_RECORDS,
         comparison=tuple(_comparison(data, settings)),
         seed=seed if isinstance(seed, int) else None,
         settings={**settings.to_dict(), "attackers_that_learn": learners},
@@ -188,6 +196,7 @@ def without_small(result: RiskResult, threshold: int) -> RiskResult:
     """Return a result as it may leave: no value about fewer than `threshold` people, in attacks and in what they say together."""
     attacks = tuple(attack.masked(threshold) for attack in result.attacks)
     hidden = {i for i, (own, shown) in enumerate(zip(result.attacks, attacks, strict=True)) if own.value != shown.value}
+    hidden |= {i for i, test in enumerate(result.memorisation_tests, start=len(attacks)) if test.value is None}
     return replace(result, attacks=attacks, family=result.family.without(hidden))
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..._base.plain import from_plain, to_plain
 from ..._base.words import number, percent, shown, signed
 from ...stats.family import Family
+from ..memorisation.finding import MemorisationFinding
 from .attack import Attack
 from .guess import By
 
@@ -92,11 +93,14 @@ def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
     for attack in attacks:
         groups.setdefault(attack.sensitive, {}).setdefault(attack.measure, []).append(attack)
     rows = [_row(group, holdout=holdout) for measures in groups.values() for group in measures.values()]
-    if attacks:
-        rows.append(_family_row("family", TOGETHER, result.family, attacks, holdout=holdout))
+    tests = result.memorisation_tests
+    holdout = holdout or any(test.holdout is not None for test in tests)
+    if attacks or tests:
+        rows.append(_family_row("family", TOGETHER, result.family, attacks, tests, holdout=holdout))
     if result.cross_fit is not None:
         crossed = result.cross_fit
-        rows.append(_family_row("cross_fit", f"{TOGETHER}, cross-fit", crossed.family, crossed.attacks, holdout=True))
+        of_both = (crossed.family, crossed.attacks, crossed.memorisation_tests)
+        rows.append(_family_row("cross_fit", f"{TOGETHER}, cross-fit", *of_both, holdout=True))
     return tuple(rows)
 
 
@@ -111,8 +115,11 @@ def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
     )  # fmt: skip
 
 
-def _family_row(id: str, measure: str, family: Family, attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
-    sizes = [attack.detectable for attack in attacks if attack.detectable is not None]
+def _family_row(
+    id: str, measure: str, family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding], *, holdout: bool
+) -> RiskVerdictRow:
+    every = [*(attack.detectable for attack in attacks), *(test.detectable for test in tests)]
+    sizes = [size for size in every if size is not None]
     low, high = (number(end(sizes)) if sizes else "" for end in (min, max))
     detectable = max(sizes, default=None)
     word, words = _judged(family.p_value, family.lower_bound, detectable, holdout=holdout)
@@ -120,7 +127,7 @@ def _family_row(id: str, measure: str, family: Family, attacks: Sequence[Attack]
         words = f"{word} (detectable: {low if low == high else f'{low} to {high}'})"
     return RiskVerdictRow(
         id=id, measure=measure, question="Is any excess more than chance?", p_family=family.p_value, lower_bound=family.lower_bound,
-        detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks),
+        detectable=detectable, word=word, words=words, sentence=family_sentence(family, attacks, tests),
     )  # fmt: skip
 
 
@@ -204,11 +211,15 @@ def coarse_sentence(coarse: Sequence[str]) -> str:
     return f"Not compared by their values: {shown('; '.join(coarse), 400)}. Someone who compares values may tell more people apart."
 
 
-def family_sentence(family: Family, attacks: Sequence[Attack]) -> str:
-    """Return what all attacks say together."""
+def family_sentence(family: Family, attacks: Sequence[Attack], tests: Sequence[MemorisationFinding] = ()) -> str:
+    """Return what all attacks say together, and memorisation tests with them: these stand after the attacks in the family."""
     if family.p_value is None:
         return f"{shown((family.reason or 'no p-value was given').rstrip('.'), 400)}."
-    many = f"{len(attacks):,} attacks" if len(attacks) != 1 else "1 attack"
+    many = " and ".join(
+        f"{len(those):,} {what}{'s' * (len(those) != 1)}"
+        for what, those in (("attack", attacks), ("memorisation test", tests))
+        if those or (what == "attack" and not tests)
+    )
     out = f"Over {many}, the chance of a largest excess like this one, were people in the data and others alike, is {percent(family.p_value)}."
     lower, place = family.lower_bound, family.strongest
     if lower is not None:
@@ -217,6 +228,8 @@ def family_sentence(family: Family, attacks: Sequence[Attack]) -> str:
             if lower > 0
             else f" The simultaneous lower bound is {signed(lower)}, not above 0."
         )
+    if place is not None and len(attacks) <= place < len(attacks) + len(tests):
+        out += f" Strongest: {tests[place - len(attacks)].about.title}."
     if place is not None and 0 <= place < len(attacks):
         worst = attacks[place]
         out += f" Strongest: {worst.attacker.title} on {shown(worst.sensitive, 40)} knowing {keys_words(worst.keys)}."

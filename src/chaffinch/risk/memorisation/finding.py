@@ -58,10 +58,13 @@ class MemorisationFinding:
     def masked(self, threshold: int, members: float, others: float) -> MemorisationFinding:
         """Return the finding as it may leave: `members` and `others` are numbers of people behind the two shares, small ones hide them."""
         out = replace(self, n_people=masked_count(int(self.n_people or 0), threshold))
-        if not self.about.share or not (0 < members < threshold or 0 < others < threshold):
+        few_members, few_others = 0 < members < threshold, 0 < others < threshold
+        if not self.about.share or not (few_members or few_others):
             return out
         reason = f"It is about fewer than {threshold} people, so its value does not leave; whether it is more than chance does."
-        return replace(out, value=None, holdout=None, excess=None, excess_interval=None, detectable=None, reason=reason)
+        return replace(
+            out, value=None if few_members else self.value, holdout=None, excess=None, excess_interval=None, detectable=None, reason=reason
+        )  # fmt: skip
 
 
 def finding_sentence(finding: MemorisationFinding) -> str:
