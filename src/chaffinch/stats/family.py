@@ -120,7 +120,7 @@ def family(
     panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
-    z = _standardised(np.vstack([panel.observed(), permuted]))
+    z = standardised(np.vstack([panel.observed(), permuted]))
     largest = z.max(axis=1)
     as_large = np.count_nonzero(largest[1:, None] >= z[0] - 1e-6, axis=0)
     adjusted = (1.0 + as_large) / (resamples + 1)
@@ -183,7 +183,7 @@ def _one_score(members: Group, others: Group, rule: Statistic) -> bool:
     return bool(np.ptp(scores) < 1e-12)
 
 
-def _standardised(excesses: Floats) -> Floats:
+def standardised(excesses: Floats) -> Floats:
     centred = excesses - excesses.mean(axis=0)
     spread = centred.std(axis=0)
     scaled: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
@@ -194,5 +194,5 @@ def _reach(drawn: Floats, level: float) -> float:
     """Return how many standard errors below its value a bound must lie for all bounds to hold together."""
     from scipy.special import ndtri
 
-    short = -_standardised(drawn)  # percentiles: a draw far below its mean is a value that far above the truth's bound
+    short = -standardised(drawn)  # percentiles: a draw far below its mean is a value that far above the truth's bound
     return max(float(np.quantile(short.max(axis=1), level, method="weibull")), float(ndtri(level)))
