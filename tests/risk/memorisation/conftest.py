@@ -43,3 +43,28 @@ def _released_first(released: pa.Table, members: pa.Table, others: pa.Table) -> 
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(20)
+
+
+def reference_tables() -> tuple[pa.Table, pa.Table, pa.Table]:
+    """Return 120 people, a table of 100 rows of which 30 are copies, and 120 others: what other libraries were run on.
+
+    Multiples of irrational numbers, so that any language makes the same tables; numbers of the released table span all ranges.
+    """
+
+    def table(n: int, shift: float) -> dict[str, np.ndarray]:
+        i = np.arange(1, n + 1)
+
+        def spread(j: int, size: float) -> np.ndarray:
+            return np.floor(size * ((i * (2, 3, 5, 7, 11)[j] ** 0.5 + shift * (j + 1)) % 1.0))
+
+        return {
+            "a": spread(0, 1e6) / 1e6, "b": np.array(list("xyz"))[spread(1, 3).astype(int)], "c": spread(2, 999983) / 999983,
+            "d": np.array(list("pq"))[spread(3, 2).astype(int)], "e": spread(4, 40),
+        }  # fmt: skip
+
+    original, holdout, synthetic = table(120, 0.11), table(120, 0.61), table(100, 0.37)
+    for name, values in synthetic.items():
+        values[:30] = original[name][:30]
+        if name in "ace":
+            values[30], values[31] = 0.0, 40.0 if name == "e" else 1.0
+    return pa.table(original), pa.table(synthetic), pa.table(holdout)

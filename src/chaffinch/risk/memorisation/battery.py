@@ -34,6 +34,7 @@ class Trial:
     members: Group
     others: Group | None
     reason: str = ""
+    baseline: float | None = None
 
     @property
     def n_people(self) -> int:
@@ -81,7 +82,8 @@ def trials_of(
         if test.direction == "higher is safer":
             numerator = weight - numerator
         first, second = ((numerator[part], weight[part]) for part in (slice(n_members), slice(n_members, None)))
-        out.append(Trial(test, first, None if alone else second, reason))
+        baseline = None if test.baseline is None or reason else test.baseline(case)
+        out.append(Trial(test, first, None if alone else second, reason, baseline))
     return out
 
 
@@ -95,7 +97,7 @@ def stacked(first: Trial, second: Trial) -> Trial:
 
     members = both(first.members, second.members)
     assert members is not None
-    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason)
+    return Trial(first.test, members, both(first.others, second.others), first.reason or second.reason, first.baseline)
 
 
 def findings(
@@ -126,7 +128,7 @@ def _finding(
     value = _mean([trial.value(trial.members) for trial in tables])
     out = MemorisationFinding(
         test=first.test.name, value=value, holdout=_mean([trial.value(trial.others) for trial in tables]),
-        direction=first.test.direction, n_people=first.n_people, reason=first.reason or None,
+        direction=first.test.direction, guess=first.baseline, n_people=first.n_people, reason=first.reason or None,
     )  # fmt: skip
     if first.others is None:
         return replace(out, reason=out.reason or NO_HOLDOUT)

@@ -22,6 +22,8 @@ class MemorisationFinding:
     ----------
     value, holdout
         The mean score of members, and of people who are not; `direction` says which way is safe.
+    guess
+        What somebody reaches who does not look at the released values, where the test knows that.
     excess, excess_interval, p_value, detectable
         How far members are from others towards risk, see `stats.excess`; None without a holdout.
     p_family, lower_bound
@@ -36,6 +38,7 @@ class MemorisationFinding:
     value: float | None = None
     holdout: float | None = None
     direction: Direction = "lower is safer"
+    guess: float | None = None
     excess: float | None = None
     excess_interval: tuple[float, float] | None = None
     p_value: float | None = None
@@ -87,6 +90,8 @@ def finding_sentence(finding: MemorisationFinding) -> str:
         )
     text = text.replace("{value}", words(finding.value))
     text = text.replace("{holdout}", "" if finding.holdout is None else words(finding.holdout))
+    if finding.guess is not None:
+        text += f"; without a look at the table {words(finding.guess)} would be"
     return f"{text}{_worth(finding)}."
 
 

@@ -66,6 +66,8 @@ class ReleaseCase:
         Their numbers.
     keys
         The columns that an outsider knows, where some were named.
+    parts
+        Two sets of columns that an outsider has in two files, where they were named.
     seed
         For draws of a test's own.
     """
@@ -74,6 +76,7 @@ class ReleaseCase:
     n_released: int
     n_people: int
     keys: tuple[str, ...] = ()
+    parts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     threads: int | None = None
 
@@ -86,7 +89,7 @@ class ReleaseCase:
         columns = column_values(released, people, tolerance)
         root = np.random.SeedSequence(0) if seed is None else seed
         n_people = sum(table.n_rows for table in people)
-        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads)
+        return cls(columns, released.n_rows, n_people, tuple(keys), seed=root, threads=threads)
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
@@ -145,6 +148,8 @@ class MemorisationTest:
         Whether its value is a share of people (or of their values), so that a small number of them is masked and it is shown in per cent.
     needs_keys
         Whether it says something only where keys are named.
+    baseline
+        What somebody reaches who does not look at the released values, where that is known.
     """
 
     name: str
@@ -157,6 +162,7 @@ class MemorisationTest:
     direction: Direction = "lower is safer"
     share: bool = True
     needs_keys: bool = False
+    baseline: Callable[[ReleaseCase], float | None] | None = None
 
     @property
     def stream(self) -> int:

@@ -1,0 +1,168 @@
+"""Do two parts of a person's record meet in one released row? Linkability between two sets of columns.
+
+Somebody has two files about the same people, one with columns A, one with columns B, and nothing that both have. The released table links a
+person's two parts if one of its rows is among the k nearest to each (Giomi and others, 2023). Of rows that are equally near, as many as have room
+are drawn, for each part by itself: the score of a person is the chance of a link. A fixed order of tied rows would link parts that tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ..._base.threads import thread_count, thread_map
+from ...stats.scores import Scores
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .values import ColumnValues
+
+__all__ = ["LINKABILITY", "LINKABILITY_5", "chance_of_link", "link_by_chance", "linkability"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+MOST_PAIRS = 100_000_000
+"""Pairs of a person and a released row that are looked at: of more people, so many are asked about, whoever is a member."""
+
+
+def linkability(case: ReleaseCase, k: int = 1, parts: tuple[Sequence[str], Sequence[str]] | None = None) -> Scores:
+    """Return for each person the chance that the two parts of the record are linked by one released row.
+
+    `parts`: the two sets of columns; unless given those of the case, or its keys and all other columns. Distances are Gower's: the
+    difference of two numbers over the column's range in all tables, 1 for levels that differ, 1 for a value that is missing on one side.
+    """
+    first, second = _parts(case, parts)
+    if k < 1:
+        raise InputError(f"Neighbours must be at least 1. Got {k}.")
+    if case.n_released < 2 * k:
+        raise NotApplicableError(f"The released table has too few rows to look for {k} nearest.")
+    asked = min(case.n_people, max(1000, MOST_PAIRS // case.n_released))
+    counts = _counts(case, case.named(first), case.named(second), k, asked)
+    weight = np.zeros(case.n_people)
+    weight[:asked] = 1.0  # people come in random order
+    chances = np.zeros(case.n_people)
+    chances[:asked] = chance_of_link(counts, k)
+    return Scores(chances, weight)
+
+
+def link_by_chance(n_rows: int, k: int) -> float:
+    """Return the chance that k rows drawn for one part and k for the other have one in common: who looks at nothing links so often.
+
+    Examples
+    --------
+    >>> round(link_by_chance(10, 2), 4)  # 1 - C(8, 2) / C(10, 2)
+    0.3778
+    """
+    return 1.0 - comb(max(n_rows - k, 0), k) / comb(n_rows, k)
+
+
+def chance_of_link(counts: Ints, k: int) -> Floats:
+    """Return the chance that k nearest rows of both parts have one in common, tied rows drawn for each part by itself.
+
+    `counts`: those of `shared_neighbours`. With s nearer rows, t tied and m = k - s places for them: there is none in common if no row is
+    nearer in both, the m drawn in a are none of those nearer in b, and the m drawn in b none of those nearer in a or drawn in a; summed over
+    how many of the rows tied in both are drawn in a.
+
+    Examples
+    --------
+    >>> chance_of_link(np.array([[0, 2, 0, 3, 0, 0, 0, 1]]), 1).round(4).tolist()  # one row of 2 and of 3: 1/2 * 1/3
+    [0.1667]
+    """
+    from scipy.special import gammaln
+
+    near_a, tied_a, near_b, tied_b, near_both, tied_near, near_tied, tied_both = counts.astype(np.float64).T
+    room_a, room_b = k - near_a, k - near_b
+
+    def ways(n: Floats, m: Floats) -> Floats:
+        """The log of n choose m; minus infinity where there is no way."""
+        valid = (m >= 0) & (n >= m)
+        n, m = np.where(valid, n, 0.0), np.where(valid, m, 0.0)
+        return np.where(valid, gammaln(n + 1) - gammaln(m + 1) - gammaln(n - m + 1), -np.inf)
+
+    apart = np.zeros(len(counts))
+    for both in range(k + 1):
+        j = np.full(len(counts), float(both))
+        log = ways(tied_both, j) + ways(tied_a - tied_near - tied_both, room_a - j) - ways(tied_a, room_a)
+        log = log + ways(tied_b - near_tied - j, room_b) - ways(tied_b, room_b)
+        apart += np.exp(log)
+    chance: Floats = np.where(near_both > 0, 1.0, np.clip(1.0 - apart, 0.0, 1.0))
+    return np.where(chance < 1e-12, 0.0, chance)
+
+
+def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    if parts is None and case.parts is not None:
+        parts = case.parts
+    if parts is None:
+        parts = case.keys, tuple(column.name for column in case.columns if column.name not in case.keys)
+    first, second = (tuple(part) for part in parts)
+    if set(first) & set(second):
+        raise InputError("Linkability is between two sets of columns that have none in common. Some column is in both.")
+    if not first or not second:
+        raise NotApplicableError("It is between two sets of columns. One of them is empty: name fewer columns as keys.")
+    return first, second
+
+
+def _counts(case: ReleaseCase, first: Sequence[ColumnValues], second: Sequence[ColumnValues], k: int, asked: int) -> Ints:
+    from .linkability_kernels import COUNTS, shared_neighbours
+
+    sides = [side for columns in (first, second) for side in _arrays(columns, released=True, asked=asked)]
+    people = [side for columns in (first, second) for side in _arrays(columns, released=False, asked=asked)]
+    out = np.zeros((asked, COUNTS), dtype=np.int64)
+    size = -(-asked // (4 * thread_count(case.threads)))
+
+    def block(start: int) -> None:
+        shared_neighbours(*sides, *people, k, start, min(start + size, asked), out)
+
+    thread_map(block, range(0, asked, size), threads=case.threads)
+    return out
+
+
+def _arrays(columns: Sequence[ColumnValues], *, released: bool, asked: int) -> tuple[Floats, Ints]:
+    """Return numbers, scaled to a range of 1, and levels; one row a column."""
+    codes = [column.released if released else column.people[:asked] for column in columns]
+    n = len(codes[0])
+    numbers = [column.numbers[code] / _range(column) for column, code in zip(columns, codes, strict=True) if column.numbers is not None]
+    levels = [code for column, code in zip(columns, codes, strict=True) if column.numbers is None]
+    return (
+        np.ascontiguousarray(numbers, dtype=np.float64).reshape(len(numbers), n),
+        np.ascontiguousarray(levels, dtype=np.int64).reshape(len(levels), n),
+    )
+
+
+def _range(column: ColumnValues) -> float:
+    assert column.numbers is not None
+    known = column.numbers[np.isfinite(column.numbers)]
+    return float(np.ptp(known)) or 1.0 if len(known) else 1.0
+
+
+def _register(k: int) -> MemorisationTest:
+    nearest = "nearest row is the same" if k == 1 else f"{k} nearest rows have one in common"
+    return MEMORISATION_TESTS.register(
+        MemorisationTest(
+            name="linkability" if k == 1 else f"linkability_{k}",
+            score=lambda case: linkability(case, k),
+            title="Linkability" if k == 1 else f"Linkability, {k} nearest",
+            definition=(
+                f"Share of people for whom the released rows nearest to their keys and the rows nearest to their other columns meet: the {nearest}. "
+                "Rows that are equally near are drawn for each part by itself."
+            ),
+            sentence=(
+                "The released table links the keys of {value} of the people in the data with the rest of their records, and {holdout} of people "
+                "who are not"
+            ),
+            blindness=(
+                "It needs rows that are near in both parts; a table that tells one part from the other without a row that is near to both is not "
+                "seen, and where many rows are equally near a link is left to chance."
+            ),
+            reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023), A unified framework for quantifying privacy risk in synthetic data",
+            needs_keys=True,
+            baseline=lambda case: link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None,
+        )
+    )  # fmt: skip
+
+
+LINKABILITY = _register(1)
+LINKABILITY_5 = _register(5)

@@ -1,0 +1,77 @@
+"""The compiled loop over released rows: which of them are nearest to a person in two sets of columns at once."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+__all__ = ["COUNTS", "shared_neighbours"]
+
+COUNTS = 8
+"""Numbers that are counted for each person: see `shared_neighbours`."""
+
+SAME = 1e-9
+"""Distances this near each other are equal: sums of shares of ranges, rounded."""
+
+
+@numba.njit(nogil=True, cache=True)
+def _distances(numbers, levels, person_numbers, person_levels, i, out):  # type: ignore[no-untyped-def]
+    """Write Gower's distance of person i to each released row: scaled differences of numbers, 1 for each level that differs."""
+    out[:] = 0.0
+    for j in range(numbers.shape[0]):
+        own = person_numbers[j, i]
+        if np.isnan(own):
+            for row in range(out.size):
+                out[row] += 0.0 if np.isnan(numbers[j, row]) else 1.0
+        else:
+            for row in range(out.size):
+                apart = abs(numbers[j, row] - own)
+                out[row] += 1.0 if np.isnan(apart) else apart
+    for j in range(levels.shape[0]):
+        level = person_levels[j, i]
+        for row in range(out.size):
+            out[row] += 0.0 if levels[j, row] == level else 1.0
+
+
+@numba.njit(nogil=True, cache=True)
+def _kth_smallest(values, nearest):  # type: ignore[no-untyped-def]
+    """Return the largest of the k smallest values; `nearest` has room for k."""
+    nearest[:] = np.inf
+    last = nearest.size - 1
+    for value in values:
+        if value < nearest[last]:
+            at = last
+            while at > 0 and nearest[at - 1] > value:
+                nearest[at] = nearest[at - 1]
+                at -= 1
+            nearest[at] = value
+    return nearest[last]
+
+
+@numba.njit(nogil=True, cache=True)
+def shared_neighbours(
+    numbers_a, levels_a, numbers_b, levels_b, people_numbers_a, people_levels_a, people_numbers_b, people_levels_b, k, start, stop, out,
+):  # type: ignore[no-untyped-def]  # fmt: skip
+    """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b.
+
+    Columns come first, rows second. A row is nearer than the k-th nearest, or tied with it, or neither. `out[i]`: rows nearer in a; tied in
+    a; nearer in b; tied in b; nearer in both; tied in a and nearer in b; nearer in a and tied in b; tied in both.
+    """
+    n_rows = max(numbers_a.shape[1], levels_a.shape[1])
+    first, second, nearest = np.empty(n_rows), np.empty(n_rows), np.empty(k)
+    for i in range(start, stop):
+        _distances(numbers_a, levels_a, people_numbers_a, people_levels_a, i, first)
+        _distances(numbers_b, levels_b, people_numbers_b, people_levels_b, i, second)
+        reach_a, reach_b = _kth_smallest(first, nearest), _kth_smallest(second, nearest)
+        for row in range(n_rows):
+            near_a, near_b = first[row] < reach_a - SAME, second[row] < reach_b - SAME
+            tied_a = not near_a and first[row] <= reach_a + SAME
+            tied_b = not near_b and second[row] <= reach_b + SAME
+            out[i, 0] += near_a
+            out[i, 1] += tied_a
+            out[i, 2] += near_b
+            out[i, 3] += tied_b
+            out[i, 4] += near_a and near_b
+            out[i, 5] += tied_a and near_b
+            out[i, 6] += near_a and tied_b
+            out[i, 7] += tied_a and tied_b

@@ -1,0 +1,207 @@
+"""Do predicates that isolate a released row isolate a person? Singling out by one column or by several together.
+
+Somebody reads predicates off the released table, each true of exactly one of its rows, and claims that each is true of exactly one person in the data
+(Giomi and others, 2023, after Cohen and Nissim, 2020). A predicate is a condition on some columns: a level or a missing value equals the row's; a number
+is at least the row's where that lies above the median of the release, else at most. Conditions are ranges of codes, and evaluated by loops over codes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._base.errors import InputError
+from ..._base.masking import masked_count
+from ..._base.threads import thread_count, thread_map
+from ...stats.scores import Scores
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .values import ColumnValues
+
+__all__ = ["SINGLED_OUT", "SINGLED_OUT_BY_SEVERAL", "Predicates", "isolated", "predicates_of_columns", "predicates_of_values"]
+
+Ints = NDArray[np.int64]
+
+MOST = 5000
+"""Predicates that are tried on people."""
+
+DRAWS = 20_000
+"""Rows and columns that are drawn to make predicates of several columns: most are true of more than one released row."""
+
+SEVERAL = 5
+"""Columns of a predicate of several, or all where there are fewer: on tables with copies five tell more than three, and hardly less than six."""
+
+ENOUGH = 3
+"""Predicates of one person that count: further ones are of the same unusual value."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicates:
+    """Predicates that are conjunctions of as many conditions each: the code of a column lies between `low` and `high`.
+
+    `columns`, `low`, `high`: one row a predicate, one column a condition; columns by their place in a case. They hold values of the release.
+    """
+
+    columns: Ints
+    low: Ints
+    high: Ints
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        return f"Predicates({masked_count(len(self))} of {self.columns.shape[1]} conditions)"
+
+    def take(self, which: Ints) -> Predicates:
+        """Return some of the predicates."""
+        return Predicates(self.columns[which], self.low[which], self.high[which])
+
+    def distinct(self) -> Predicates:
+        """Return the predicates without repetitions, in order of their first; conditions stand in order of columns."""
+        whole = np.concatenate([self.columns, self.low, self.high], axis=1)
+        first = np.unique(whole, axis=0, return_index=True)[1]
+        return self.take(np.sort(first))
+
+    def counts(self, codes: Ints, *, most: int | None = None, threads: int | None = None) -> Ints:
+        """Return how many rows each is true of; `codes` has one row a column. Counting ends above `most`."""
+        from .predicates_kernels import count_matches
+
+        out = np.zeros(len(self), dtype=np.int64)
+        limit = codes.shape[1] if most is None else most
+        self._blocks(lambda part, at: count_matches(codes, part.columns, part.low, part.high, limit, out[at]), threads)
+        return out
+
+    def only(self, codes: Ints, *, threads: int | None = None) -> Ints:
+        """Return the row that each isolates: the only one that it is true of; -1 where that is none or several."""
+        from .predicates_kernels import only_match
+
+        out = np.full(len(self), -1, dtype=np.int64)
+        self._blocks(lambda part, at: only_match(codes, part.columns, part.low, part.high, out[at]), threads)
+        return out
+
+    def _blocks(self, work: Callable[[Predicates, slice], None], threads: int | None) -> None:
+        size = max(1, -(-len(self) // (4 * thread_count(threads))))
+
+        def block(start: int) -> None:
+            at = slice(start, start + size)
+            work(self.take(np.arange(len(self))[at]), at)
+
+        thread_map(block, range(0, len(self), size), threads=threads)
+
+
+def isolated(case: ReleaseCase, n_columns: int) -> Scores:
+    """Return for each person how many predicates that isolate a released row are true of them alone, of all people: of up to three, in thirds.
+
+    All people, members and others, stand together, so that nobody's score depends on who is a member: a difference of the two shares is
+    then exact. `Predicates.counts` on one table gives the share of predicates that isolate in it.
+    """
+    predicates = predicates_of_values(case) if n_columns == 1 else predicates_of_columns(case, n_columns)
+    if not len(predicates):
+        raise NotApplicableError("No predicate of so many columns isolates a row of the released table.")
+    people = predicates.only(_codes(case.columns, released=False), threads=case.threads)
+    times = np.bincount(people[people >= 0], minlength=case.n_people)
+    return Scores(np.minimum(times, ENOUGH) / ENOUGH, np.ones(case.n_people))
+
+
+def predicates_of_values(case: ReleaseCase, *, most: int = MOST) -> Predicates:
+    """Return predicates of one column that isolate a released row: values that occur once, and the ends of numbers where one row has them.
+
+    Where there are more than `most`, as many are drawn.
+    """
+    parts = [one for place, column in enumerate(case.columns) for one in _single_values(place, column)]
+    conditions = np.array(parts, dtype=np.int64).reshape(-1, 3)
+    every = Predicates(conditions[:, [0]], conditions[:, [1]], conditions[:, [2]])
+    return _some(every, most, np.random.default_rng(case.seed))
+
+
+def predicates_of_columns(case: ReleaseCase, n_columns: int, *, most: int = MOST, draws: int = DRAWS) -> Predicates:
+    """Return predicates of several columns that isolate a released row, from rows and columns that are drawn."""
+    if n_columns < 1:
+        raise InputError(f"A predicate is of at least 1 column. Got {n_columns}.")
+    if n_columns > len(case.columns):
+        raise NotApplicableError(f"The table has fewer than {n_columns} columns.")
+    rng = np.random.default_rng(case.seed)
+    places = rng.random((draws, len(case.columns))).argpartition(n_columns - 1, axis=1)[:, :n_columns]
+    columns = np.sort(places, axis=1).astype(np.int64)
+    rows = rng.integers(0, case.n_released, draws)
+    codes = _codes(case.columns, released=True)
+    ranges = [_range_of(column) for column in case.columns]
+    low, high = (np.stack([side[value] for side, value in zip(sides, codes, strict=True)]) for sides in zip(*ranges, strict=True))
+    every = Predicates(columns, low[columns, rows[:, None]], high[columns, rows[:, None]]).distinct()
+    true_of_one = every.counts(codes, most=1, threads=case.threads) == 1
+    return _some(every.take(np.flatnonzero(true_of_one)), most, rng)
+
+
+def _single_values(place: int, column: ColumnValues) -> list[tuple[int, int, int]]:
+    """Return (column, low, high) of each condition on one column that is true of one released row."""
+    counts = np.bincount(column.released, minlength=column.size)
+    out = [(place, int(code), int(code)) for code in np.flatnonzero(counts == 1)]
+    if column.numbers is None:
+        return out
+    known = np.flatnonzero((counts > 0) & ~np.isnan(column.numbers))
+    if len(known):
+        last = _n_values(column) - 1
+        least, largest = int(known[0]), int(known[-1])
+        out += [(place, 0, least)] * int(counts[least] == 1) + [(place, largest, last)] * int(counts[largest] == 1)
+    return out
+
+
+def _range_of(column: ColumnValues) -> tuple[Ints, Ints]:
+    """Return for each code of a column the ends of the condition that a row with it makes."""
+    low, high = (np.arange(column.size, dtype=np.int64) for _ in range(2))
+    if column.numbers is None:
+        return low, high
+    number = column.numbers[column.released]
+    known = ~np.isnan(number)
+    n_values = _n_values(column)
+    middle = float(np.median(number[known])) if known.any() else 0.0
+    above = column.numbers[:n_values] > middle
+    high[:n_values][above] = n_values - 1
+    low[:n_values][~above] = 0
+    return low, high
+
+
+def _n_values(column: ColumnValues) -> int:
+    """Return how many codes are numbers: these come first, in order."""
+    assert column.numbers is not None
+    return int(np.count_nonzero(~np.isnan(column.numbers)))
+
+
+def _codes(columns: Sequence[ColumnValues], *, released: bool) -> Ints:
+    return np.stack([column.released if released else column.people for column in columns]).astype(np.int64)
+
+
+def _some(every: Predicates, most: int, rng: np.random.Generator) -> Predicates:
+    if len(every) <= most:
+        return every
+    return every.take(np.sort(rng.choice(len(every), most, replace=False)))
+
+
+def _register(name: str, most_columns: int) -> MemorisationTest:
+    kind = "one column" if most_columns == 1 else f"up to {most_columns} columns"
+    return MEMORISATION_TESTS.register(
+        MemorisationTest(
+            name=name,
+            score=lambda case: isolated(case, min(most_columns, len(case.columns))),
+            title=f"Singled out by {kind}",
+            definition=(
+                f"Predicates of {kind} are read off the released table, each true of one row there. A person scores a third for each that is true of "
+                f"that person alone, of all people asked about, up to {ENOUGH}; the value is the mean score."
+            ),
+            sentence=(
+                f"Predicates of {kind}, read off the released table, single out people in the data with a score of {{value}} of 100 %, and people "
+                "who are not with {holdout}"
+            ),
+            blindness=(
+                "A person is seen only if a predicate that was drawn fits; a predicate that is true of several people does not count, however near "
+                "the row is, and ends of numbers isolate somebody in any table."
+            ),
+            reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023); predicate singling out: Cohen and Nissim (2020)",
+        )
+    )  # fmt: skip
+
+
+SINGLED_OUT = _register("singled_out", 1)
+SINGLED_OUT_BY_SEVERAL = _register("singled_out_by_several", SEVERAL)

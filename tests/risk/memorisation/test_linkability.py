@@ -1,0 +1,117 @@
+"""Linkability against another library's counts, brute force over ties, and both ends of leaking."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from chaffinch._base.errors import InputError
+from chaffinch.risk.memorisation.battery import findings, trials
+from chaffinch.risk.memorisation.linkability import chance_of_link, link_by_chance, linkability
+from chaffinch.risk.memorisation.protocol import NotApplicableError
+from chaffinch.stats.excess import excess
+from chaffinch.table.align import align
+from chaffinch.table.read import read
+
+from .conftest import case_of, people, reference_tables, with_copies
+
+
+@pytest.mark.parametrize(
+    ("parts", "k", "linked"),
+    [
+        # Anonymeter 1.1.0, all 120 people of each side: _find_nn(syn[part], ori[part], n_neighbors=k) for both parts, and
+        # LinkabilityIndexes(...).count_links(k); LinkabilityEvaluator(n_attacks=120) says the same. No two distances are equal here.
+        ((["a", "b"], ["c", "d", "e"]), 1, (31, 0)),
+        ((["a", "b"], ["c", "d", "e"]), 5, (76, 78)),
+        ((["a"], ["c", "d"]), 1, (30, 16)),
+        ((["a"], ["c", "d"]), 5, (45, 67)),
+    ],
+)
+def test_links_are_those_of_another_library_where_no_rows_are_tied(parts, k: int, linked: tuple[int, int]) -> None:
+    original, synthetic, holdout = reference_tables()
+    scores = linkability(case_of(synthetic, original, holdout), k, parts)
+    assert np.isin(scores.numerator, (0.0, 1.0)).all()
+    assert (scores.numerator[:120].sum(), scores.numerator[120:].sum()) == linked
+
+
+def enumerated(first: list[float], second: list[float], k: int) -> float:
+    """Return the share of choices of k nearest rows, of both parts, that have a row in common."""
+
+    def choices(distances: list[float]) -> list[set[int]]:
+        reach = sorted(distances)[k - 1]
+        near = {i for i, d in enumerate(distances) if d < reach}
+        tied = [i for i, d in enumerate(distances) if d == reach]
+        return [near | set(chosen) for chosen in combinations(tied, k - len(near))]
+
+    pairs = [(a, b) for a in choices(first) for b in choices(second)]
+    return sum(bool(a & b) for a, b in pairs) / len(pairs)
+
+
+def test_tied_rows_are_drawn_for_each_part_by_itself() -> None:
+    rng = np.random.default_rng(1)
+    for k in (1, 2, 3):
+        for _ in range(40):
+            first, second = rng.integers(0, 3, (2, 7)).tolist()
+            near, tied = [], []
+            for distances in (first, second):
+                reach = sorted(distances)[k - 1]
+                near.append(np.array([d < reach for d in distances]))
+                tied.append(np.array([d == reach for d in distances]))
+            counts = [near[0].sum(), tied[0].sum(), near[1].sum(), tied[1].sum(), (near[0] & near[1]).sum()]
+            counts += [(tied[0] & near[1]).sum(), (near[0] & tied[1]).sum(), (tied[0] & tied[1]).sum()]
+            assert chance_of_link(np.array([counts]), k)[0] == pytest.approx(enumerated(first, second, k))
+
+
+def test_distances_are_by_range_and_by_level_and_missing_is_a_value() -> None:
+    # Ranges: x 0 to 10, y 0 to 1. Person 0 is row 0 in both parts, the missing value too; person 1 has row 1 nearest in x, row 2 in y.
+    released = pa.table({"x": [None, 4.0, 10.0, 0.0], "g": ["p", "q", "q", "p"], "y": [0.0, 0.4, 0.5, 1.0], "z": ["u", "u", "u", "v"]})
+    person = pa.table({"x": [None, 4.5], "g": ["p", "q"], "y": [0.05, 0.55], "z": ["u", "u"]})
+    scores = linkability(case_of(released, person, person), 1, (["x", "g"], ["y", "z"]))
+    assert scores.numerator.tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_columns_that_tell_nothing_link_nobody_but_by_chance() -> None:
+    # A fixed order of tied rows links all 50; Anonymeter 1.1.0 counts 50 of 50, beside a baseline of 0 of 50.
+    table = pa.table({"u": ["x"] * 50, "v": ["y"] * 50, "w": [1.0] * 50})
+    scores = linkability(case_of(table, table, table), 1, (["u"], ["v", "w"]))
+    assert scores.numerator == pytest.approx(np.full(100, 1 / 50))
+    assert link_by_chance(50, 1) == pytest.approx(1 / 50)
+
+
+def test_members_are_linked_by_copies_and_nobody_by_fresh_rows(rng: np.random.Generator) -> None:
+    members, others, fresh = (people(600, rng, 8) for _ in range(3))
+    for share, significant in ((0.1, True), (0.0, False)):
+        scores = linkability(case_of(with_copies(fresh, members, share), members, others, keys=["age", "c0", "c1"]))
+        groups = [(scores.numerator[part], scores.weight[part]) for part in (slice(600), slice(600, None))]
+        result = excess(*groups, seed=1)
+        assert ((result.p_value or 1.0) < 0.01) == significant
+        assert result.members is not None
+        assert (result.members > 0.05) == significant
+
+
+def test_parts_that_cannot_be_linked_are_refused(rng: np.random.Generator) -> None:
+    table = people(40, rng)
+    case = case_of(table, table, table, keys=["age"])
+    with pytest.raises(InputError, match="Some column is in both"):
+        linkability(case, 1, (["age"], ["age", "c0"]))
+    with pytest.raises(NotApplicableError, match="One of them is empty"):
+        linkability(case, 1, (["age"], []))
+    with pytest.raises(InputError, match=r"at least 1\. Got 0"):
+        linkability(case, 0)
+    with pytest.raises(InputError, match="Unknown column 'agge'"):
+        linkability(case, 1, (["agge"], ["c0"]))
+    with pytest.raises(NotApplicableError, match="too few rows"):
+        linkability(case, 30)
+
+
+def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) -> None:
+    tables = align(read(people(60, rng)), people(50, rng), people(60, rng))
+    root = np.random.SeedSequence(1)
+    both = trials(tables[1], tables[0], tables[2], ["linkability", "linkability_5"], keys=["age", "c0"], seed=root)
+    one, five = findings([[trial] for trial in both], root, resamples=50)
+    assert one.guess == pytest.approx(1 / 50)
+    assert five.guess == pytest.approx(link_by_chance(50, 5))
+    assert "without a look at the table 2\xa0% would be" in one.sentence
