@@ -60,7 +60,7 @@ def risk(
     *,
     original: Input,
     synthetic: Annotated[
-        list[Path], typer.Argument(help="The synthetic table, or several made alike.", show_default=False)
+        list[Path], typer.Argument(help="The synthetic table, or several releases of the same people.", show_default=False)
     ],
     keys: Annotated[
         str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; without them memorisation tests alone.")
@@ -93,6 +93,10 @@ def risk(
             help="Write each record's risk and the exposed classes here: confidential, readable by you alone."
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A model of the same people that is released too: tables are drawn from it and attacked together with the others."),
+    ] = None,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
     seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
@@ -124,7 +128,7 @@ def risk(
 
     with progress_bar(quiet=quiet) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
-        result = measure_risk(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+        result = measure_risk(table, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
     result = allowed.judged(result, run_facts()).named(
         original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
     )
@@ -213,3 +217,5 @@ def show_attacks(result: RiskResult | CrossFit) -> None:
             f"{family.lower_bound:.3g} with 95 % confidence.",
             markup=False,
         )
+    if result.together is not None:
+        screen.print(result.together.sentence, markup=False)

@@ -18,6 +18,7 @@ from .risk_figures import MOST, attacks_table, funnel, ladder, records
 from .risk_map import subset_map
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import MEMORISATION, RISK_LIMITS
+from .together import joint_blocks
 
 __all__ = ["risk_facts", "risk_sections"]
 
@@ -42,6 +43,7 @@ def risk_sections(result: RiskResult, threshold: int = THRESHOLD) -> Iterator[Se
         ("risk-attackers", "Over all attackers", _attackers(result)),
         ("risk-funnel", "From a match to disclosure", _funnels(result)),
         ("risk-records", "How the risk is spread over records", _records(result, threshold)),
+        ("risk-together", "Several releases together", joint_blocks(result)),
         ("risk-cross-fit", "Cross-fit: without a holdout file", _cross_fit(result)),
         ("memorisation", "Memorisation: what the released table shows about who was in the data", _memorisation(result)),
         ("risk-limits", "What the attacks do not show", [Listing(RISK_LIMITS)] if result.attacks or result.memorisation_tests else []),

@@ -80,7 +80,8 @@ RISK_LIMITS = (
     "knowledge beyond these columns may tell more.",
     "Other keys, other sensitive columns and other attackers are other questions. No excess in these attacks is no promise about those.",
     "Whether somebody is in the data at all (membership) is not asked here; nor is whether single rows can be told apart and linked to a person.",
-    "Several releases from the same people add up: what two tables together give away is not seen in either.",
+    "Several releases from the same people add up: what two tables together give away is not seen in either. Give all of them at once to have them attacked "
+    "together.",
     "A value that holds for people in the data and others alike still lets someone infer things about both. Whether that may be published is "
     "not a question of numbers alone.",
     "Averages hide single people: a rate over all can stand at its reference while a few are exposed.",
@@ -93,6 +94,13 @@ MEMORISATION_TESTED = (
     "attackers who know how it was made."
 )
 """What memorisation tests are, and are not."""
+
+JOINT_LIMITS = (
+    "Pooling rows is one way to use several releases; somebody who looks for what differs between versions may find more.",
+    "Releases that were not given, of the same people in other studies or by others, are not in it.",
+    "What is added is given these releases: further ones of the same kind may add more, and their own randomness is not in the interval.",
+)
+"""What attacks on several releases together do not show."""
 
 MEMORISATION = (
     "This is a diagnostic of memorisation and no privacy verdict: rows may equal because few values are possible, and a table without a single "

@@ -56,6 +56,11 @@ class TableGenerator:
 
     def synthesis(self, table: Table, seed: int, draw_seed: int) -> Any:
         """Return one synthetic table of the same size; whole numbers as seeds, since that is what any generator takes."""
+        return self.syntheses(table, seed, draw_seed, 1)[0]
+
+    def syntheses(self, table: Table, seed: int, draw_seed: int, copies: int) -> list[Any]:
+        """Return several synthetic tables of the same size, from one model where there is one."""
         if self.fits:
-            return self.fit(table, seed).sample(table.n_rows, seed=draw_seed)
-        return self.maker(table, seed)
+            model = self.fit(table, seed)
+            return [model.sample(table.n_rows, seed=draw_seed + number) for number in range(copies)]
+        return [self.maker(table, seed + number) for number in range(copies)]

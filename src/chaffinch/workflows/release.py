@@ -279,9 +279,10 @@ def _risk(
     options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     result = measure_risk(grid, list(tables), holdout, settings.attack, **options)
     if holdout is None:
-        crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, **options)
+        crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, copies=len(tables), **options)
         half = CrossFit(
-            about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests, note=HALF_SIZE
+            about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,
+            together=crossed.together, note=HALF_SIZE,
         )  # fmt: skip
         result = replace(result, cross_fit=half)
     return RiskPolicy(settings.max_excess).judged(result, run.facts)

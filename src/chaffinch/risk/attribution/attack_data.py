@@ -156,6 +156,20 @@ class AttackData:
                 codes[column] = original.codes[column][like]
         return self._with(name, codes, n_rows)
 
+    def with_union(self, sides: Sequence[str], *, name: str) -> AttackData:
+        """Return the data with a source that has the rows of several sides."""
+        codes = {column: np.concatenate([self.sides[side].codes[column] for side in sides]) for column in self.grids}
+        return self._with(name, codes, sum(self.sides[side].n_rows for side in sides))
+
+    def with_last_as(self, name: str) -> AttackData:
+        """Return the data with the last of the synthetic sides under another name: a release of another kind."""
+        *rest, last = self.synthetics
+        named = {last: name, **({rest[0]: "synthetic"} if len(rest) == 1 else {})}
+        return replace(
+            self, sides={named.get(side, side): one for side, one in self.sides.items()},
+            tables={named.get(side, side): one for side, one in self.tables.items()},
+        )  # fmt: skip
+
     def _with(self, name: str, codes: Mapping[str, Ints], n_rows: int) -> AttackData:
         return replace(self, sides={**self.sides, name: AttackSide(codes, n_rows)})
 

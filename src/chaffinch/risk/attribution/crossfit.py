@@ -21,10 +21,12 @@ from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.table import Table
+from ..memorisation import MEMORISATION_TESTS
 from ..memorisation.battery import stacked
 from .attack import Attack, mean_of
 from .attacker import Outcome
 from .guess import pooled
+from .pooling import pool_of, together
 from .result import RiskResult
 from .run import Run
 from .settings import RiskSettings
@@ -39,8 +41,8 @@ HALF_SIZE = (
 """What is said of figures that were found so."""
 
 def cross_fit(
-    original: Table, generate: Any, settings: RiskSettings | None = None, *, seed: Seed = None, threads: int | None = None,
-    progress: Progress = silent, **options: Any,
+    original: Table, generate: Any, settings: RiskSettings | None = None, *, copies: int = 1, seed: Seed = None,
+    threads: int | None = None, progress: Progress = silent, **options: Any,
 ) -> RiskResult:  # fmt: skip
     """Return what a generator gives away about the people it learns from, beyond what it tells about others.
 
@@ -50,6 +52,8 @@ def cross_fit(
         A synthesiser (`fit(table, seed=...)` gives a model with `sample(n_rows, seed=...)`), or a function `(table, seed) -> table`.
     settings, options
         A `RiskSettings`, or its options by name.
+    copies
+        Tables that are released of one model: where there are several, `together` says what all of them add.
     """
     chosen = RiskSettings(**options) if settings is None else settings
     chosen.check(original.schema)
@@ -60,17 +64,20 @@ def cross_fit(
     questions = chosen.questions(child(root, 0))
     order = generator(child(root, 4)).permutation(original.n_rows)
     halves = [original.take(np.sort(part)) for part in np.array_split(order, 2)]
-    runs = []
+    runs, pools = [], []
     for h, (half, other) in enumerate((halves, halves[::-1])):
         progress("fitting half of the people", h / 2)
         number = int(child(root, 5, h).generate_state(1)[0] % (1 << 31))
-        synthetic = maker.synthesis(half, number, number + 1)
-        data = attacked_data(half, [synthetic], other, chosen, child(root, 6, h))
+        tables = maker.syntheses(half, number, number + 1, copies)
+        data = attacked_data(half, tables[:1], other, chosen, child(root, 6, h))
         run = Run(data, child(root, 3), chosen.resamples, threads, progress)
         for question in questions:
             run.attack(question, chosen.label)
         run.test(chosen)
         runs.append(run)
+        if copies > 1:
+            data = attacked_data(half, tables, other, chosen, child(root, 6, h))
+            pools.append(pool_of(data, questions, chosen, child(root, 8, h), tests=MEMORISATION_TESTS.names, threads=threads))
     joint = runs[0]
     joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
     joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].outcomes, runs[1].outcomes, strict=True)]
@@ -85,8 +92,13 @@ def cross_fit(
         chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE]
     )  # fmt: skip
     seconds = {} if promises_privacy(generate) else joint.seconds
+    joint_findings = None
+    if pools:
+        both = pools[0].stacked(pools[1])
+        joint_findings = together(both, child(root, 9), resamples=chosen.resamples, threshold=chosen.threshold, threads=threads)
     result = RiskResult(
-        about=about, attacks=attacks, family=family, memorisation_tests=joint.tested(family, chosen.threshold), run=RunFacts(seconds=seconds)
+        about=about, attacks=attacks, family=family, memorisation_tests=joint.tested(family, chosen.threshold), together=joint_findings,
+        run=RunFacts(seconds=seconds),
     )  # fmt: skip
     return without_small(result, chosen.threshold)
 

@@ -20,6 +20,7 @@ from ..memorisation.finding import MemorisationFinding, finding_rows
 from .attack import Attack, AttackerSummary, KeySetSummary, by_attacker, by_measure
 from .exposure import ExposedPeople, Funnel, Memorisation, RiskSpread
 from .ladder import ladder_plot
+from .together import Together
 from .verdict import RiskVerdictRow, family_sentence, keys_words, several, verdict, worse
 
 __all__ = ["AttackedTable", "CrossFit", "RiskAbout", "RiskResult"]
@@ -93,18 +94,22 @@ class CrossFit:
     attacks: tuple[Attack, ...] = ()
     family: Family = field(default_factory=Family)
     memorisation_tests: tuple[MemorisationFinding, ...] = ()
+    together: Together | None = None
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain data."""
-        return {"about": self.about.to_dict(), **_attacks(self.attacks, self.family), **_tests(self.memorisation_tests), "note": self.note}
+        return {
+            "about": self.about.to_dict(), **_attacks(self.attacks, self.family), **_tests(self.memorisation_tests), **_together(self.together),
+            "note": self.note,
+        }  # fmt: skip
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> CrossFit:
         """Return what plain data hold."""
         return cls(
             about=RiskAbout.from_dict(data.get("about")), attacks=_parsed(data), note=str(data.get("note") or ""),
-            family=Family.from_dict(data.get("family")), memorisation_tests=_parsed_tests(data),
+            family=Family.from_dict(data.get("family")), memorisation_tests=_parsed_tests(data), together=_parsed_together(data),
         )  # fmt: skip
 
 
@@ -120,6 +125,8 @@ class RiskResult:
         What may leave of who is exposed.
     memorisation_tests
         What the released table shows about who was in the data; in the family they stand after the attacks.
+    together
+        What several releases of the same people tell together, where there are several.
     cross_fit
         Attacks on models of half the people, where these were made for want of a holdout.
     policy
@@ -136,6 +143,7 @@ class RiskResult:
     classes: tuple[ExposedPeople, ...] | None = None
     memorisation: Memorisation | None = None
     memorisation_tests: tuple[MemorisationFinding, ...] = ()
+    together: Together | None = None
     cross_fit: CrossFit | None = None
     policy: Mapping[str, Any] | None = None
     secrets: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -173,6 +181,7 @@ class RiskResult:
             **_attacks(self.attacks, self.family),
             **without_none(exposure),
             **_tests(self.memorisation_tests),
+            **_together(self.together),
             "run": self.run.to_dict(),
             **({} if self.cross_fit is None else {"cross_fit": self.cross_fit.to_dict()}),
             **({} if self.policy is None else {"policy": dict(self.policy)}),
@@ -198,6 +207,7 @@ class RiskResult:
             classes=from_plain(tuple[ExposedPeople, ...] | None, data.get("classes"), what="'classes'"),  # type: ignore[arg-type]
             memorisation=from_plain(Memorisation | None, data.get("memorisation"), what="'memorisation'"),  # type: ignore[arg-type]
             memorisation_tests=_parsed_tests(data),
+            together=_parsed_together(data),
             cross_fit=CrossFit.from_dict(crossed) if crossed else None,
             policy=from_plain(dict[str, Any] | None, data.get("policy"), what="'policy'"),  # type: ignore[arg-type]
             run=from_plain(RunFacts, without_none(data.get("run")), what="'run'"),
@@ -209,7 +219,8 @@ class RiskResult:
 
     def named(self, *, original: str | None, synthetic: Sequence[str], holdout: str | None = None) -> RiskResult:
         """Return the result with the names of its tables."""
-        return replace(self, about=self.about.named(original, synthetic, holdout))
+        joint = None if self.together is None else replace(self.together, names=tuple(synthetic))
+        return replace(self, about=self.about.named(original, synthetic, holdout), together=joint)
 
     # What is shown.
 
@@ -224,10 +235,13 @@ class RiskResult:
         if self.memorisation_tests:
             print(text_table(TESTS_HEAD, finding_rows(self.memorisation_tests)))
         print(family_sentence(self.family, self.attacks, self.memorisation_tests))
+        if self.together is not None:
+            print(self.together.sentence)
 
     def to_html(self, path: str | os.PathLike[str] | None = None) -> str:
         """Return the table, the picture and the sentences as one HTML file, and write it to a path if one is given."""
         said = [*(row.sentence for row in self.verdict), *(test.sentence for test in self.memorisation_tests)]
+        said += [] if self.together is None else [self.together.sentence]
         sentences = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
         head = "".join(f"<p>{escape(words)}</p>" for words in (self.about.scenario, *self.about.comparison))
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
@@ -285,6 +299,14 @@ def _tests(tests: Sequence[MemorisationFinding]) -> dict[str, Any]:
 
 def _parsed_tests(data: Mapping[str, Any]) -> tuple[MemorisationFinding, ...]:
     return from_plain(tuple[MemorisationFinding, ...], data.get("memorisation_tests") or (), what="'memorisation_tests'")
+
+
+def _together(together: Together | None) -> dict[str, Any]:
+    return {} if together is None else {"together": together.to_dict()}
+
+
+def _parsed_together(data: Mapping[str, Any]) -> Together | None:
+    return Together.from_dict(data["together"]) if data.get("together") else None
 
 
 def _parsed(data: Mapping[str, Any]) -> tuple[Attack, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,14 +16,17 @@ from ..._base.runs import RunFacts
 from ..._base.seeds import Seed, seed_sequence
 from ...stats.combining import ONE_SYNTHESIS
 from ...stats.splits import child
+from ...synth import load_model
 from ...table.read import read
 from ...table.table import Table
+from ..memorisation import MEMORISATION_TESTS
 from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
 from .equal import KeyedRows
 from .exposure import Memorisation, exposed_records, funnel, matched, spread
 from .grids import Numeric, Rare
+from .pooling import MODEL_TIMES, pool_of, together
 from .result import AttackedTable, RiskAbout, RiskResult
 from .run import Run
 from .settings import RiskSettings
@@ -57,6 +61,7 @@ def risk(
     resamples: int = 1000,
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
+    model: Any = None,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
@@ -71,9 +76,12 @@ def risk(
     Parameters
     ----------
     original, synthetic, holdout
-        Tables, paths or frames; `synthetic` may be a list of them: several syntheses made alike. A holdout holds people of the same
+        Tables, paths or frames; `synthetic` may be a list of them, or a mapping of names to them: several releases of the same people,
+        such as copies or successive versions. Figures are means over them, and `together` says what all of them add. A holdout holds people of the same
         population who are not in the original. Without it there is no excess: the other figures say how much the table tells about
         anybody, not whether it tells more about its own people.
+    model
+        A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
     keys, sensitive, key_sizes, label, measures, attackers, tests, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
         See `RiskSettings`.
 
@@ -95,11 +103,11 @@ def risk(
         convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
         svm_rows=svm_rows, threshold=threshold,
     )  # fmt: skip
-    return measure_risk(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+    return measure_risk(original, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
 
 
 def measure_risk(
-    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *,
+    original: Any, synthetic: Any, holdout: Any, settings: RiskSettings, *, model: Any = None,
     seed: Seed = None, threads: int | None = None, progress: Progress = silent,
 ) -> RiskResult:  # fmt: skip
     """Return what a synthetic table gives away under some settings.
@@ -107,16 +115,18 @@ def measure_risk(
     1. Bring the tables onto one grid, and draw the sources that attacks are held against.
     2. Ask every question from every source.
     3. Resample people for intervals and p-values.
-    4. Say who is exposed, and mask what is about few people.
+    4. Attack several releases together.
+    5. Say who is exposed, and mask what is about few people.
     """
     source = original if isinstance(original, Table) else read(original, rare=settings.rare)
     settings.check(source.schema)
-    several = list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
+    names, several = _releases(synthetic)
     if not several:
         raise InputError("Name at least one synthetic table.")
     root = seed_sequence(seed)
     questions = settings.questions(child(root, 0))
-    data = attacked_data(source, several, holdout, settings, root)
+    drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
+    data = attacked_data(source, several, holdout, settings, root, further=drawn)
 
     run = Run(data, child(root, 3), settings.resamples, threads, progress)
     for number, question in enumerate(questions):
@@ -125,6 +135,11 @@ def measure_risk(
     run.test(settings)
 
     attacks, family = run.finished()
+    joint = None
+    if len(several) + len(drawn) > 1:
+        progress("attacking releases together", 0.0)
+        pool = pool_of(data, questions, settings, child(root, 8), tests=MEMORISATION_TESTS.names, threads=threads)
+        joint = together(pool, child(root, 9), resamples=settings.resamples, threshold=settings.threshold, threads=threads)
 
     sizes = {name: side.n_rows for name, side in data.sides.items()}
     about = about_risk(
@@ -132,19 +147,41 @@ def measure_risk(
         holdout=sizes.get("holdout"), data=data, notes=(ONE_SYNTHESIS,) * (len(several) == 1),
     )  # fmt: skip
     result = RiskResult(
-        about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold)
+        about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), together=joint,
+        run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold),
     )  # fmt: skip
+    if names:
+        result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
 
 
+def _releases(synthetic: Any) -> tuple[tuple[str, ...], list[Any]]:
+    """Return the names of releases, none where they have none, and the releases."""
+    if isinstance(synthetic, Mapping):
+        return tuple(str(name) for name in synthetic), list(synthetic.values())
+    return (), list(synthetic) if isinstance(synthetic, list | tuple) else [synthetic]
+
+
+def _drawn(model: Any, n_rows: int, seed: np.random.SeedSequence) -> Table:
+    """Return a large table drawn from a model: what somebody has who was given the model."""
+    fitted = load_model(model) if isinstance(model, str | os.PathLike) else model
+    if not hasattr(fitted, "sample"):
+        raise InputError(f"model must be a fitted model, or the path of its file. Got {type(model).__name__}.")
+    table: Table = fitted.sample(MODEL_TIMES * n_rows, seed=seed)
+    return table
+
+
 def attacked_data(
-    original: Table, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence
-) -> AttackData:
-    """Return the data of a study, with the sources that attacks are held against."""
+    original: Table, synthetics: Sequence[Any], holdout: Any, settings: RiskSettings, root: np.random.SeedSequence, *,
+    further: Sequence[Table] = (),
+) -> AttackData:  # fmt: skip
+    """Return the data of a study, with the sources that attacks are held against; `further` is a table drawn from a model, or none."""
     data = AttackData.of(
-        original, synthetics, holdout, columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
+        original, [*synthetics, *further], holdout, columns=settings.columns, numeric=settings.numeric, rare=settings.rare,
         tolerance=settings.tolerance, missing=settings.missing,
     )  # fmt: skip
+    if further:
+        data = data.with_last_as("model")
     n_rows = data.sides[data.synthetics[0]].n_rows
     data = data.with_marginals(n_rows, child(root, 1))
     if settings.label is None:

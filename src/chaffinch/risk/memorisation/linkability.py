@@ -108,13 +108,12 @@ def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None)
 def _counts(case: ReleaseCase, first: Sequence[ColumnValues], second: Sequence[ColumnValues], k: int, asked: int) -> Ints:
     from .linkability_kernels import COUNTS, shared_neighbours
 
-    sides = [side for columns in (first, second) for side in _arrays(columns, released=True, asked=asked)]
-    people = [side for columns in (first, second) for side in _arrays(columns, released=False, asked=asked)]
+    parts = [(*_arrays(columns, released=True, asked=asked), *_arrays(columns, released=False, asked=asked)) for columns in (first, second)]
     out = np.zeros((asked, COUNTS), dtype=np.int64)
     size = -(-asked // (4 * thread_count(case.threads)))
 
     def block(start: int) -> None:
-        shared_neighbours(*sides, *people, k, start, min(start + size, asked), out)
+        shared_neighbours(*parts, k, start, min(start + size, asked), out)
 
     thread_map(block, range(0, asked, size), threads=case.threads)
     return out

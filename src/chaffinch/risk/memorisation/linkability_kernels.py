@@ -49,14 +49,14 @@ def _kth_smallest(values, nearest):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def shared_neighbours(
-    numbers_a, levels_a, numbers_b, levels_b, people_numbers_a, people_levels_a, people_numbers_b, people_levels_b, k, start, stop, out,
-):  # type: ignore[no-untyped-def]  # fmt: skip
+def shared_neighbours(first_part, second_part, k, start, stop, out):  # type: ignore[no-untyped-def]
     """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b.
 
-    Columns come first, rows second. A row is nearer than the k-th nearest, or tied with it, or neither. `out[i]`: rows nearer in a; tied in
+    A part is (numbers, levels, people's numbers, people's levels); columns come first, rows second. A row is nearer than the k-th nearest, or tied with it, or neither. `out[i]`: rows nearer in a; tied in
     a; nearer in b; tied in b; nearer in both; tied in a and nearer in b; nearer in a and tied in b; tied in both.
     """
+    numbers_a, levels_a, people_numbers_a, people_levels_a = first_part
+    numbers_b, levels_b, people_numbers_b, people_levels_b = second_part
     n_rows = max(numbers_a.shape[1], levels_a.shape[1])
     first, second, nearest = np.empty(n_rows), np.empty(n_rows), np.empty(k)
     for i in range(start, stop):
