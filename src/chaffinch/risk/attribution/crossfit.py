@@ -21,7 +21,6 @@ from ...stats.splits import child
 from ...synth.generator import TableGenerator
 from ...synth.protocol import promises_privacy
 from ...table.table import Table
-from ..memorisation import MEMORISATION_TESTS
 from ..memorisation.battery import stacked
 from .attack import Attack, mean_of
 from .attacker import Outcome
@@ -77,7 +76,7 @@ def cross_fit(
         runs.append(run)
         if copies > 1:
             data = attacked_data(half, tables, other, chosen, child(root, 6, h))
-            pools.append(pool_of(data, questions, chosen, child(root, 8, h), tests=MEMORISATION_TESTS.names, threads=threads))
+            pools.append(pool_of(data, questions, chosen, child(root, 8, h), threads=threads))
     joint = runs[0]
     joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
     joint.outcomes = [[_stacked(a[0], b[0])] for a, b in zip(runs[0].outcomes, runs[1].outcomes, strict=True)]

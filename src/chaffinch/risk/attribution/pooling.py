@@ -62,11 +62,11 @@ class Pool:
 
 def pool_of(
     data: AttackData, questions: Sequence[Question], settings: RiskSettings, root: np.random.SeedSequence, *,
-    tests: Sequence[str] = (), threads: int | None = None,
+    alone: Sequence[Sequence[Trial]] | None = None, threads: int | None = None,
 ) -> Pool:  # fmt: skip
     """Return what attacks that do not learn, and memorisation tests, score people by, from all releases and from each by itself.
 
-    The data have several synthetic sides, or one and a model's.
+    The data have several synthetic sides, or one and a model's. `alone`: trials of each test on each table, where they were made before.
     """
     tables = data.synthetics
     sides = [*tables, *(["model"] if "model" in data.sides else [])]
@@ -79,14 +79,18 @@ def pool_of(
         every = [outcomes(Attempt(data, side, people, matching, seed=seed, threads=threads)) for side in ("together", *sides)]
         out += [_attack(name, matching, [one[name] for one in every]) for name in every[0]]
     released = {side: data.tables[side] for side in sides}
-    scored = [
-        trials(
-            table, data.tables["original"], data.tables.get("holdout"), tests, keys=settings.keys, tolerance=settings.tolerance,
-            seed=child(root, 1), threads=threads,
-        )
-        for table in (pooled_table(list(released.values())), *released.values())
-    ]  # fmt: skip
-    out += [_test(list(every)) for every in zip(*scored, strict=True)]
+
+    def scored(table: Table) -> list[Trial]:
+        return trials(
+            table, data.tables["original"], data.tables.get("holdout"), settings.memorisation_tests, keys=settings.keys,
+            tolerance=settings.tolerance, seed=child(root, 1), threads=threads,
+        )  # fmt: skip
+
+    all_rows = scored(pooled_table(list(released.values())))
+    by_side = [scored(table) for side, table in released.items() if alone is None or side == "model"]
+    by_test = zip(*by_side, strict=True) if by_side else [()] * len(all_rows)
+    before = alone if alone is not None else [()] * len(all_rows)
+    out += [_test([first, *known, *more]) for first, known, more in zip(all_rows, before, by_test, strict=True)]
     rows = data.sides["model"].n_rows if "model" in data.sides else None
     return Pool(tuple(out), len(tables), rows)
 

@@ -19,7 +19,6 @@ from ...stats.splits import child
 from ...synth import load_model
 from ...table.read import read
 from ...table.table import Table
-from ..memorisation import MEMORISATION_TESTS
 from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
@@ -138,7 +137,7 @@ def measure_risk(
     joint = None
     if len(several) + len(drawn) > 1:
         progress("attacking releases together", 0.0)
-        pool = pool_of(data, questions, settings, child(root, 8), tests=MEMORISATION_TESTS.names, threads=threads)
+        pool = pool_of(data, questions, settings, child(root, 8), alone=run.trials, threads=threads)
         joint = together(pool, child(root, 9), resamples=settings.resamples, threshold=settings.threshold, threads=threads)
 
     sizes = {name: side.n_rows for name, side in data.sides.items()}
