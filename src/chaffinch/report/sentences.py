@@ -79,7 +79,8 @@ RISK_LIMITS = (
     "The attacks assume that someone knows the keys of a person exactly, and uses one synthetic table. Wrong or vague knowledge tells less; "
     "knowledge beyond these columns may tell more.",
     "Other keys, other sensitive columns and other attackers are other questions. No excess in these attacks is no promise about those.",
-    "Whether somebody is in the data at all (membership) is not asked here; nor is whether single rows can be told apart and linked to a person.",
+    "Whether somebody is in the data at all (membership) is asked by memorisation tests alone, from one table; attackers who know how it was made "
+    "may tell more.",
     "Several releases from the same people add up: what two tables together give away is not seen in either. Give all of them at once to have them attacked "
     "together.",
     "A value that holds for people in the data and others alike still lets someone infer things about both. Whether that may be published is "

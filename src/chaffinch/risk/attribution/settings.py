@@ -100,8 +100,10 @@ class RiskSettings:
 
     @property
     def memorisation_tests(self) -> tuple[str, ...]:
-        """The memorisation tests that are run, in their order."""
-        return tuple(name for name in MEMORISATION_TESTS.names if self.tests is None or name in self.tests)
+        """The memorisation tests that are run, in their order; unless named, those that need keys only where there are some."""
+        if self.tests is not None:
+            return tuple(name for name in MEMORISATION_TESTS.names if name in self.tests)
+        return tuple(test.name for test in MEMORISATION_TESTS if self.keys or not test.needs_keys)
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""
