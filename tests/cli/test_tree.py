@@ -154,6 +154,21 @@ def test_a_pruned_file_is_certified_and_tells_no_counts(run, folder, frame, tmp_
         assert found["after"]["accuracy"] == pytest.approx(model.score(x, y), abs=1e-4)
 
 
+def test_most_splits_are_kept_where_leaves_may_tell_less(run, folder, tmp_path):
+    leaves = {}
+    for keep in ("safe", "most"):
+        told, out = tmp_path / f"{keep}.json", tmp_path / f"{keep}.skops"
+        done = run("prune", folder / "tree.skops", "-o", out, "--keep", keep, "--json", told)
+        assert done.code == 0
+        summary = json.loads(told.read_text())
+        assert (summary["keep"], summary["certificate"]["holds"]) == (keep, True)
+        leaves[keep] = summary["after"]["leaves"]
+    assert leaves["most"] > leaves["safe"]
+    assert "by a class that it names, or by none of these." in done.out.replace("\n", " ")
+    assert run("prune", folder / "tree.skops", "-o", tmp_path / "x.skops", "--keep", "all").code == 2
+    assert not (tmp_path / "x.skops").exists()
+
+
 def test_a_regression_is_pruned(run, folder, frame, tmp_path):
     out = tmp_path / "out.skops"
     done = run("prune", folder / "number.skops", "-o", out, "--at-least", 5)

@@ -191,7 +191,8 @@ def test_what_trying_found_is_not_hidden_by_counts():
     assert any(t.tries for t in audit.tries)
     html = tree_page(audit, pruned, "x")
     assert "This model isolates people" in html
-    assert "Pruning by numbers of records does not rule that out" in words_of(html).replace("\n", " ")
+    alone = tree_page(audit, None, "x")
+    assert "Pruning by numbers of records does not rule that out" in words_of(alone).replace("\n", " ")
 
 
 def test_names_of_strangers_stay_text():
@@ -211,3 +212,26 @@ def test_another_pruned_model_is_refused():
     _, pruned = studied(DecisionTreeClassifier(max_depth=2), x, y)
     with pytest.raises(InputError, match="must come from the audited one"):
         tree_page(audit, pruned, "x")
+
+
+def test_a_model_that_tells_classes_together_is_no_alarm_and_says_what_it_leaves():
+    x, _ = made()
+    y = np.digitize(x["age"] + np.random.default_rng(1).normal(0, 200, len(x)), [600, 800, 1000, 1200, 1400])
+    model = DecisionTreeClassifier(min_samples_leaf=6, random_state=0).fit(x, y)
+    audit = trees.audit(read_model(model))
+    read = words_of(tree_page(audit, prune(model, keep="most"), "A tree"))
+    assert "tell classes of few records together" in read
+    assert "still has nodes that isolate" not in read
+    assert "tell classes of few records together" not in words_of(tree_page(audit, prune(model), "A tree"))
+
+
+@pytest.mark.parametrize(
+    ("keep", "data", "words"),
+    [("safe", False, "were pruned below it show"), ("most", False, "does not rule that out"), ("safe", True, "was counted on the data")],
+)  # fmt: skip
+def test_a_regression_says_how_both_sides_of_a_leaf_are_known(keep, data, words):
+    x, _ = made()
+    y = x["income"].to_numpy() ** 2
+    model = DecisionTreeRegressor(random_state=0).fit(x, y)
+    given = {"columns": list(x.to_numpy().T), "labels": [y]} if data else {}
+    assert words in words_of(tree_page(trees.audit(read_model(model)), prune(model, keep=keep, **given), "A tree"))

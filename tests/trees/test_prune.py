@@ -178,3 +178,65 @@ def test_what_cannot_be_pruned_says_why():
         prune(DecisionTreeRegressor().fit(x[:3], [1.0, 2.0, 3.0]))
     with pytest.raises(InputError, match="2 or more"):
         prune(weighted, at_least=1)
+
+
+def every_pruning(tree, node=0):
+    """All sets of leaves that collapsing nodes gives: the node itself, or one of each child's."""
+    yield (node,)
+    if tree.left[node] >= 0:
+        for one in every_pruning(tree, int(tree.left[node])):
+            for other in every_pruning(tree, int(tree.right[node])):
+                yield one + other
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("keep", ["safe", "most"])
+def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep):
+    # Second opinion: all prunings of a tree of 9 leaves, by brute force; errors and Gini of the training records.
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(120, 3)).round(1)
+    y = np.digitize(x[:, 0] + rng.normal(size=120), [-0.8, 0, 0.8])
+    tree = read_model(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y)).trees[0]
+    counts = tree.counts[:, 0]
+
+    def safe(node):
+        few = (counts[node] > 0) & (counts[node] < 2)
+        rest = counts[node].sum() - counts[node].max()
+        return not few.any() or (keep == "most" and counts[node].max() >= 2 and rest >= 2)
+
+    def losses(leaves):
+        sizes = counts[list(leaves)].sum(axis=1)
+        errors = int((sizes - counts[list(leaves)].max(axis=1)).sum())
+        gini = float((sizes - (counts[list(leaves)] ** 2).sum(axis=1) / sizes).sum())
+        return errors, gini
+
+    every = [leaves for leaves in every_pruning(tree) if all(map(safe, leaves))]
+    done = prune(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), keep=keep)
+    after = done.after.trees[0]
+    kept = after.counts[after.leaves, 0]
+    assert len(kept) == max(map(len, every))
+    assert int((kept.sum(axis=1) - kept.max(axis=1)).sum()) == min(losses(leaves)[0] for leaves in every)
+    gini = float((kept.sum(axis=1) - (kept**2).sum(axis=1) / kept.sum(axis=1)).sum())
+    assert gini == pytest.approx(min(losses(leaves)[1] for leaves in every))
+
+
+def test_regression_without_data_leaves_no_side_to_one_record():
+    # Heavy tails: by size alone some leaf has one record above its mean; by the leaves below it none has.
+    by_size, by_moments, leaves = 0, 0, 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        x = rng.normal(size=(500, 3)).round(1)
+        y = np.exp(x[:, 0] + 1.5 * rng.normal(size=500))
+        model = DecisionTreeRegressor(random_state=0).fit(x, y)
+        most, safe = prune(model, keep="most"), prune(model)
+        assert (most.sides, safe.sides) == ("size", "moments")
+        by_size += trees.audit(read_model(most.model), columns=x.T, labels=[y]).value_leaves
+        by_moments += trees.audit(read_model(safe.model), columns=x.T, labels=[y]).value_leaves
+        leaves += safe.leaves[1]
+    assert leaves > 6 * 4
+    assert by_size > 0
+    assert by_moments == 0
+    # A tree of its root alone shows nothing of its sides: by size, and the certificate says so.
+    assert prune(DecisionTreeRegressor(max_depth=1, min_samples_leaf=400).fit(x, y)).sides == "size"
+    with pytest.raises(InputError, match=r"keep must be one of safe, most\. Got 'all'"):
+        prune(model, keep="all")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -42,6 +42,10 @@ DataIn = Annotated[
 ]
 LabelIn = Annotated[str | None, typer.Option("--label", help="The column that the model predicts, or several as A,B.")]
 AtLeast = Annotated[int, typer.Option("--at-least", help="Records of a class below which a node singles out.")]
+KeepIn = Annotated[
+    Literal["safe", "most"],
+    typer.Option("--keep", help="Keep what is safe against every label, or most splits, with leaves that tell less."),
+]
 
 
 @tree.command(cls=RegistryCommand)
@@ -94,6 +98,7 @@ def prune_command(
     label: LabelIn = None,
     decimal: Decimal = None,
     at_least: AtLeast = 2,
+    keep: KeepIn = "safe",
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: SeedIn = None,
@@ -114,7 +119,7 @@ def prune_command(
     check_outputs(model, output, json, html)
     opened = trees.open_model(model)
     records = _records(data, label, opened, threads, quiet, decimal)
-    result = trees.prune(opened, records, label=_names(label), at_least=at_least)
+    result = trees.prune(opened, records, label=_names(label), at_least=at_least, keep=keep)
     certificates: list[CertificateSummary] = []
 
     def attack_again(part: Path) -> None:

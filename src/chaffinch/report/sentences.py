@@ -51,6 +51,12 @@ EVOLVE_LIMITS = (
 )
 """What evolved datasets do not say."""
 
+TOLD_TOGETHER = (
+    "Leaves of the pruned model tell classes of few records together. By a class that a leaf names, or by none of these, nobody is isolated. Who guesses "
+    "another class for a leaf may isolate someone, and the model does not tell where: nodes in which that would happen are marked."
+)
+"""What a page says of a model that was pruned to keep most splits."""
+
 TREE_KEY = (
     "A square on a thick orange way: a node that isolates. A ring: a leaf. A dot: a split. A triangle: a part not drawn, filled where a node in it "
     "isolates. The upper way from a split holds the smaller values. Names stand beside the first splits; on a screen the others show theirs when pointed at."

@@ -19,7 +19,7 @@ from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from .page import page
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
-from .sentences import TREE_KEY
+from .sentences import TOLD_TOGETHER, TREE_KEY
 
 __all__ = ["tree_page", "tree_picture"]
 
@@ -28,6 +28,15 @@ MARKED, PLAIN = "#D55E00", "#8a8a8a"
 WIDTH, TOP, LEFT = 520.0, 34.0, 12.0
 NAMED, NAMED_WIDTH, DEEPEST = 4, 92.0, 24
 """Levels with names beside their splits, how wide these are, and the levels that fit: two pictures stand side by side."""
+
+_SIDES = {
+    "size": "What a leaf predicts is a mean of its records: with few of them, those above it may be one. Pruning by numbers of records does not rule "
+    "that out.",
+    "moments": "What a leaf predicts is a mean of its records. The leaves that were pruned below it show that enough of them lie above it, and enough "
+    "do not, unless their labels are equal to some millionths.",
+    "data": "What a leaf predicts is a mean of its records. That enough of them lie above it, and enough do not, was counted on the data that were given.",
+}
+"""What is known of records above and below what a leaf says, by how pruning made sure of it."""
 
 
 def tree_page(
@@ -131,7 +140,9 @@ def _finding(
 ) -> tuple[Block, ...]:
     blocks: list[Block] = [Paragraph(_lead(audit), "lead")]
     if after is not None:
-        blocks.append(Paragraph(_lead_after(after), "alarm" if after.exposed else "lead"))
+        together = pruned is not None and pruned.keep == "most" and audit.model.kind == "classification"
+        words = TOLD_TOGETHER if together else _lead_after(after)
+        blocks.append(Paragraph(words, "alarm" if after.exposed and not together else "lead"))
     if audit.model.note:
         blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
     columns = [audit] if after is None else [audit, after]
@@ -271,10 +282,7 @@ def _limits(audit: TreeAudit, pruned: PruneResult | None) -> tuple[str, ...]:
         "A condition on a column that the tree does not ask about can split any leaf further: no tree prevents that.",
     ]
     if audit.model.kind == "regression":
-        out.append(
-            "What a leaf predicts is a mean of its records: with few of them, those above it may be one. Pruning by numbers of records does not rule "
-            "that out."
-        )
+        out.append(_SIDES[pruned.sides if pruned is not None and pruned.sides else "size"])
     if pruned is None and audit.exposed:
         out.append("Pruning takes back the splits that isolate: chaffinch tree prune MODEL -o OUT.")
     return tuple(out)

@@ -7,8 +7,14 @@ class has no record there or at least m: no path, and no difference of two relea
 A class with fewer than m records in all is taken out of the model, name and all: no tree could hide it, for the label alone isolates.
 
 Regression: a leaf is safe for its path with m records. But it also says the mean of its labels, and path AND label above the mean isolates
-fewer than m for certain in a leaf of fewer than 2m whose labels differ (`attack.open_to_value`). So leaves need 2m records here. An outlier
-can still be alone above the mean of a larger leaf: only data can tell, and with data every leaf is checked for that as well.
+fewer than m for certain in a leaf of fewer than 2m whose labels differ (`attack.open_to_value`). An outlier can be alone above the mean of a larger
+leaf too. With data every leaf is checked for that. Without, a node becomes a leaf only if the leaves that were below it show that at least m
+records lie on each side (`sides`); where a model does not tell variances, or with `keep="most"`, leaves need 2m records, and the certificate says what
+that leaves open.
+
+The rule speaks of single leaves, and a split is kept if both children can be cut into safe leaves: so the pruned tree is a refinement of every other pruning
+that follows the rule. It has most leaves, and least loss on the training data by any measure that no split makes worse (squared error, Gini,
+entropy, errors): there is nothing left to choose. More can be kept only by telling less in each leaf: `keep="most"` (`coarse`).
 
 What is not promised: that paths of two trees of a forest together isolate nobody (`intersections`), or that nothing but paths and labels of
 the model is used. With a bootstrap and without data only records drawn for a tree are spoken of.
@@ -18,15 +24,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from .attack import safe_values
+from .coarse import coarsened, nameable_nodes
 from .recount import checked_data, recounted
-from .result import PruneResult
+from .result import Keep, PruneResult, SideRule
+from .sides import sides_are_safe
 from .tree import Ensemble, Kind, Tree
 
 __all__ = ["TAKEN_OUT", "prune_trees", "pruned_tree", "safe_nodes", "without_counts"]
@@ -38,10 +46,16 @@ def prune_trees(
     model: Ensemble,
     *,
     at_least: int = 2,
+    keep: Keep = "safe",
     columns: Sequence[NDArray[Any]] | None = None,
     labels: Sequence[NDArray[Any]] | None = None,
 ) -> PruneResult:
-    """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts."""
+    """Return plain trees in which no predicate isolates fewer than `at_least` records of a class; the released model is an Ensemble without counts.
+
+    With `keep="most"` more splits stay and leaves tell less: see `coarse`, and `sides` for regression without data.
+    """
+    if keep not in get_args(Keep):
+        raise InputError(f"keep must be one of {', '.join(get_args(Keep))}. Got {keep!r}.")
     if at_least < 2:
         raise InputError(f"at_least must be 2 or more. Got {at_least}.")
     if model.boosted:
@@ -60,16 +74,35 @@ def prune_trees(
         reason = model.no_counts
         raise InputError(f"This model cannot be pruned without its training data: {reason[0].lower()}{reason[1:]}")
     hidden = _too_rare(counted, at_least)
-    trees = []
-    for i, tree in enumerate(counted.trees):
-        checks = None if values is None else values[i]
-        trees.append(pruned_tree(_without(tree, hidden), model.kind, at_least, safe_values=checks))
     classes = tuple(
         tuple(name for name, rare in zip(names, few, strict=False) if not rare)
         for names, few in zip(model.classes, hidden, strict=True)
     )
+    sides: SideRule | None = None
+    if model.kind == "regression":
+        sides = "data" if values is not None else "size" if keep == "most" else "moments"
+    if sides == "moments":
+        values = _moment_checks(model, at_least)
+        sides = "size" if values is None else "moments"
+    trees = []
+    for i, tree in enumerate(counted.trees):
+        visible = _without(tree, hidden)
+        checks = None if values is None else values[i]
+        if model.kind == "classification" and keep == "most":
+            checks = nameable_nodes(visible, classes, at_least)
+        trees.append(pruned_tree(visible, model.kind, at_least, safe_values=checks))
     after = replace(model, classes=classes, trees=tuple(trees))
-    return PruneResult(without_counts(after), model, after, at_least, int(sum(few.sum() for few in hidden)))
+    if model.kind == "classification" and keep == "most":
+        after = coarsened(after, at_least)
+    n_hidden = int(sum(few.sum() for few in hidden))
+    return PruneResult(without_counts(after), model, after, at_least, n_hidden, keep=keep, sides=sides)
+
+
+def _moment_checks(model: Ensemble, at_least: int) -> list[NDArray[np.bool_]] | None:
+    """For each tree the nodes whose value certainly isolates nobody; None where some tree does not tell, or its root may isolate."""
+    checks = [sides_are_safe(tree, at_least) for tree in model.trees]
+    known = [safe for safe in checks if safe is not None and safe[0]]
+    return known if len(known) == len(checks) else None
 
 
 def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
@@ -87,7 +120,7 @@ def safe_nodes(tree: Tree, kind: Kind, at_least: int) -> NDArray[np.bool_]:
 def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[np.bool_] | None = None) -> Tree:
     """Return the tree without vulnerable nodes, numbered anew; counts are those of the leaves, and gone from inner nodes.
 
-    `safe_values` says of each node whether its value would isolate nobody in data; it replaces the rule by size for regression.
+    `safe_values` says of each node whether it would be a safe leaf, by another rule than `safe_nodes`.
     """
     safe = safe_nodes(tree, kind, at_least) if safe_values is None else safe_values
     can = safe.copy()  # whether safe leaves can be had below
@@ -114,7 +147,7 @@ def pruned_tree(tree: Tree, kind: Kind, at_least: int, *, safe_values: NDArray[n
     value[~leaf] = 0.0
     left, right = (np.where(leaf, -1, place[side[at]]) for side in (tree.left, tree.right))
     known: dict[str, Any] = {"single": tree.single}
-    for name in ("counts", "samples", "fewest", "varies"):
+    for name in ("counts", "samples", "fewest", "varies", "variance"):
         if (array := getattr(tree, name)) is not None:
             known[name] = (array[at].T * leaf).T
     return Tree.of(left, right, tree.feature[at], tree.threshold[at], tree.missing_left[at], value, **known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,12 @@ from .predicates import Predicate
 from .summary import AuditSummary, CheckSummary, DepthRange, PrunedSize, PruneSummary, TriesSummary, few
 from .tree import Ensemble
 
-__all__ = ["PruneResult", "TreeAudit", "Tries"]
+__all__ = ["Keep", "PruneResult", "SideRule", "TreeAudit", "Tries"]
+
+Keep = Literal["safe", "most"]
+"""What pruning keeps: what is safe against every label, or most splits, with leaves that tell less."""
+SideRule = Literal["data", "moments", "size"]
+"""How a regression leaf is known to have enough records on both sides of its value: counted, by moments of the leaves below it, or not for certain."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +196,8 @@ class PruneResult:
     """A model that isolates nobody, and what that took.
 
     `model` is the released one; `before` and `after` are plain trees, and `after` still has the counts of its leaves: it is
-    confidential. `audit` is the attack on the model before. With a table of data, `after_score` is the accuracy (or R²) after.
+    confidential. `audit` is the attack on the model before. With a table of data, `after_score` is the accuracy (or R²) after. `keep` is
+    as given; `sides` says how both sides of regression leaves are known to hold enough records, None for classification.
     """
 
     model: Any
@@ -201,6 +207,8 @@ class PruneResult:
     hidden_classes: int
     audit: TreeAudit | None = None
     after_score: float | None = None
+    keep: Keep = "safe"
+    sides: SideRule | None = None
 
     @property
     def leaves(self) -> tuple[int, int]:
@@ -213,7 +221,7 @@ class PruneResult:
         audit = self.audit or TreeAudit(self.before, self.at_least, None, None, None, None)
         nodes = sum(t.n_nodes for t in self.after.trees)
         size = PrunedSize(nodes, self.leaves[1], self.hidden_classes)
-        return PruneSummary(self.at_least, audit.summary, size, self.after_score)
+        return PruneSummary(self.at_least, audit.summary, size, self.after_score, keep=self.keep)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave as plain data; `PruneSummary.from_dict` reads it back."""

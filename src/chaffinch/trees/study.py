@@ -17,7 +17,7 @@ from .intersections import intersections
 from .midpoints import midpoints
 from .prune import prune_trees
 from .records import ModelRecords, read_records, worth
-from .result import PruneResult, TreeAudit
+from .result import Keep, PruneResult, TreeAudit
 
 __all__ = ["audit", "prune"]
 
@@ -78,7 +78,7 @@ def prune(
     *,
     label: str | Sequence[str] | None = None,
     at_least: int = 2,
-    features: Sequence[str] | None = None,
+    keep: Keep = "safe",
     columns: Arrays | None = None,
     labels: Arrays | None = None,
     decimal: str | None = None,
@@ -87,15 +87,18 @@ def prune(
     """Return a copy of a tree or forest in which no predicate isolates fewer than `at_least` records of a class.
 
     Values of surviving leaves stay. Inner nodes, numbers of records, impurities and what was cut are gone from the copy; scikit-learn works on
-    it as on any other. With the training data records are counted there, which also serves models whose counts cannot be known. Parameters
-    are those of `audit`.
+    it as on any other. With the training data records are counted there, which also serves models whose counts cannot be known.
+
+    With `keep="safe"` a leaf is safe against every label. With `keep="most"` more splits stay: a leaf tells classes of fewer than `at_least`
+    records together, so that the file does not tell which of them occur, and leaves of a regression without data are held to their size alone.
+    `released.certify` says what each promises. All other parameters are those of `audit`.
     """
-    opened = as_opened(model, features=features)
+    opened = as_opened(model)
     records = as_records(data, opened, label, decimal=decimal)
     if records is not None:
         columns, labels = records.columns, records.labels
     ensemble = opened.ensemble
-    result = prune_trees(ensemble, at_least=at_least, columns=columns, labels=labels)
+    result = prune_trees(ensemble, at_least=at_least, keep=keep, columns=columns, labels=labels)
     before = attack_trees(
         ensemble, at_least=at_least, label=_names(label), columns=columns, labels=labels, threshold=threshold
     )

@@ -178,12 +178,13 @@ class CertificateSummary:
     found_by_counts: bool
     found_by_trying: bool | None
     limits: str
+    promise: str = ""
 
     def sentence(self) -> str:
         """Return the certificate in a sentence."""
         if self.holds:
             how = "with the counts that were taken out" + ("" if self.found_by_trying is None else " and on the data")
-            return f"Certificate: the file as written was attacked {how}; no node singles out fewer than {self.at_least} records. {self.limits}".rstrip()
+            return f"Certificate: the file as written was attacked {how}; {self.promise} {self.limits}".rstrip()
         if not self.as_pruned or not self.silent:
             return "No certificate, and no file: as written it would tell more than splits and leaves, as out-of-bag predictions do."
         return "No certificate, and no file: the attack on it still finds someone. Raise --at-least, or fit with larger leaves."
@@ -198,12 +199,14 @@ class PruneSummary:
     after: PrunedSize
     after_score: float | None = None
     certificate: CertificateSummary | None = None
+    keep: str = "safe"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
         score = None if self.after_score is None else round(self.after_score, 4)
         plain = {
             "at_least": self.at_least,
+            "keep": self.keep,
             "before": self.before.to_dict(),
             "after": {**to_plain(self.after), score_name(self.before.kind): score},
         }
@@ -222,6 +225,7 @@ class PruneSummary:
             from_plain(CertificateSummary, data["certificate"], what="a certificate")
             if "certificate" in data
             else None,
+            from_plain(str, data.get("keep", "safe"), what="a pruning of trees"),
         )
 
     def rows(self) -> list[Row]:

@@ -117,7 +117,8 @@ def _tree(model: Any, compiled: Any, kind: Kind, *, bootstrap: bool = False, pla
             fewest = fewest_records(counts, samples, left, right)
     varies = None if known is None or monotone or bootstrap else _varies(model, compiled, value, kind)
     missing = getattr(compiled, "missing_go_to_left", False)
-    known_of = {"counts": counts, "samples": known, "reason": reason, "fewest": fewest, "varies": varies}
+    variance = None if known is None or monotone or bootstrap or kind != "regression" else _variance(model, compiled, value)
+    known_of = {"counts": counts, "samples": known, "reason": reason, "fewest": fewest, "varies": varies, "variance": variance}
     return Tree.of(left, right, compiled.feature, compiled.threshold, missing, value, **known_of)
 
 
@@ -150,6 +151,17 @@ def _varies(model: Any, compiled: Any, value: NDArray[np.float64], kind: Kind) -
     impurity = np.asarray(compiled.impurity, dtype=np.float64)
     # The library subtracts the squared mean from the mean square: small leaves, which matter, are off by some 1e-15 of it.
     return np.asarray(impurity > 1e-13 * value[:, 0, 0] ** 2)
+
+
+def _variance(model: Any, compiled: Any, value: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The variance of the labels of each node, where values are means and every record counts once; of several outputs at most that."""
+    boosted = type(model).__name__ in _BOOSTED
+    if boosted or model.criterion not in ("squared_error", "friedman_mse"):
+        return None
+    if not np.array_equal(compiled.weighted_n_node_samples, compiled.n_node_samples):
+        return None
+    # The library keeps the mean over outputs.
+    return np.maximum(np.asarray(compiled.impurity, dtype=np.float64), 0.0) * value.shape[1]
 
 
 def _histogram_tree(nodes: Any) -> Tree:
