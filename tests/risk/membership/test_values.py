@@ -75,12 +75,12 @@ def test_extremes_are_in_the_order_of_how_far_out_a_target_is(frame, table):
     pay = frame["pay"]
     low, middle, high = pay.quantile([0.25, 0.5, 0.75])
     expected = [np.arcsinh((x - middle) / (high - low)) for x in (900.0, pay[1:101].max())]
-    largest = at["extremes: largest, number 1"]
+    largest = at["extremes: end on the target's side, number 1"]
     np.testing.assert_allclose([inside[largest], outside[largest]], expected, rtol=1e-5)
     assert inside[at["extremes: values beyond the target's, number 1"]] == 1
     assert outside[at["extremes: values beyond the target's, number 1"]] == 0
     assert inside[at["extremes: gap to the target's, number 1"]] == 0 < outside[at["extremes: gap to the target's, number 1"]]
-    np.testing.assert_allclose(inside[at["extremes: second largest, number 1"]], np.arcsinh((pay[1:100].max() - middle) / (high - low)), rtol=1e-5)
+    np.testing.assert_allclose(inside[at["extremes: second from that end, number 1"]], np.arcsinh((pay[1:100].max() - middle) / (high - low)), rtol=1e-5)
 
 
 def test_the_density_of_a_target_is_higher_where_it_was_copied(table):
@@ -128,7 +128,7 @@ def permute(table, seed):
     return pd.DataFrame({name: column.sample(frac=1, random_state=rng).to_numpy() for name, column in table.to_pandas().items()})
 
 
-@pytest.mark.parametrize(("target", "feature"), [(0, "exact: rare value 1"), (1, "presence: level 1 is released"), (0, "extremes: largest, number 1")])
+@pytest.mark.parametrize(("target", "feature"), [(0, "exact: rare value 1"), (1, "presence: level 1 is released"), (0, "extremes: end on the target's side, number 1")])
 def test_real_values_in_any_order_show_who_is_in(table, target, feature):
     """Both ends: a permutation of each column releases a value that nobody else has if and only if its owner is in; a fixed table says nothing."""
     rows = np.random.default_rng(2)
@@ -142,3 +142,14 @@ def test_real_values_in_any_order_show_who_is_in(table, target, feature):
     scores = seen["permuted"][:, sight.names.index(feature)]
     assert scores[draws.member[:, 0]].min() > scores[~draws.member[:, 0]].max()
     assert (seen["fixed"] == seen["fixed"][0]).all()
+
+
+def test_the_end_is_the_one_on_the_targets_side(frame):
+    low = frame.copy()
+    low.loc[5, "pay"] = -900.0
+    table = read(low)
+    sight = ValueSight.of(table, np.array([5, 0]))
+    end = sight.names.index("extremes: end on the target's side, number 1")
+    seen = sight.of_table(table.take(np.arange(50)))[:, end]
+    low_quartile, middle, high_quartile = low["pay"].quantile([0.25, 0.5, 0.75])
+    np.testing.assert_allclose(seen, np.arcsinh((np.array([-900.0, 900.0]) - middle) / (high_quartile - low_quartile)), rtol=1e-5)

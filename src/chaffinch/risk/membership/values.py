@@ -26,10 +26,12 @@ Singles = NDArray[np.float32]
 RARE = 10
 """Records of the population below which a value of one column is rare: seeing it again says something of those who have it."""
 MOST_COLUMNS = 8
-"""Columns of a target with features of their own: its rarest values, and its most extreme numbers."""
+"""Columns of a target with features of their own: those of its rarest values."""
 SMALLEST = 1e-9
 """What is added to a density or a distance before its logarithm is taken."""
-EXTREMES = ("largest", "second largest", "smallest", "second smallest", "mean", "values beyond the target's", "gap to the target's")
+MOST_EXTREMES = 4
+"""Numeric columns whose ends are looked at: those in which the target is most extreme. More would be noise to learn through."""
+EXTREMES = ("end on the target's side", "second from that end", "mean", "values beyond the target's", "gap to the target's")
 ROWS = ("rows equal in all columns", "rows with a rare value of the target", "rows with two rare values of the target",
         "most columns equal in a row", "most rare values in a row")  # fmt: skip
 NEAR = ("nearest", "second nearest", "nearest by ranks", "second nearest by ranks", "a row is equal", "nearest over second nearest")
@@ -177,9 +179,11 @@ class ValueSight:
         ends = np.stack([scale.robust(row) for scale, row in zip(self.scales, ends, strict=True)])
         beyond, gaps = count_beyond(values.numbers, self.targets.numbers, self._upper)
         gaps = np.stack([np.arcsinh(gaps[:, i] / scale.unit) for i, scale in enumerate(self.scales)], axis=1)
-        each = np.arange(len(self.counts))[:, None]
-        own = np.stack([beyond[each, self._outermost], gaps[each, self._outermost]], axis=2)
-        return np.concatenate([ends[self._outermost], own], axis=2).reshape(len(self.counts), -1)
+        # The largest numbers where the target is above the median, the smallest where it is below.
+        sides = np.where(self._upper.T[:, :, None], ends[None, :, :2], ends[None, :, 2:4])
+        means = np.broadcast_to(ends[None, :, 4:], (*sides.shape[:2], 1))
+        seen = np.concatenate([sides, means, beyond[:, :, None], gaps[:, :, None]], axis=2)
+        return np.take_along_axis(seen, self._outermost[:, :, None], axis=1).reshape(len(self.counts), -1)
 
     @cached_property
     def _is_rare(self) -> NDArray[np.bool_]:
@@ -212,7 +216,7 @@ class ValueSight:
         apart = np.abs(np.nan_to_num(self._target_ranks, nan=0.5) - 0.5).T
         size = np.stack([np.abs(scale.robust(x)) for scale, x in zip(self.scales, self.targets.numbers, strict=True)], axis=1) if self.scales else apart
         # By ranks; of columns in which it is equally far out, by how far that is.
-        return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_COLUMNS]
+        return np.lexsort((-size, -np.round(apart, 9)), axis=1)[:, :MOST_EXTREMES]
 
 
 def _counts(values: NDArray[np.float64] | NDArray[np.int32], rows: NDArray[np.int64]) -> NDArray[np.int64]:
