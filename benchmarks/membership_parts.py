@@ -112,7 +112,7 @@ def compared(name: str, table: Table, label: str, plan: ShadowSettings, targets:
     maker, grid = GENERATORS[label]
     size = table.n_rows // 5
     out: dict[str, tuple[float, float, float, float]] = {}
-    setting = {"targets": targets, "rows": size, "duplicates": "keep", "distance": "hamming"}
+    setting = {"targets": targets, "rows": size, "duplicates": "keep"}
     # What is attacked with, and with whose bins; all but the last look at the same shadows.
     attacks = [("combined", "combined", "release"), ("random-forest", "random-forest", "release"), ("codes alone", "linear", "population")]
     with TemporaryDirectory() as folder:
