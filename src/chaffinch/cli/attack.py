@@ -246,6 +246,10 @@ def check_word(option: str, word: str) -> None:
 def membership(
     wanted: AttackRequest,
     *,
+    secret: Annotated[
+        str | None,
+        typer.Option(help="A column with two values: toss it for each target in each subset, and attack the coin, not membership."),
+    ] = None,
     max_auc: Annotated[
         float | None, typer.Option(help="End with 1 if the lower end of the AUC's interval is above this.")
     ] = None,
@@ -258,7 +262,7 @@ def membership(
     from ..risk.membership.study import membership as attack_membership
 
     _check_limit("--max-auc", max_auc)
-    result: MembershipResult = wanted.run(attack_membership)
+    result: MembershipResult = wanted.run(attack_membership, secret=secret)
     bound = result.interval[0]
     result = wanted.finished(result, _policy("max_auc", max_auc, bound))
     wanted.write(result, lambda: membership_page(result))

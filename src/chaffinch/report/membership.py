@@ -30,6 +30,8 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
         Section("limits", "What this does not say", (Listing(_limits(result)),)),
     ]
     alarm = "Membership can be told from what is released." if result.above_baseline else ""
+    if result.secret is not None:
+        alarm = "Values of people can be told from what is released." if result.secret.interval[0] > 0.5 else ""
     return page(title, sections, facts=attack_facts(result), alarm=alarm)
 
 
@@ -85,7 +87,7 @@ def _finding(result: MembershipResult) -> tuple[Block, ...]:
         if result.above_baseline
         else "No more was found than guessing gives."
     )
-    lead = f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
+    lead = result.sentence if result.secret is not None else f"Members and others are told apart with AUC {fixed(result.auc)} (95 % interval {fixed(low)} to {fixed(high)}); a guess has 0.5. {result.explanation if result.above_baseline else ''}{said}"
     sides = (
         ("Attackers, all targets", result.pooled),
         ("Closest row alone", result.closest),

@@ -8,10 +8,10 @@ from . import combined, linear, extra_trees, random_forest, kernel, ranked
 
 # isort: on
 from .rates import Rates
-from .result import MembershipResult, PartStrength
+from .result import MembershipResult, PartStrength, SecretBit
 from .settings import ShadowSettings
 from .study import membership
 
-__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "PartStrength", "Rates", "ShadowSettings", "membership"]
+__all__ = ["ATTACKERS", "MembershipAttacker", "MembershipResult", "PartStrength", "Rates", "SecretBit", "ShadowSettings", "membership"]
 
 del combined, linear, extra_trees, random_forest, kernel, ranked

@@ -31,6 +31,7 @@ from .learning import Campaign, Learnt, Seen
 from .ranking import Ranking
 from .rates import Rates, Trials, rates
 from .result import MembershipResult, PartStrength
+from .secret_bit import guessed, secret_campaign
 from .settings import ShadowSettings
 
 __all__ = ["campaign_against", "judged", "membership", "part_strength", "sizes_of"]
@@ -46,6 +47,7 @@ def membership(
     rows: int | None = None,
     duplicates: Duplicates = "drop",
     ranking: Ranking = "union",
+    secret: str | None = None,
     threshold: int = THRESHOLD,
     seed: Seed = None,
     workers: int | None = None,
@@ -67,6 +69,8 @@ def membership(
         How attackers learn: a `ShadowSettings`, or its options by name.
     targets, rows, duplicates, ranking
         Whom to attack, and what is drawn from: see `shadows.world_of`.
+    secret
+        A column with two values: targets are in every subset, with a value that is tossed each time, and the attack is on the coin. See `secret_bit`.
     workers, executor, keep, time_limit
         See `shadows.Working`.
     """
@@ -74,8 +78,12 @@ def membership(
         original, synthesiser, population, settings or ShadowSettings(**options), seed, Working(workers, executor, keep, time_limit, progress),
         targets=targets, rows=rows, duplicates=duplicates, ranking=ranking,
     )  # fmt: skip
+    if secret is not None:
+        campaign = secret_campaign(campaign, secret)
     learnt = campaign.learnt()
-    return judged(learnt, learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4), threshold)
+    seen = learnt.look(campaign.drawn(campaign.plan.tests, 3), "test", 4)
+    result = judged(learnt, seen, threshold)
+    return result if secret is None else replace(result, secret=guessed(seen, secret))
 
 
 def campaign_against(
