@@ -21,7 +21,7 @@ def main() -> None:
     """Time each measure, then what is drawn for it."""
     table = chaffinch.read(BUNDLED / "adult_train.parquet")
     synthetic = chaffinch.BayesNet(parents=3).fit(table, seed=1).sample(table.n_rows, seed=2)
-    data = AttackData.of(table, [synthetic], BUNDLED / "adult_test.parquet", columns=[*KEYS, "relationship"])
+    data = AttackData.of(table, [synthetic], BUNDLED / "adult_test.parquet", columns=[*KEYS, "relationship"], numeric="bins")
     rows = []
     for name in (attacker.name for attacker in ATTACKERS if not attacker.learns):
         question = Question(KEYS, "relationship", (name,))

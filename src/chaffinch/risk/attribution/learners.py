@@ -26,8 +26,8 @@ __all__ = ["LEARNERS"]
 
 FEWEST = 10
 """Records that an attacker needs to learn from."""
-MOST_VALUES = 100
-"""Sensitive values that models tell apart, the most frequent of the source: with thousands, as of a number compared exactly, time grows and nothing is learnt."""
+MOST_VALUES = 50
+"""Sensitive values that models tell apart, the most frequent of the source: with more, as of a number compared exactly, they take longer and are right less often."""
 
 LEARNERS = {
     "nb": ("nb", "Naive Bayes", "Bayes", "a naive Bayes model"),
