@@ -151,3 +151,25 @@ def test_a_base_score_is_turned_into_a_margin():
     assert law_of("binary:logitraw", 0.5, (0,), (0,)).base == (0.5,)
     assert law_of("count:poisson", 1.0, (0,), (0,)).base == (0.0,)
     assert law_of("multi:softmax", 0.5, (0, 1), (0, 0)).base == (0.5, 0.5)
+
+
+def test_without_room_for_ranges_the_first_round_is_still_counted(columns, monkeypatch):
+    law = law_of("binary:logistic", 0.37, (0, 0), (0, 1))
+    covers, sizes = covers_of(TREES, law, columns), [np.bincount(t.apply(columns), minlength=t.n_nodes) for t in TREES]
+    monkeypatch.setattr("chaffinch.trees.covers._MOST_RANGES", 4)
+    answer = counted_trees(TREES, covers, law)
+    assert (answer[0].samples[TREES[0].leaves] == sizes[0][TREES[0].leaves]).all()
+    assert "too many ways" in answer[1].reason
+
+
+def test_trees_of_a_round_are_counted_by_the_margins_it_started_with(columns, monkeypatch):
+    trees = [*TREES, ladder([3.5], [0.5, -0.5])]
+    law = law_of("multi:softmax", 0.5, (0, 1, 2), (0, 0, 0))
+    covers = []
+    for tree in trees:
+        n = np.bincount(tree.apply(columns), minlength=tree.n_nodes)
+        covers.append(tree.summed(n) * 2 * (1 / 3) * (2 / 3))
+    monkeypatch.setattr("chaffinch.trees.covers._MOST_PAIRS", 6)
+    answer = counted_trees(trees, covers, law)
+    assert all(t.samples is not None for t in answer)
+    assert [t.samples[0] for t in answer] == [60, 60, 60]

@@ -26,10 +26,13 @@ __all__ = ["COVER_LAWS", "PLAIN_COVERS", "CoverLaw", "counted_trees", "law_of"]
 
 Floats = NDArray[np.float64]
 Whole = NDArray[np.int64]
+Bounds = tuple[Whole, Whole]
 
 _ROUNDING = 1e-6  # of a cover: derivatives, margins and sums are 32-bit floats, of 6e-8 each
 _MOST_PAIRS = 20_000
-_MOST_ROWS = 20_000
+_MOST_RANGES = 5_000_000
+_MOST_ROWS = 4_000
+_MOST_OPEN = 24  # pairs of a leaf whose number is still open: with more, too many numbers fit to be counted out
 _MOST_RECORDS = 1 << 40
 
 NOT_WHOLE = (
@@ -39,6 +42,7 @@ NOT_WHOLE = (
 OTHER_RECORDS = (
     "The covers of this tree do not fit the records of the first: each tree saw a part of them, or they had weights."
 )
+DROPPED = "Trees were dropped while others were fitted, so margins of later trees are not known."
 TOO_MANY = "There are too many ways through the earlier trees to work out what stands behind a cover."
 
 
@@ -102,8 +106,10 @@ class _Cells:
     fewest: Whole
     most: Whole
 
-    def met(self, leaves: _Cells) -> tuple[Whole, Whole]:
-        """Which cells and leaves can share a record: in every column a range, or a missing value."""
+    def met(self, leaves: _Cells) -> tuple[Whole, Whole] | None:
+        """Which cells and leaves can share a record: in every column a range, or a missing value. None if these are too many."""
+        if len(self.low) * len(leaves.low) > _MOST_RANGES:
+            return None
         out = np.ones((len(self.low), len(leaves.low)), dtype=bool)
         for j in range(self.low.shape[1]):
             present = np.maximum.outer(self.low[:, j], leaves.low[:, j]) < np.minimum.outer(
@@ -111,7 +117,7 @@ class _Cells:
             )
             out &= present | np.logical_and.outer(self.missing[:, j], leaves.missing[:, j])
         cell, leaf = np.nonzero(out)
-        return cell, leaf
+        return None if len(cell) > _MOST_PAIRS else (cell, leaf)
 
 
 def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw) -> tuple[Tree, ...]:
@@ -124,35 +130,46 @@ def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw
     >>> counted_trees([stump], [np.array([2.5, 2.25, 0.25])], law)[0].samples.tolist()
     [10, 9, 1]
     """
-    columns = sorted({int(j) for tree in trees for j in tree.feature if j >= 0})
-    cells = _everybody(len(columns), law)
+    columns = _used_columns(trees)
+    start = cells = _everybody(len(columns), law)
     out: list[Tree] = []
-    reason = ""
+    reason, whole = "", True  # whether the cells tell all trees so far apart
     for number, (tree, cover) in enumerate(zip(trees, covers, strict=True)):
         if number and law.rounds[number] != law.rounds[number - 1]:
             if not law.sums:
-                reason = (
-                    reason or "Trees were dropped while others were fitted, so margins of later trees are not known."
-                )
-            cells = replace(cells, margin=cells.margin + cells.step, step=np.zeros_like(cells.step))
-        if not reason:
-            leaves = _boxes(tree, columns, law)
-            cell, leaf = cells.met(leaves)
-            if len(cell) > _MOST_PAIRS:
-                reason = TOO_MANY
+                reason = reason or DROPPED
+            elif not whole:
+                reason = reason or TOO_MANY
+            start = cells = replace(cells, margin=cells.margin + cells.step, step=np.zeros_like(cells.step))
         if reason:
             out.append(replace(tree, reason=reason))
             continue
-        derivatives = law.derivatives(cells.margin, law.outputs[number])
-        answer = _solved(derivatives, cells, cover[tree.leaves], cell, leaf)
+        leaves = _boxes(tree, columns, law)
+        met = cells.met(leaves) if whole else None
+        if met is None:  # the trees of a round have the margins that it started with: those cells will do for counts
+            cells, met, whole = start, start.met(leaves), False
+        if met is None:
+            reason = TOO_MANY
+            out.append(replace(tree, reason=reason))
+            continue
+        answer = _solved(law.derivatives(cells.margin, law.outputs[number]), cells, cover[tree.leaves], *met)
         if answer is None:
             reason = OTHER_RECORDS if number else NOT_WHOLE
             out.append(replace(tree, reason=reason))
             continue
-        (fewest, most), (low, high) = answer
+        (fewest, most), pairs = answer
         out.append(_told(tree, fewest, most))
-        cells = _parted(cells, leaves, cell, leaf, low, high, tree.value[tree.leaves, 0, 0], law.outputs[number])
+        if whole:
+            cells = _parted(cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number])
     return tuple(out)
+
+
+def _used_columns(trees: Sequence[Tree]) -> list[int]:
+    """The columns that are split on; none where ranges of all would be too large to hold: then every leaf may share records with every other."""
+    columns = sorted({int(j) for tree in trees for j in tree.feature if j >= 0})
+    widest = max(len(tree.leaves) for tree in trees)
+    steps = max(int(tree.depth[tree.leaves].sum()) for tree in trees)
+    return columns if widest * len(columns) <= _MOST_RANGES and steps <= _MOST_RANGES else []
 
 
 def _everybody(d: int, law: CoverLaw) -> _Cells:
@@ -171,7 +188,7 @@ def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
     low, high = np.full((n, len(columns)), -np.inf), np.full((n, len(columns)), np.inf)
     missing = np.ones((n, len(columns)), dtype=bool)
     for i, leaf in enumerate(tree.leaves.tolist()):
-        for split, left in tree.path(leaf):
+        for split, left in tree.path(leaf) if columns else ():
             j, cut = place[int(tree.feature[split])], tree.threshold[split]
             if left:
                 high[i, j] = min(high[i, j], cut)
@@ -184,11 +201,12 @@ def _boxes(tree: Tree, columns: Sequence[int], law: CoverLaw) -> _Cells:
 
 
 def _parted(
-    cells: _Cells, leaves: _Cells, cell: Whole, leaf: Whole, low: Whole, high: Whole, value: Floats, output: int
+    cells: _Cells, leaves: _Cells, met: tuple[Whole, Whole], pairs: Bounds, value: Floats, output: int
 ) -> _Cells:
     """The cells with the leaves of one more tree told apart; those that must be empty are left out."""
+    low, high = pairs
     there = high > 0
-    cell, leaf = cell[there], leaf[there]
+    cell, leaf = (part[there] for part in met)
     step = cells.step[cell].copy()
     step[:, output] += value[leaf]
     return _Cells(
@@ -210,9 +228,6 @@ def _told(tree: Tree, fewest: Whole, most: Whole) -> Tree:
     if np.array_equal(fewest, most):
         return replace(tree, samples=bounds[:, 0], reason="")
     return replace(tree, bounds=bounds, reason="")
-
-
-Bounds = tuple[Whole, Whole]
 
 
 @dataclass(eq=False)
@@ -253,7 +268,12 @@ class _Equations:
 
     def enumerated(self, leaf: int) -> Bounds | bool | None:
         """Count out what fits a leaf: bounds of its total, having tightened those of its pairs; True if too many do, None if nothing."""
-        at = np.flatnonzero(self.leaf == leaf)
+        mine = self.leaf == leaf
+        at = np.flatnonzero(mine & (self.high > self.low))
+        if len(at) > _MOST_OPEN:
+            return True
+        sure = mine & (self.high == self.low)
+        left = float(self.cover[leaf] - (self.weight[sure] * self.low[sure]).sum())
         at = at[np.argsort(-self.weight[at])]
         weight, low, high = self.weight[at], self.low[at], self.high[at]
         rest_low = np.append(np.cumsum((weight * low)[::-1])[::-1][1:], 0.0)
@@ -261,20 +281,20 @@ class _Equations:
         rows, sums = np.zeros((1, 0), dtype=np.int64), np.zeros(1)
         for k in range(len(at)):
             span = int(high[k] - low[k]) + 1
-            if span * len(rows) > 20 * _MOST_ROWS:
+            if span * len(rows) > 10 * _MOST_ROWS:
                 return True
             numbers = np.arange(low[k], high[k] + 1)
             sums = (sums[:, None] + weight[k] * numbers).ravel()
-            rows = np.column_stack([np.repeat(rows, span, axis=0), np.tile(numbers, len(rows))])
-            fits = sums + rest_low[k] <= self.cover[leaf] + self.slack[leaf]
-            fits &= sums + rest_high[k] >= self.cover[leaf] - self.slack[leaf]
-            rows, sums = rows[fits], sums[fits]
+            fits = sums + rest_low[k] <= left + self.slack[leaf]
+            fits &= sums + rest_high[k] >= left - self.slack[leaf]
+            row, number = np.divmod(np.flatnonzero(fits), span)
+            rows, sums = np.column_stack([rows[row], numbers[number]]), sums[fits]
             if len(rows) > _MOST_ROWS:
                 return True
         if not len(rows):
             return None
         self.low[at], self.high[at] = rows.min(axis=0), rows.max(axis=0)
-        totals = rows.sum(axis=1)
+        totals = rows.sum(axis=1) + int(self.low[sure].sum())
         return np.array(totals.min()), np.array(totals.max())
 
     def totals(self) -> Bounds:
