@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from .._base.masking import THRESHOLD
 from .attack import attack_trees
 from .coarse import groups_are_safe, guesses
 from .formats.files import open_model
@@ -72,7 +71,7 @@ class Certificate:
         out = []
         if self.groups is not None:
             tried, right = self.guesses
-            share = f": {right / tried:.0%} of such guesses would be" if right >= THRESHOLD else ""
+            share = f": {right / tried:.0%} of such guesses would be" if right >= self.audit.threshold else ""
             out.append(
                 "Classes with fewer records are told together. Who guesses one of them for a leaf may be right about a single record"
                 f"{share}, and the file does not tell where."

@@ -169,6 +169,8 @@ class TreeAudit:
             reason = f" How many records stand behind a node is not known.{reason}"
         if self.predicates:
             words = f"Exposed: the way to a node, with its label, is true of {who}. `chaffinch tree prune` takes such nodes out."
+            if self.model.boosted:
+                words = f"Exposed: the way to a node is true of {who}. Trees of boosting cannot be pruned: fit with larger leaves."
         elif self.open_leaves or self.value_leaves:
             words = f"Exposed: the way to a leaf, with a label above or below what the leaf says, is true of {who}."
         elif tried:

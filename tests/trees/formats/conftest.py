@@ -23,7 +23,7 @@ def _same(one, other):
         assert getattr(one, name) == getattr(other, name)
     assert [list(map(type, c)) for c in one.classes] == [list(map(type, c)) for c in other.classes]
     for a, b in zip(one.trees, other.trees, strict=True):
-        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "single", "reason"):  # fmt: skip
+        for part in ("left", "right", "feature", "threshold", "missing_left", "value", "counts", "samples", "fewest", "varies", "bounds", "variance", "single", "reason"):  # fmt: skip
             np.testing.assert_array_equal(getattr(a, part), getattr(b, part))
 
 

@@ -175,6 +175,7 @@ def test_a_logistic_model_singles_out_by_its_covers_alone():
     model, labels = covered("logistic")
     audit = trees.audit(model, at_least=5)
     assert audit.exposed
+    assert audit.verdict.startswith("Exposed: the way to a node is true of fewer than 5 records. Trees of boosting cannot")
     assert audit.predicates
     assert all(0 < p.holds(COLUMNS, labels).sum() < 5 for p in audit.predicates)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn import tree as trees
 from chaffinch.errors import FileError
 from chaffinch.trees.formats.from_sklearn import read_model
 from chaffinch.trees.formats.plain import plain_ensemble, plain_text
+from chaffinch.trees.tree import Ensemble, Tree
 
 RNG = np.random.default_rng(0)
 
@@ -103,3 +105,17 @@ def test_every_truncation_of_plain_json_is_refused():
     for end in range(len(text)):
         with pytest.raises(FileError):
             plain_ensemble(text[:end])
+
+
+def test_bounds_and_variances_are_written_where_known_and_checked(same):
+    leaf = np.array([-1])
+    bare = Tree(leaf, leaf, leaf, np.array([np.nan]), np.array([False]), np.array([[[0.5]]]))
+    told = replace(bare, bounds=np.array([[2, 5]]), variance=np.array([0.25]))
+    model = Ensemble("XGBoost", "regression", ("x0",), (), (told,), boosted=True)
+    same(plain_ensemble(plain_text(model)), model)
+    assert '"bounds"' not in plain_text(replace(model, trees=(bare,)))
+    for wrong in ([[5, 2]], [[-1, 2]], [[1, 2], [1, 2]], [1, 2]):
+        with pytest.raises(FileError, match="damaged"):
+            plain_ensemble(plain_text(model).replace("[[2, 5]]", json.dumps(wrong)))
+    with pytest.raises(FileError, match="variance cannot be negative"):
+        plain_ensemble(plain_text(model).replace('"variance": [0.25]', '"variance": [-1.0]'))
