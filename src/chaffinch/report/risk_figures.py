@@ -158,16 +158,18 @@ def risk_verdict_section(rows: Sequence[RiskVerdictRow]) -> Section:
 
 
 def _lead(rows: Sequence[RiskVerdictRow]) -> str:
-    single = [row for row in rows if not row.together]
+    single = [row for row in rows if not row.together and row.sensitive is not None]
     tally: dict[str, int] = {}
     for row in single:
         tally[row.word] = tally.get(row.word, 0) + 1
     counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
-    out = f"Attribute disclosure by {len(single)} attacks: {counts}."
+    out = f"Attribute disclosure by {len(single)} attacks: {counts}." if single else ""
+    if tests := sum(not row.together and row.sensitive is None for row in rows):
+        out += f" Memorisation tests with an excess: {tests}."
     for row in rows:
         if row.together:
             out += f" {shown(row.measure)}: {shown(row.words or row.word, 120)}."
-    return out
+    return out.strip()
 
 
 def _rows(rows: Sequence[RiskVerdictRow], label: bool) -> Iterator[Row]:
@@ -177,7 +179,7 @@ def _rows(rows: Sequence[RiskVerdictRow], label: bool) -> Iterator[Row]:
     for row in [*together, *single[: MOST_ROWS - len(together)]]:
         of_row = (
             TOGETHER if row.together
-            else "Risk" if row.sensitive is None
+            else "Memorisation tests" if row.sensitive is None
             else f"Sensitive column: {shown(row.sensitive)}"
         )  # fmt: skip
         if of_row != group:

@@ -7,6 +7,7 @@ import pytest
 
 import chaffinch
 from chaffinch.errors import ChaffinchError
+from chaffinch.report.page import render, report_of
 from chaffinch.risk import RiskResult, RiskSettings
 from chaffinch.risk.memorisation.battery import findings, stacked, trials, trials_of, with_family
 from chaffinch.risk.memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
@@ -101,13 +102,19 @@ def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
     assert (exact.value, exact.holdout, exact.n_people) == (0.05, 0.0, 1200)
     assert result.family.p_value == exact.p_family == pytest.approx(1 / 201)
     assert 0 < result.lower_bound < 0.05
-    (row,) = result.verdict
+    *found, row = result.verdict
+    assert found[0].id == "exact_row"
+    assert found[0].sentence == exact.sentence
     assert row.word == "excess found"
     assert f"Over {len(result.memorisation_tests)} memorisation tests" in row.sentence
     assert "Strongest: Exact row." in row.sentence
     result.show()
     assert "Exact row" in capsys.readouterr().out
     assert "whole record of a person" in result.to_html()
+    page = render(report_of(title="t", risk=result))
+    assert "Memorisation tests with an excess: " in page
+    assert "Attribute disclosure by" not in page
+    assert page.count("Distance to the closest record (DCR)") >= 2
 
 
 def test_a_test_that_needs_keys_says_so(tables) -> None:

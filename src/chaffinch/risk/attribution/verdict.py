@@ -86,7 +86,10 @@ _CARRIED = tuple(field.name for field in fields(RiskVerdictRow) if field.name in
 
 
 def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
-    """Return a row for each attacker on each sensitive column, then one for all attacks together, and one for a cross-fit."""
+    """Return a row for each attacker on each sensitive column and each memorisation test that found an excess, then one for all together.
+
+    One more is for all together in a cross-fit.
+    """
     attacks = result.attacks
     holdout = result.about.holdout is not None or any(attack.holdout is not None for attack in attacks)
     groups: dict[str, dict[str, list[Attack]]] = {}
@@ -95,6 +98,8 @@ def verdict(result: RiskResult) -> tuple[RiskVerdictRow, ...]:
     rows = [_row(group, holdout=holdout) for measures in groups.values() for group in measures.values()]
     tests = result.memorisation_tests
     holdout = holdout or any(test.holdout is not None for test in tests)
+    crossed_tests = () if result.cross_fit is None else result.cross_fit.memorisation_tests
+    rows += [row for row in map(_test_row, (*tests, *crossed_tests)) if row.word == FOUND]
     if attacks or tests:
         rows.append(_family_row("family", TOGETHER, result.family, attacks, tests, holdout=holdout))
     if result.cross_fit is not None:
@@ -112,6 +117,15 @@ def _row(attacks: Sequence[Attack], *, holdout: bool) -> RiskVerdictRow:
         id=worst.measure or "unnamed", measure=worst.attacker.title, question=f"Knowing {keys_words(worst.keys)}",
         **{name: getattr(worst, name) for name in _CARRIED}, marginals=worst.marginals_only, key_sets=len(attacks), word=word, words=words,
         sentence=sentence_of(worst, len(attacks)),
+    )  # fmt: skip
+
+
+def _test_row(test: MemorisationFinding) -> RiskVerdictRow:
+    word, words = _judged(test.p_family, test.lower_bound, test.detectable, holdout=True)
+    return RiskVerdictRow(
+        id=test.test or "unnamed", measure=test.about.title, direction=test.direction, question="Does the table show who was in the data?",
+        value=test.value, holdout=test.holdout, excess=test.excess, excess_interval=test.excess_interval, p_family=test.p_family,
+        lower_bound=test.lower_bound, detectable=test.detectable, word=word, words=words, sentence=test.sentence,
     )  # fmt: skip
 
 
