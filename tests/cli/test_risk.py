@@ -296,3 +296,21 @@ def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
         done = run("risk", folder / "half.csv", folder / "half.csv", *options, *wrong)
         assert done.returncode == 2
         assert words in " ".join(done.stderr.split())
+
+
+def test_several_releases_and_a_model_are_attacked_together(folder, tmp_path):
+    told, page, model = tmp_path / "r.json", tmp_path / "r.html", tmp_path / "m.chaffinch"
+    assert run("fit", folder / "half.csv", "-o", model, "--seed", 1, "--quiet").returncode == 0
+    options = ["--holdout", folder / "other.csv", "--tests", "exact_row,linkability", "--repeats", 50, "--seed", 1]
+    files = [folder / "half.csv", folder / "half.csv", folder / "alone.csv"]
+    done = run("risk", *files, *options, "--model", model, "--parts", f"{KEYS}:{SENSITIVE}", "--json", told, "--html", page)
+    assert done.returncode == 0, done.stderr
+    joint = json.loads(told.read_text())["together"]
+    assert joint["names"] == ["half.csv", "alone.csv"]
+    assert joint["model_rows"] == 7400  # ten times 737, rounded first: 7,370 would tell the number of rows
+    assert [len(finding["alone"]) for finding in joint["findings"]] == [3, 3]
+    assert joint["sentence"] in " ".join(done.stdout.split())
+    assert "Several releases together" in page.read_text()
+    done = run("risk", *files, *options, "--parts", KEYS)
+    assert done.returncode == 2
+    assert "--parts takes two sets of columns" in " ".join(done.stderr.split())

@@ -72,6 +72,9 @@ def risk(
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
     ] = None,
     attackers: Attackers = None,
+    parts: Annotated[
+        str | None, typer.Option(help="Two sets of columns to link, as A,B:C,D; the keys and all other columns unless given.")
+    ] = None,
     tests: Annotated[
         str | None, typer.Option(help="Memorisation tests: some of {tests}, as A,B, or none; all unless given.")
     ] = None,
@@ -119,7 +122,7 @@ def risk(
 
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, convention=tcap_convention,
+        keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
     )  # fmt: skip
     check_outputs(original, json, html, confidential)
@@ -155,7 +158,7 @@ def end(bound: float | None, policy: RiskPolicy) -> None:
 
 def risk_settings(
     *, keys: str | None, sensitive: str | None, key_sizes: str | None, label: str | None, attackers: str | None, tests: str | None = None,
-    convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
+    parts: str | None = None, convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
     tolerance: list[str] | None = None, threshold: int = THRESHOLD,
 ) -> RiskSettings:  # fmt: skip
     """Return the settings that the options amount to."""
@@ -171,9 +174,18 @@ def risk_settings(
         raise InputError(f"repeats must be at least 1. Got {repeats}.")
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
-        attackers=names_of(attackers) or None, tests=_tests(tests), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
+        attackers=names_of(attackers) or None, tests=_tests(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
         resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold,
     )  # fmt: skip
+
+
+def _parts(words: str | None) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    if words is None:
+        return None
+    first, colon, second = words.partition(":")
+    if not colon or not first or not second or ":" in second:
+        raise InputError(f"--parts takes two sets of columns with a colon between, as age,sex:income,job. Got '{words}'.")
+    return tuple(names_of(first)), tuple(names_of(second))
 
 
 def _tests(words: str | None) -> tuple[str, ...] | None:

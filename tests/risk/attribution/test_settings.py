@@ -24,3 +24,17 @@ from chaffinch.risk import RiskSettings
 def test_plans_that_break_a_rule_are_refused(settings, error, words):
     with pytest.raises(error, match=words):
         RiskSettings(**settings)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ((["age"],), "two lists of columns"),
+        ((["age"], []), "two lists of columns"),
+        (("age", ["sex"]), "two lists of columns"),
+        ((["age", "sex"], ["sex"]), r"no column in common\. In both: sex"),
+    ],
+)
+def test_parts_that_cannot_be_linked_are_refused(parts, message):
+    with pytest.raises(InputError, match=message):
+        RiskSettings(parts=parts)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import chaffinch
 from chaffinch._base.errors import InputError
 from chaffinch.risk.memorisation.battery import findings, trials
 from chaffinch.risk.memorisation.linkability import chance_of_link, link_by_chance, linkability
@@ -115,3 +116,18 @@ def test_a_finding_has_the_chance_of_a_link_beside_it(rng: np.random.Generator) 
     assert one.guess == pytest.approx(1 / 50)
     assert five.guess == pytest.approx(link_by_chance(50, 5))
     assert "without a look at the table 2\xa0% would be" in one.sentence
+
+
+def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
+    members, others, fresh = (people(200, rng, 8) for _ in range(3))
+    released = with_copies(fresh, members, 0.3)
+    parts = (["age", "c0"], ["income", "c1"])
+    result = chaffinch.risk(members, released, others, tests=["linkability"], parts=parts, seed=1)
+    (one,) = result.memorisation_tests
+    scores = linkability(case_of(released, members, others), 1, parts)
+    assert one.value == pytest.approx(scores.numerator[:200].mean())
+    assert result.to_dict()["about"]["settings"]["parts"] == [list(part) for part in parts]
+    (none,) = chaffinch.risk(members, released, others, tests=["linkability"], seed=1).memorisation_tests
+    assert "Name keys, or two parts" in (none.reason or "")
+    with pytest.raises(InputError, match="Unknown column of a part 'agge'"):
+        chaffinch.risk(members, released, others, tests=["linkability"], parts=(["agge"], ["c1"]), seed=1)

@@ -82,7 +82,7 @@ def pool_of(
 
     def scored(table: Table) -> list[Trial]:
         return trials(
-            table, data.tables["original"], data.tables.get("holdout"), settings.memorisation_tests, keys=settings.keys,
+            table, data.tables["original"], data.tables.get("holdout"), settings.memorisation_tests, keys=settings.keys, parts=settings.parts,
             tolerance=settings.tolerance, seed=child(root, 1), threads=threads,
         )  # fmt: skip
 
@@ -112,8 +112,15 @@ def together(
         for j, (one, contrast) in enumerate(zip(pool.attacks, added, strict=True))
     )
     alone = all(one.others is None for one in pool.attacks)
-    rows = None if pool.model_rows is None else masked_count(pool.model_rows, threshold)
-    return Together(tables=pool.tables, model_rows=rows, findings=findings, reason=NO_HOLDOUT if alone else "")
+    return Together(tables=pool.tables, model_rows=_model_rows(pool, threshold), findings=findings, reason=NO_HOLDOUT if alone else "")
+
+
+def _model_rows(pool: Pool, threshold: int) -> int | str | None:
+    """Return the rows drawn from a model, from the masked number of the original's: ten times that number would tell it."""
+    if pool.model_rows is None:
+        return None
+    rows = masked_count(pool.model_rows // MODEL_TIMES, threshold)
+    return rows if isinstance(rows, str) else MODEL_TIMES * rows
 
 
 def pooled_table(tables: Sequence[Table]) -> Table:

@@ -82,7 +82,7 @@ class Run:
         tables = self.data.tables
         by_table = [
             trials(
-                tables[name], tables["original"], tables.get("holdout"), settings.memorisation_tests, keys=settings.keys,
+                tables[name], tables["original"], tables.get("holdout"), settings.memorisation_tests, keys=settings.keys, parts=settings.parts,
                 tolerance=settings.tolerance, seed=child(self.root, 4, number), threads=self.threads,
             )
             for number, name in enumerate(self.data.synthetics)

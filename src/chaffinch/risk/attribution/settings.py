@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
-from ..memorisation.protocol import MEMORISATION_TESTS
+from ..memorisation.protocol import MEMORISATION_TESTS, Parts
 from .attack_data import Missing
 from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
 from .attempt import Question
@@ -45,6 +45,8 @@ class RiskSettings:
         Some of the words that ask for attackers; all unless there are more than three key sets (then those that do not learn).
     tests
         Some of the memorisation tests, by name; all unless named, and none for an empty list.
+    parts
+        Two sets of columns that somebody has in two files about the same people, for linkability; unless given the keys and all other columns.
     convention, tau
         Of TCAP. "matched_rows" is that of Elliot, Little and Allmendinger's appendix A, since their figures are what others will compare
         with: the mean over synthetic records that answer for certain, those that match nobody left out.
@@ -66,6 +68,7 @@ class RiskSettings:
     measures: Sequence[str] | None = None
     attackers: Sequence[str] | None = None
     tests: Sequence[str] | None = None
+    parts: Parts | None = None
     convention: Convention = "matched_rows"
     tau: float = 1.0
     numeric: Numeric = "values"
@@ -86,6 +89,8 @@ class RiskSettings:
         checked_names("measure", self.measures or (), (one.name for one in ATTACKERS if not one.learns))
         checked_names("attacker", self.attackers or (), attacker_words())
         checked_names("memorisation test", self.tests or (), MEMORISATION_TESTS.names)
+        if self.parts is not None:
+            _check_parts(self.parts)
         check_convention(self.convention)
         if self.key_sizes is not None:
             count_subsets(len(self.keys), self.key_sizes)
@@ -107,7 +112,7 @@ class RiskSettings:
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""
-        for what, names in (("key", self.keys), ("sensitive column", self.sensitive), ("label", [self.label])):
+        for what, names in (("key", self.keys), ("sensitive column", self.sensitive), ("label", [self.label]), ("column of a part", sum(map(tuple, self.parts or ()), ()))):
             for name in names:
                 if name is not None and name not in schema.names:
                     raise unknown_name(what, name, schema.names)
@@ -141,6 +146,7 @@ class RiskSettings:
             "measures": [one.name for one in ATTACKERS if not one.learns and self._asks_for(one, 1)],
             "attackers": None if self.attackers is None else list(self.attackers),
             "tests": list(self.memorisation_tests),
+            **({} if self.parts is None else {"parts": [list(part) for part in self.parts]}),
             "convention": self.convention,
             "tau": self.tau,
             "numeric": self.numeric,
@@ -151,3 +157,11 @@ class RiskSettings:
             "svm_rows": self.svm_rows,
             **({} if self.threshold == THRESHOLD else {"threshold": self.threshold}),
         }
+
+
+def _check_parts(parts: Parts) -> None:
+    if len(parts) != 2 or any(isinstance(part, str) or not part for part in parts):
+        raise InputError(f"parts must be two lists of columns, as (['age', 'sex'], ['income']). Got {parts!r}.")
+    both = [name for name in parts[0] if name in parts[1]]
+    if both:
+        raise InputError(f"parts must have no column in common. In both: {listed(both)}.")

@@ -51,6 +51,7 @@ def risk(
     measures: Sequence[str] | None = None,
     attackers: Sequence[str] | None = None,
     tests: Sequence[str] | None = None,
+    parts: tuple[Sequence[str], Sequence[str]] | None = None,
     convention: Convention = "matched_rows",
     tau: float = 1.0,
     numeric: Numeric = "values",
@@ -81,7 +82,7 @@ def risk(
         anybody, not whether it tells more about its own people.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, measures, attackers, tests, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
+    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
         See `RiskSettings`.
 
     Raises
@@ -99,6 +100,7 @@ def risk(
     """
     settings = RiskSettings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, tests=tests,
+        parts=None if parts is None else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
         convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
         svm_rows=svm_rows, threshold=threshold,
     )  # fmt: skip

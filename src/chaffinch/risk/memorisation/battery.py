@@ -21,7 +21,7 @@ from ...stats.scores import Scores
 from ...stats.splits import child
 from ...table.table import Table
 from .finding import MemorisationFinding
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
 
 __all__ = ["Trial", "findings", "stacked", "trials", "with_family"]
 
@@ -55,11 +55,11 @@ class Trial:
 
 def trials(
     released: Table, members: Table, others: Table | None, names: Sequence[str], *, keys: Sequence[str] = (),
-    tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence, threads: int | None = None,
+    parts: Parts | None = None, tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence, threads: int | None = None,
 ) -> list[Trial]:  # fmt: skip
     """Return what some tests score the members and the others by; the tables are under one schema (see `align`)."""
     people = [members, *([] if others is None else [others])]
-    case = ReleaseCase.of(released, people, keys=keys, tolerance=tolerance, seed=child(seed, 1), threads=threads)
+    case = ReleaseCase.of(released, people, keys=keys, parts=parts, tolerance=tolerance, seed=child(seed, 1), threads=threads)
     order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
     return trials_of(case.take(order), np.argsort(order), members.n_rows, names, alone=others is None)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ..._base.threads import thread_count, thread_map
 from ...stats.scores import Scores
-from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, ReleaseCase
+from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, Parts, ReleaseCase
 from .values import ColumnValues
 
 __all__ = ["LINKABILITY", "LINKABILITY_5", "chance_of_link", "link_by_chance", "linkability"]
@@ -92,10 +92,12 @@ def chance_of_link(counts: Ints, k: int) -> Floats:
     return np.where(chance < 1e-12, 0.0, chance)
 
 
-def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None) -> Parts:
     if parts is None and case.parts is not None:
         parts = case.parts
     if parts is None:
+        if not case.keys:
+            raise NotApplicableError("It is between columns that an outsider has in two files. Name keys, or two parts.")
         parts = case.keys, tuple(column.name for column in case.columns if column.name not in case.keys)
     first, second = (tuple(part) for part in parts)
     if set(first) & set(second):
@@ -157,7 +159,6 @@ def _register(k: int) -> MemorisationTest:
                 "seen, and where many rows are equally near a link is left to chance."
             ),
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023), A unified framework for quantifying privacy risk in synthetic data",
-            needs_keys=True,
             baseline=lambda case: link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None,
         )
     )  # fmt: skip

@@ -33,11 +33,15 @@ __all__ = [
     "Direction",
     "MemorisationTest",
     "NotApplicableError",
+    "Parts",
     "ReleaseCase",
     "memorisation_test_of",
 ]
 
 Ints = NDArray[np.int64]
+Parts = tuple[tuple[str, ...], tuple[str, ...]]
+"""Two sets of columns that have none in common."""
+
 Direction = Literal["lower is safer", "higher is safer"]
 
 MOST_PEOPLE = 20_000
@@ -76,20 +80,20 @@ class ReleaseCase:
     n_released: int
     n_people: int
     keys: tuple[str, ...] = ()
-    parts: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    parts: Parts | None = None
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     threads: int | None = None
 
     @classmethod
     def of(
-        cls, released: Table, people: Sequence[Table], *, keys: Sequence[str] = (), tolerance: Mapping[str, float] | None = None,
-        seed: np.random.SeedSequence | None = None, threads: int | None = None,
+        cls, released: Table, people: Sequence[Table], *, keys: Sequence[str] = (), parts: Parts | None = None,
+        tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence | None = None, threads: int | None = None,
     ) -> ReleaseCase:  # fmt: skip
         """Return the case of tables under one schema, people in the order of their tables."""
         columns = column_values(released, people, tolerance)
         root = np.random.SeedSequence(0) if seed is None else seed
         n_people = sum(table.n_rows for table in people)
-        return cls(columns, released.n_rows, n_people, tuple(keys), seed=root, threads=threads)
+        return cls(columns, released.n_rows, n_people, tuple(keys), parts, root, threads)
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
