@@ -10,6 +10,7 @@ import pytest
 
 import chaffinch
 from chaffinch._base.errors import InputError
+from chaffinch.risk.attribution.settings import RiskSettings
 from chaffinch.risk.memorisation.battery import findings, trials
 from chaffinch.risk.memorisation.linkability import chance_of_link, link_by_chance, linkability
 from chaffinch.risk.memorisation.protocol import NotApplicableError
@@ -128,6 +129,9 @@ def test_parts_are_an_option_of_a_study(rng: np.random.Generator) -> None:
     assert one.value == pytest.approx(scores.numerator[:200].mean())
     assert result.to_dict()["about"]["settings"]["parts"] == [list(part) for part in parts]
     (none,) = chaffinch.risk(members, released, others, tests=["linkability"], seed=1).memorisation_tests
-    assert "Name keys, or two parts" in (none.reason or "")
+    assert "Name them as keys" in (none.reason or "")
+    without = RiskSettings().memorisation_tests
+    assert "linkability" not in without
+    assert {*RiskSettings(parts=(("age",), ("c1",))).memorisation_tests} - {*without} == {"linkability", "linkability_5"}
     with pytest.raises(InputError, match="Unknown column of a part 'agge'"):
         chaffinch.risk(members, released, others, tests=["linkability"], parts=(["agge"], ["c1"]), seed=1)

@@ -108,7 +108,7 @@ class RiskSettings:
         """The memorisation tests that are run, in their order; unless named, those that need keys only where there are some."""
         if self.tests is not None:
             return tuple(name for name in MEMORISATION_TESTS.names if name in self.tests)
-        return tuple(test.name for test in MEMORISATION_TESTS if self.keys or not test.needs_keys)
+        return tuple(test.name for test in MEMORISATION_TESTS if test.applies(self.keys, self.parts))
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""

@@ -72,7 +72,7 @@ def trials_of(
     for test in (MEMORISATION_TESTS[name] for name in names):
         reason = ""
         try:
-            if test.needs_keys and not case.keys:
+            if not test.applies(case.keys, case.parts):
                 raise NotApplicableError("It is about columns that an outsider knows. Name them as keys.")
             scores = test.score(case)
         except NotApplicableError as none:

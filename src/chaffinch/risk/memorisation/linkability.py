@@ -96,8 +96,6 @@ def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None)
     if parts is None and case.parts is not None:
         parts = case.parts
     if parts is None:
-        if not case.keys:
-            raise NotApplicableError("It is between columns that an outsider has in two files. Name keys, or two parts.")
         parts = case.keys, tuple(column.name for column in case.columns if column.name not in case.keys)
     first, second = (tuple(part) for part in parts)
     if set(first) & set(second):
@@ -159,6 +157,8 @@ def _register(k: int) -> MemorisationTest:
                 "seen, and where many rows are equally near a link is left to chance."
             ),
             reference="Giomi, Boenisch, Wehmeyer and Tasnádi (2023), A unified framework for quantifying privacy risk in synthetic data",
+            needs_keys=True,
+            takes_parts=True,
             baseline=lambda case: link_by_chance(case.n_released, k) if case.n_released >= 2 * k else None,
         )
     )  # fmt: skip

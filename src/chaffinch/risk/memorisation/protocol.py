@@ -80,9 +80,9 @@ class ReleaseCase:
     n_released: int
     n_people: int
     keys: tuple[str, ...] = ()
-    parts: Parts | None = None
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     threads: int | None = None
+    parts: Parts | None = None
 
     @classmethod
     def of(
@@ -93,7 +93,7 @@ class ReleaseCase:
         columns = column_values(released, people, tolerance)
         root = np.random.SeedSequence(0) if seed is None else seed
         n_people = sum(table.n_rows for table in people)
-        return cls(columns, released.n_rows, n_people, tuple(keys), parts, root, threads)
+        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads, parts)
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
@@ -150,8 +150,8 @@ class MemorisationTest:
         Which way its value is safe. An excess is always towards risk: members less others, or others less members where higher is safer.
     share
         Whether its value is a share of people (or of their values), so that a small number of them is masked and it is shown in per cent.
-    needs_keys
-        Whether it says something only where keys are named.
+    needs_keys, takes_parts
+        Whether it says something only where keys are named, and whether two named parts will do instead.
     baseline
         What somebody reaches who does not look at the released values, where that is known.
     """
@@ -166,7 +166,12 @@ class MemorisationTest:
     direction: Direction = "lower is safer"
     share: bool = True
     needs_keys: bool = False
+    takes_parts: bool = False
     baseline: Callable[[ReleaseCase], float | None] | None = None
+
+    def applies(self, keys: Sequence[str], parts: Parts | None) -> bool:
+        """Return whether it says something where these columns are named."""
+        return not self.needs_keys or bool(keys) or (self.takes_parts and parts is not None)
 
     @property
     def stream(self) -> int:
