@@ -213,10 +213,10 @@ def test_no_other_pruning_under_the_rule_has_more_leaves_or_less_loss(seed, keep
     every = [leaves for leaves in every_pruning(tree) if all(map(safe, leaves))]
     done = prune(DecisionTreeClassifier(max_leaf_nodes=9, random_state=seed).fit(x, y), keep=keep)
     after = done.after.trees[0]
-    kept = after.counts[after.leaves, 0]
-    assert len(kept) == max(map(len, every))
-    assert int((kept.sum(axis=1) - kept.max(axis=1)).sum()) == min(losses(leaves)[0] for leaves in every)
-    gini = float((kept.sum(axis=1) - (kept**2).sum(axis=1) / kept.sum(axis=1)).sum())
+    leaf_counts = after.counts[after.leaves, 0]
+    assert len(leaf_counts) == max(map(len, every))
+    assert int((leaf_counts.sum(axis=1) - leaf_counts.max(axis=1)).sum()) == min(losses(leaves)[0] for leaves in every)
+    gini = float((leaf_counts.sum(axis=1) - (leaf_counts**2).sum(axis=1) / leaf_counts.sum(axis=1)).sum())
     assert gini == pytest.approx(min(losses(leaves)[1] for leaves in every))
 
 

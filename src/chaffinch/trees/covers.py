@@ -158,7 +158,7 @@ def counted_trees(trees: Sequence[Tree], covers: Sequence[Floats], law: CoverLaw
             out.append(replace(tree, reason=reason))
             continue
         (fewest, most), pairs = answer
-        out.append(_told(tree, fewest, most))
+        out.append(_with_bounds(tree, fewest, most))
         if whole:
             cells = _parted(cells, leaves, met, pairs, tree.value[tree.leaves, 0, 0], law.outputs[number])
     return tuple(out)
@@ -220,7 +220,7 @@ def _parted(
     )
 
 
-def _told(tree: Tree, fewest: Whole, most: Whole) -> Tree:
+def _with_bounds(tree: Tree, fewest: Whole, most: Whole) -> Tree:
     """The tree with the bounds of its leaves: as numbers of records where they agree."""
     bounds = np.zeros((tree.n_nodes, 2), dtype=np.int64)
     bounds[tree.leaves, 0], bounds[tree.leaves, 1] = fewest, most

@@ -151,8 +151,8 @@ def _counted(tree: Tree, counted: Tree) -> Tree:
 
 def _silent(ensemble: Ensemble, model: Any) -> bool:
     """Whether a file tells nothing but splits and leaves."""
-    told = ("counts", "samples", "fewest", "varies", "bounds", "variance")
-    if any(getattr(tree, part) is not None for tree in ensemble.trees for part in told):
+    statistics = ("counts", "samples", "fewest", "varies", "bounds", "variance")
+    if any(getattr(tree, part) is not None for tree in ensemble.trees for part in statistics):
         return False
     if model is None:
         return True
