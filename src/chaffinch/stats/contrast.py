@@ -18,7 +18,7 @@ from .panel import Pair, Panel, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
-__all__ = ["Comparison", "Contrast", "contrasts"]
+__all__ = ["Contrast", "ScoreComparison", "contrasts"]
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ NONE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class ScoreComparison:
     """Attacks on the same people, the first to be held against the mean of the rest.
 
     `members`, `others`: for each attack two numbers for each person. `statistics`: what they are; (numerator, weight) of a ratio unless
@@ -87,7 +87,7 @@ class _Checked:
 
 
 def contrasts(
-    comparisons: Sequence[Comparison], *, resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None
+    comparisons: Sequence[ScoreComparison], *, resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None
 ) -> tuple[Contrast, ...]:
     """Return for each comparison how much larger the excess of its first attack is than the mean excess of the rest.
 
@@ -100,7 +100,7 @@ def contrasts(
     Examples
     --------
     >>> ones, alone, both = [1] * 50, [1] * 10 + [0] * 40, [1] * 20 + [0] * 30
-    >>> (added,) = contrasts([Comparison([(both, ones), (alone, ones)], [([0] * 50, ones)] * 2)], seed=1)
+    >>> (added,) = contrasts([ScoreComparison([(both, ones), (alone, ones)], [([0] * 50, ones)] * 2)], seed=1)
     >>> round(added.value, 3), added.interval[0] > 0.05, added.p_value < 0.01
     (0.2, True, True)
     """
@@ -136,7 +136,7 @@ def contrasts(
     return tuple(out)
 
 
-def _check(comparison: Comparison) -> tuple[_Checked | None, str]:
+def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
     members, others = [], []
     rules = comparison.rules
     for ours, theirs, rule in zip(comparison.members, comparison.others, rules, strict=True):

@@ -6,12 +6,12 @@ from scipy.optimize import minimize
 
 from chaffinch.errors import InputError
 from chaffinch.risk.membership.attacker import folds
-from chaffinch.risk.membership.combined import Combined, CombinedAttacker, combined_of, stacked
+from chaffinch.risk.membership.combined import CombinedAttacker, CombinedLearner, combined_of, stacked
 from chaffinch.risk.membership.focused import learner_for
-from chaffinch.risk.membership.layout import Layout
+from chaffinch.risk.membership.layout import FeatureLayout
 from chaffinch.stats.scoring import auc
 
-LAYOUT = Layout({"table": 32, "exact": 3, "extremes": 4, "nearest": 2, "density": 1, "presence": 2})
+LAYOUT = FeatureLayout({"table": 32, "exact": 3, "extremes": 4, "nearest": 2, "density": 1, "presence": 2})
 
 
 def features(rng, shadows, tables=1, **effects):
@@ -87,14 +87,14 @@ def test_weights_minimise_the_penalised_loss():
 
 def test_without_released_values_it_looks_at_the_table():
     x, member = features(np.random.default_rng(8), 100, table=2.0)
-    attacker = Combined().fit(x[..., :32], member, seed=1, threads=1)
+    attacker = CombinedLearner().fit(x[..., :32], member, seed=1, threads=1)
     assert isinstance(attacker, CombinedAttacker)
     assert list(attacker.parts) == ["linear", "kernel"]
     assert attacker.auc > 0.8
-    narrowed = Combined().narrowed([attacker])
+    narrowed = CombinedLearner().narrowed([attacker])
     assert narrowed.fit(x[..., :32], member, seed=1, threads=1).auc == pytest.approx(attacker.auc)
 
 
 def test_it_is_no_part_of_itself():
     with pytest.raises(InputError, match="part of itself"):
-        Combined(parts=("combined",))
+        CombinedLearner(parts=("combined",))

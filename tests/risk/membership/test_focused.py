@@ -5,9 +5,9 @@ import pytest
 
 from chaffinch.errors import InputError
 from chaffinch.risk.membership.focused import learner_for, sees_something
-from chaffinch.risk.membership.layout import Layout
+from chaffinch.risk.membership.layout import FeatureLayout
 
-LAYOUT = Layout({"table": 4, "exact": 2, "nearest": 1})
+LAYOUT = FeatureLayout({"table": 4, "exact": 2, "nearest": 1})
 
 
 def features(seed=1):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from chaffinch.risk.membership.kernel import Kernel
-from chaffinch.risk.membership.layout import Layout
+from chaffinch.risk.membership.layout import FeatureLayout
 
 
 def test_the_ratio_of_normal_scores_is_found():
@@ -38,6 +38,6 @@ def test_many_counts_of_the_table_are_two_scores():
     member = np.arange(200) % 2 == 0
     counts = rng.poisson(2.0 + 1.0 * member[:, None, None], (200, 2, 40))
     x = np.concatenate([counts, rng.normal(size=(200, 2, 1))], axis=2).astype(np.float32)
-    attacker = Kernel("real", layout=Layout({"table": 40, "nearest": 1})).fit(x, member, seed=1)
+    attacker = Kernel("real", layout=FeatureLayout({"table": 40, "nearest": 1})).fit(x, member, seed=1)
     assert attacker.auc > 0.95
     assert attacker.log_odds(x).shape == (200, 2)

@@ -1,10 +1,10 @@
 """Groups of features: where they stand, and what kind they are."""
 
-from chaffinch.risk.membership.layout import Layout
+from chaffinch.risk.membership.layout import FeatureLayout
 
 
 def test_columns_of_groups_are_in_the_order_of_the_layout():
-    layout = Layout({"table": 3, "exact": 0, "nearest": 2})
+    layout = FeatureLayout({"table": 3, "exact": 0, "nearest": 2})
     assert layout.columns(["nearest"]).tolist() == [3, 4]
     assert layout.columns(["nearest", "table"]).tolist() == [0, 1, 2, 3, 4]
     assert layout.columns(["exact", "density"]).tolist() == []
@@ -12,7 +12,7 @@ def test_columns_of_groups_are_in_the_order_of_the_layout():
 
 
 def test_counts_are_counts_only_alone():
-    layout = Layout({"table": 3, "nearest": 2})
+    layout = FeatureLayout({"table": 3, "nearest": 2})
     assert layout.kind_of(["table", "density"]) == "counts"
     assert layout.kind_of(["table", "nearest"]) == "real"
-    assert Layout({"table": 3}, "real").kind_of(["table"]) == "real"
+    assert FeatureLayout({"table": 3}, "real").kind_of(["table"]) == "real"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..._base.masking import THRESHOLD, masked_count
-from ...stats.contrast import Comparison, Contrast, contrasts
+from ...stats.contrast import Contrast, ScoreComparison, contrasts
 from ...stats.excess import NO_HOLDOUT, excess
 from ...stats.rates import ClassStatistic, Group, Ratio, Statistic
 from ...stats.splits import child
@@ -101,7 +101,7 @@ def together(
     """Return what the releases of a pool tell together, and what that adds to one of its tables by itself; as it may leave."""
     added: list[Contrast] = [Contrast() for _ in pool.attacks]
     comparable = {
-        j: Comparison(one.members[: pool.tables + 1], one.others[: pool.tables + 1], one.statistics[: pool.tables + 1])
+        j: ScoreComparison(one.members[: pool.tables + 1], one.others[: pool.tables + 1], one.statistics[: pool.tables + 1])
         for j, one in enumerate(pool.attacks)
         if one.others is not None and not one.reason
     }

@@ -33,10 +33,10 @@ from .attacker import (
     folds,
 )  # fmt: skip
 from .focused import FocusedAttacker, learner_for, sees_something
-from .layout import TABLE, Layout
+from .layout import TABLE, FeatureLayout
 from .ranked import VALUE_GROUPS
 
-__all__ = ["PARTS", "Combined", "CombinedAttacker", "combined_of", "stacked"]
+__all__ = ["PARTS", "CombinedAttacker", "CombinedLearner", "combined_of", "stacked"]
 
 PARTS = ("linear", "kernel", "exact", "extremes", "nearest", "density", "presence", "values")
 """The attackers that are combined, where their features are there."""
@@ -92,11 +92,11 @@ def combined_of(attacker: TargetAttacker) -> CombinedAttacker | None:
 
 
 @dataclass(frozen=True)
-class Combined:
+class CombinedLearner:
     """Several attackers and weights for them; see `learner`."""
 
     kind: Kind = "counts"
-    layout: Layout | None = None
+    layout: FeatureLayout | None = None
     parts: tuple[str, ...] = PARTS
     learners: Mapping[str, Learner] | None = None
     """The parts, where what they choose among was narrowed."""
@@ -107,7 +107,7 @@ class Combined:
                 raise InputError("The combined attacker cannot be a part of itself.")
             ATTACKERS[name]
 
-    def narrowed(self, attackers: Sequence[TargetAttacker]) -> Combined:
+    def narrowed(self, attackers: Sequence[TargetAttacker]) -> CombinedLearner:
         """Return the learner whose parts have less to choose."""
         each = [one for one in map(combined_of, attackers) if one is not None]
         learners = self._learners(each[0].width)
@@ -135,7 +135,7 @@ class Combined:
     def _learners(self, width: int) -> Mapping[str, Learner]:
         if self.learners is not None:
             return self.learners
-        layout = self.layout or Layout({TABLE: width}, self.kind)
+        layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
         return {name: learner_for(name, layout) for name in self.parts if sees_something(name, layout)}
 
 
@@ -206,7 +206,7 @@ ATTACKERS.register(
         name="combined",
         definition="Logistic regression, and what the table and released values show alone, weighted by how well each does out of fold.",
         reference="",
-        learner=Combined,
+        learner=CombinedLearner,
         sees=(TABLE, *VALUE_GROUPS),
         by_groups=True,
     )

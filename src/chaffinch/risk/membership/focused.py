@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..._base.errors import InputError
 from ..._base.seeds import Seed
 from .attacker import ATTACKERS, Floats, Learner, TargetAttacker
-from .layout import Layout
+from .layout import FeatureLayout
 
 __all__ = ["Focused", "FocusedAttacker", "learner_for", "sees_something"]
 
@@ -57,7 +57,7 @@ class FocusedAttacker:
 class Focused:
     """A learner who looks at some groups of features."""
 
-    layout: Layout
+    layout: FeatureLayout
     groups: tuple[str, ...]
     inner: Learner
 
@@ -77,12 +77,12 @@ class Focused:
         return FocusedAttacker(x.shape[-1], self.columns, self.inner.fit(x[..., self.columns], member, seed=seed, threads=threads))
 
 
-def sees_something(name: str, layout: Layout) -> bool:
+def sees_something(name: str, layout: FeatureLayout) -> bool:
     """Return whether some features of a layout are among what an attacker looks at."""
     return bool(len(layout.columns(ATTACKERS[name].sees)))
 
 
-def learner_for(name: str, layout: Layout, **options: Any) -> Learner:
+def learner_for(name: str, layout: FeatureLayout, **options: Any) -> Learner:
     """Return a learner by its name that looks at what is its own of features with a layout."""
     attacker = ATTACKERS[name]
     if not sees_something(name, layout):
@@ -92,5 +92,5 @@ def learner_for(name: str, layout: Layout, **options: Any) -> Learner:
         )
     groups = tuple(group for group in layout.sizes if group in attacker.sees)
     if attacker.by_groups:
-        options["layout"] = Layout({group: layout.sizes[group] for group in groups}, layout.kind)
+        options["layout"] = FeatureLayout({group: layout.sizes[group] for group in groups}, layout.kind)
     return Focused(layout, groups, attacker.learner(layout.kind_of(groups), **options))

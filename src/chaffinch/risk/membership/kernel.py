@@ -27,7 +27,7 @@ from .attacker import (
     checked,
     folds,
 )  # fmt: skip
-from .layout import TABLE, Layout
+from .layout import TABLE, FeatureLayout
 from .ranked import Ranks
 
 __all__ = ["Kernel"]
@@ -46,7 +46,7 @@ class Kernel:
     """Sums of log likelihood ratios of scores, by kernel densities; see `learner`."""
 
     kind: Kind = "counts"
-    layout: Layout | None = None
+    layout: FeatureLayout | None = None
     """Which features are of the table: those many are summarised, the others are scores each. None: all are of the table."""
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Kernel:
@@ -58,7 +58,7 @@ class Kernel:
         x, inside = checked(features, member, self.kind)
         shadows, tables, width = x.shape
         fold = folds(inside, generator(seed))
-        layout = self.layout or Layout({TABLE: width}, self.kind)
+        layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
         of_table, others = layout.columns((TABLE,)), layout.columns([name for name in layout.sizes if name != TABLE])
 
         def scores_of(block: Singles) -> Singles:

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from .attacker import Kind
 
-__all__ = ["TABLE", "Layout"]
+__all__ = ["TABLE", "FeatureLayout"]
 
 TABLE = "table"
 """The group of what is seen of coded tables or of the model: the settings say what. All other groups are of released values."""
 
 
 @dataclass(frozen=True)
-class Layout:
+class FeatureLayout:
     """Groups of features in the order in which they stand, how many each has, and whether those of the table are counts.
 
     Examples
     --------
-    >>> layout = Layout({"table": 4, "exact": 2, "nearest": 1})
+    >>> layout = FeatureLayout({"table": 4, "exact": 2, "nearest": 1})
     >>> layout.columns(["nearest", "exact"]).tolist(), layout.width
     ([4, 5, 6], 7)
     """

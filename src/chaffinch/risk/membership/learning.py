@@ -21,7 +21,7 @@ from .attacker import ATTACKERS, Learner, TargetAttacker
 from .combined import combined_of
 from .features import BlackBox, black_box
 from .focused import learner_for
-from .layout import TABLE, Layout
+from .layout import TABLE, FeatureLayout
 from .matches import closest_matches
 from .settings import ShadowSettings
 from .values import ValueSight
@@ -204,12 +204,12 @@ class Looking:
     white: WhiteBox | None
     sight: ValueSight | None
 
-    def layout(self, width: int) -> Layout:
+    def layout(self, width: int) -> FeatureLayout:
         """Return which of `width` features are of which group."""
         groups = {} if self.sight is None else {name: part.stop - part.start for name, part in self.sight.groups.items()}
         table = width - sum(groups.values())
         counts = self.white is None and self.box is not None and self.box.name in ("queries", "histogram")
-        return Layout({**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real")
+        return FeatureLayout({**({TABLE: table} if table else {}), **groups}, "counts" if counts else "real")
 
     def of(
         self, shadows: Shadows, k: int, only: NDArray[np.int64], used: NDArray[np.int64] | None = None
