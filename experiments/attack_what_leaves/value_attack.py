@@ -58,7 +58,7 @@ def opened(folder: Path, name: str) -> chaffinch.Table:
 
 
 def areas(
-    table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 40, tests: int = 60,
+    table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 60, tests: int = 80,
     column: int | None = None, seed: int = 1,
 ) -> dict[str, float]:  # fmt: skip
     """Return the mean AUC over targets of each attacker, on test shadows that it did not learn from."""
@@ -97,7 +97,7 @@ def areas(
     return {name: float(np.mean(each)) for name, each in out.items()}
 
 
-def ours(table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 40, tests: int = 60, seed: int = 2) -> float:
+def ours(table: chaffinch.Table, maker: Any, targets: Sequence[int], *, rows: int = 400, pairs: int = 60, tests: int = 80, seed: int = 2) -> float:
     """Return the mean AUC over targets of the package's own attack as it comes."""
     plan = ShadowSettings(shadows=pairs, tests=tests, tables=1)
     result = chaffinch.membership(table, maker, settings=plan, targets=list(targets), rows=rows, duplicates="keep", seed=seed, workers=1)
