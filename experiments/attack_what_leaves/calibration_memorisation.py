@@ -1,0 +1,145 @@
+"""Are the memorisation tests calibrated, and what do they find? Null draws and draws with copied rows, from Adult and from a made-up population.
+
+    python experiments/attack_what_leaves/calibration_memorisation.py null      # 2,000 draws of each population
+    python experiments/attack_what_leaves/calibration_memorisation.py power     # 200 draws of each share of copies
+
+Members, others and released rows are disjoint draws of one population; `copied` of the released rows are copies of members. Results are CSV
+files beside this one.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from chaffinch.risk.memorisation import MEMORISATION_TESTS
+from chaffinch.risk.memorisation.battery import findings, trials_of
+from chaffinch.risk.memorisation.protocol import ReleaseCase
+from chaffinch.risk.memorisation.values import ColumnValues, column_values
+from chaffinch.stats.family import family
+from chaffinch.table.read import read
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE.parents[1] / "examples" / "data"
+COLUMNS = 12
+KEYS = ("age", "sex", "race", "education")
+RESAMPLES = 199
+
+
+def adult() -> tuple[ColumnValues, ...]:
+    """Return all records of Adult, twelve columns of them, as people."""
+    first = pq.read_table(DATA / "adult_train.parquet")
+    whole = pa.concat_tables([first, pq.read_table(DATA / "adult_test.parquet").cast(first.schema)])
+    kept = [name for name in whole.column_names if name not in ("fnlwgt", "education_num", "education-num")]
+    return _columns(whole.select(kept[:COLUMNS]))
+
+
+def made_up(n: int = 60_000, seed: int = 5) -> tuple[ColumnValues, ...]:
+    """Return people of a made-up population: a skew number, ages, and categories that go together, some levels rare."""
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(0, 6, n)
+    table = {
+        "age": rng.integers(18, 90, n),
+        "income": np.round(np.exp(rng.normal(9.5 + kind / 5, 0.9)), -1),
+        "sex": np.array(["f", "m"])[rng.integers(0, 2, n)],
+        "race": np.array(list("abcdefg"))[np.minimum(rng.zipf(2.0, n), 7) - 1],
+        "education": np.array(list("abcdefghijkl"))[(kind + rng.integers(0, 4, n)) % 12],
+        "town": np.array([f"t{i}" for i in range(4000)])[np.minimum(rng.zipf(1.3, n), 4000) - 1],
+    }
+    return _columns(pa.table(table))
+
+
+def _columns(table: pa.Table) -> tuple[ColumnValues, ...]:
+    whole = read(table, rare="keep")
+    return column_values(whole, [whole])
+
+
+def case_of(columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, seed: int) -> ReleaseCase:
+    """Return the case of some records as released rows and some as people."""
+    parts = tuple(
+        ColumnValues(c.name, c.people[released], c.people[people], c.size, c.n_values, c.numbers) for c in columns
+    )
+    keys = tuple(name for name in KEYS if name in {c.name for c in columns})
+    return ReleaseCase(parts, len(released), len(people), keys, np.random.SeedSequence(seed), 1)
+
+
+def draw(columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int) -> tuple[dict[str, dict], float]:
+    """Return what each test says of one draw, and the p-value of all together."""
+    rng = np.random.default_rng([n, seed])
+    rows = rng.choice(len(columns[0].people), 3 * n, replace=False)
+    members, others, released = rows[:n], rows[n : 2 * n], rows[2 * n :].copy()
+    copies = round(copied * n)
+    released[:copies] = members[:copies]
+    case = case_of(columns, released, np.concatenate([members, others]), seed)
+    order = rng.permutation(2 * n)
+    every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, MEMORISATION_TESTS.names, alone=False)]
+    found = findings(every, np.random.SeedSequence([seed, 1]), resamples=RESAMPLES, threads=1)
+    together = family(
+        [one[0].members for one in every], [one[0].others for one in every], resamples=RESAMPLES, seed=seed, threads=1
+    )
+    result = {
+        one.test: {"p": one.p_value, "p_family": together.adjusted[j], "interval": one.excess_interval}
+        for j, one in enumerate(found)
+    }
+    return result, float(together.p_value) if together.p_value is not None else 1.0
+
+
+def null_rows(population: str, n: int, results: list[tuple[dict[str, dict], float]]) -> Iterator[list[object]]:
+    """Yield a row for each test: how often p is at most 0.05, and how often the interval holds 0."""
+    below = np.mean([p <= 0.05 for _, p in results])
+    yield [population, n, "all together", len(results), f"{below:.4f}", ""]
+    for name in MEMORISATION_TESTS.names:
+        ones = [one[name] for one, _ in results if name in one and one[name]["interval"] is not None]
+        if ones:
+            level = np.mean([one["p"] <= 0.05 for one in ones])
+            cover = np.mean([one["interval"][0] <= 0 <= one["interval"][1] for one in ones])
+            yield [population, n, name, len(ones), f"{level:.4f}", f"{cover:.4f}"]
+
+
+def power_rows(
+    population: str, n: int, copied: float, results: list[tuple[dict[str, dict], float]]
+) -> Iterator[list[object]]:
+    """Yield a row for each test: how often it is found, by itself and among all."""
+    together = np.mean([p <= 0.05 for _, p in results])
+    yield [population, n, copied, "all together", len(results), f"{together:.3f}", f"{together:.3f}"]
+    for name in MEMORISATION_TESTS.names:
+        ones = [one[name] for one, _ in results if name in one]
+        if ones:
+            alone = np.mean([(one["p"] or 1.0) <= 0.05 for one in ones])
+            among = np.mean([(one["p_family"] or 1.0) <= 0.05 for one in ones])
+            yield [population, n, copied, name, len(ones), f"{alone:.3f}", f"{among:.3f}"]
+
+
+def tables(what: str) -> Iterator[list[object]]:
+    """Yield the head, then the rows, of the table of null draws or that of power."""
+    people = {"made-up": (made_up, 300), "Adult, 12 columns": (adult, 500)}
+    if what == "null":
+        yield ["population", "rows", "test", "draws", "share of p <= 0.05", "share of 95 % intervals that hold 0"]
+        for population, (columns, n) in people.items():
+            records = columns()
+            yield from null_rows(population, n, [draw(records, n, 0.0, seed) for seed in range(2000)])
+        return
+    yield ["population", "rows", "copied", "test", "draws", "found by itself", "found among all"]
+    for population, (columns, _) in people.items():
+        records = columns()
+        for copied in (0.01, 0.02):
+            yield from power_rows(population, 2000, copied, [draw(records, 2000, copied, seed) for seed in range(200)])
+
+
+def main(what: str = "null") -> None:
+    """Write the table of null draws, or that of power, as CSV."""
+    with open(HERE / f"calibration_memorisation_{what}.csv", "w", encoding="utf-8", newline="") as file:
+        for row in tables(what):
+            csv.writer(file).writerow(row)
+            file.flush()
+            print(*row, sep="\t", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:2])
