@@ -15,7 +15,6 @@ from chaffinch.risk.auditing.measures import claim_of
 from chaffinch.risk.auditing.mechanism import CERTAIN, attack_mechanism, couple, known_ways, run_mechanism
 from chaffinch.risk.auditing.pairs import made_pair
 from chaffinch.risk.shadows import Working
-from chaffinch.stats.splits import child
 from chaffinch.synth.bayesnet import BayesNet, Network
 from chaffinch.synth.fieldgroups import FieldGroups
 from chaffinch.synth.privbayes import PrivBayes
@@ -48,12 +47,6 @@ class HalfNoise(Mutant):
 class NoiseOverRows(Mutant):
     def fit(self, table, *, seed):
         return replace(self.inner, epsilon=self.inner.epsilon * max(table.n_rows, 1)).fit(table, seed=seed)
-
-
-class ChargeForgotten(Mutant):
-    def fit(self, table, *, seed):
-        self.inner.fit(table, seed=child(seed, 1))
-        return self.inner.fit(table, seed=child(seed, 2))
 
 
 class FixedSeed(Mutant):
@@ -147,14 +140,11 @@ def test_gross_mutants_fall_in_a_second(fault, name, pair, runs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", [HalfNoise, ChargeForgotten])
 @pytest.mark.parametrize(
-    ("name", "measure", "runs"),
-    [("pure, fixed network", "epsilon", 3000), ("zcdp, fixed network", "mu", 6000), ("zcdp, network chosen", "rho", 6000)],
+    ("name", "measure", "runs"), [("pure, fixed network", "epsilon", 3000), ("zcdp, fixed network", "mu", 6000)]
 )
-def test_a_factor_of_two_falls_in_the_form_of_its_claim(fault, name, measure, runs):
-    # Forgetting one of two charges doubles rho: in epsilon a factor of 1.4, which takes as many as ten thousand runs.
-    form, guessed, claim = audited(fault(SOUND[name]), runs=10_000 if fault is ChargeForgotten and measure != "epsilon" else runs)
+def test_noise_of_half_the_scale_falls_in_the_form_of_its_claim(name, measure, runs):
+    form, guessed, claim = audited(HalfNoise(SOUND[name]), runs=runs)
     assert form == measure
     assert guessed.bound > claim
 
