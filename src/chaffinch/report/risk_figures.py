@@ -11,6 +11,7 @@ from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
 from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow, keys_words, worse
+from ..risk.memorisation import MEMORISATION_TESTS
 from .sections import Block, Cell, Details, Figure, Heading, Listing, PageTable, Paragraph, Row, Section
 from .sentences import RISK_RULES
 
@@ -158,13 +159,13 @@ def risk_verdict_section(rows: Sequence[RiskVerdictRow]) -> Section:
 
 
 def _lead(rows: Sequence[RiskVerdictRow]) -> str:
-    single = [row for row in rows if not row.together and row.sensitive is not None]
+    single = [row for row in rows if not row.together and row.id not in MEMORISATION_TESTS]
     tally: dict[str, int] = {}
     for row in single:
         tally[row.word] = tally.get(row.word, 0) + 1
     counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
     out = f"Attribute disclosure by {len(single)} attacks: {counts}." if single else ""
-    if tests := sum(not row.together and row.sensitive is None for row in rows):
+    if tests := sum(row.id in MEMORISATION_TESTS for row in rows):
         out += f" Memorisation tests with an excess: {tests}."
     for row in rows:
         if row.together:
@@ -179,7 +180,8 @@ def _rows(rows: Sequence[RiskVerdictRow], label: bool) -> Iterator[Row]:
     for row in [*together, *single[: MOST_ROWS - len(together)]]:
         of_row = (
             TOGETHER if row.together
-            else "Memorisation tests" if row.sensitive is None
+            else "Memorisation tests" if row.id in MEMORISATION_TESTS
+            else "Risk" if row.sensitive is None
             else f"Sensitive column: {shown(row.sensitive)}"
         )  # fmt: skip
         if of_row != group:
