@@ -209,7 +209,7 @@ def test_what_is_compared_coarsely_says_so(halves):
     options = {"keys": KEYS[:3], "sensitive": [SENSITIVE], "attackers": ["gcap"], "resamples": 5, "seed": 1}
     study = chaffinch.risk(halves[0], halves[0], halves[1], numeric="bins", **options)
     words = "Not compared by their values: wife_age in bins"
-    assert all(words in row.sentence for row in study.verdict if not row.together)
+    assert all(words in row.sentence for row in study.verdict if row.sensitive is not None)
     assert words in study.about.comparison[0]
     told = study.to_dict()
     assert all("wife_age in bins" in attack["coarse"] for attack in told["attacks"])
