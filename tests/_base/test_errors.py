@@ -48,6 +48,8 @@ def test_lists_and_plurals():
     assert listed([]) == ""
     assert listed(range(13)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 1 more"
     assert [plural(word) for word in ("key", "property", "class", "branch")] == ["keys", "properties", "classes", "branches"]
+    phrases = ("way with numbers", "kind of output", "rule for empty classes", "way to know the rows")
+    assert [plural(word) for word in phrases] == ["ways with numbers", "kinds of output", "rules for empty classes", "ways to know the rows"]
 
 
 def test_a_missing_extra_says_how_to_install_it():

@@ -129,13 +129,20 @@ def suggestion(name: object, known: Iterable[object]) -> str:
     return f" Did you mean '{close[0]}'?" if close else ""
 
 
+LINKS = (" of ", " for ", " with ", " to ")
+"""Words that what a phrase is about stands before."""
+
+
 def plural(thing: str) -> str:
-    """Return the plural of a word.
+    """Return the plural of a word, or of the one that a phrase is about: what follows a preposition stays.
 
     Examples
     --------
     >>> plural("column"), plural("family"), plural("search"), plural("class")
     ('columns', 'families', 'searches', 'classes')
+    >>> plural("way with numbers"), plural("kind of feature")
+    ('ways with numbers', 'kinds of feature')
     """
-    consonant_y = thing.endswith("y") and thing[-2:-1] not in "aeiou"
-    return thing[:-1] + "ies" if consonant_y else thing + ("es" if thing.endswith(("ch", "ss")) else "s")
+    head, link, rest = next((parts for word in LINKS if (parts := thing.partition(word))[1]), (thing, "", ""))
+    consonant_y = head.endswith("y") and head[-2:-1] not in "aeiou"
+    return (head[:-1] + "ies" if consonant_y else head + ("es" if head.endswith(("ch", "ss")) else "s")) + link + rest
