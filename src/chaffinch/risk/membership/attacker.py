@@ -16,8 +16,8 @@ from ..._base.seeds import Seed
 from ...stats.scoring import auc
 
 __all__ = [
-    "ATTACKERS", "Calibration", "Cleaner", "FittedAttacker", "Kind", "Learner", "MembershipAttacker", "TargetAttacker",
-    "blocks", "calibrated", "checked", "folds",
+    "ATTACKERS", "Calibration", "Cleaner", "FittedAttacker", "Kind", "Learner", "MembershipAttacker", "OddsAttacker", "TargetAttacker",
+    "auc_of", "blocks", "calibrated", "checked", "folds",
 ]  # fmt: skip
 
 Kind = Literal["counts", "real"]
@@ -170,8 +170,29 @@ class Cleaner:
         return np.where(np.isposinf(x), self.high, np.where(np.isneginf(x), self.low, x))
 
 
+class OddsAttacker:
+    """What attackers have in common, whatever their log-odds come from: features of the width they learnt from, and chances."""
+
+    width: int
+
+    def features_of(self, features: ArrayLike) -> Singles:
+        """Return features as an array, if they are as many as in training."""
+        x = np.asarray(features, dtype=np.float32)
+        if x.ndim < 1 or x.shape[-1] != self.width:
+            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        return x
+
+    def log_odds(self, features: ArrayLike) -> Floats:
+        """Return the log-odds of membership at even odds beforehand."""
+        raise NotImplementedError
+
+    def chance(self, features: ArrayLike) -> Floats:
+        """Return the chance of membership at even odds beforehand: 0 to 1."""
+        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+
+
 @dataclass(frozen=True, eq=False)
-class FittedAttacker:
+class FittedAttacker(OddsAttacker):
     """An attacker: a score of features, and its calibration."""
 
     width: int
@@ -185,23 +206,22 @@ class FittedAttacker:
     @cached_property
     def auc(self) -> float:
         """The AUC of `checked`: 1 tells members from others, 0.5 is a guess, or calibration found that scores say nothing."""
-        area = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
-        assert area is not None
-        return area
+        return auc_of(self.checked, self.member)
 
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand."""
-        x = np.asarray(features, dtype=np.float32)
-        if x.ndim < 1 or x.shape[-1] != self.width:
-            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        x = self.features_of(features)
         flat = x.reshape(-1, self.width)
         parts = [self.score(self.prepared(flat[rows])) for rows in blocks(len(flat))]
         score = np.concatenate(parts) if parts else np.empty(0)
         return self.calibration.log_odds(score).reshape(x.shape[:-1])
 
-    def chance(self, features: ArrayLike) -> Floats:
-        """Return the chance of membership at even odds beforehand: 0 to 1."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+
+def auc_of(odds: Floats, member: Bools) -> float:
+    """Return the AUC of log-odds (shadows, tables), members against others."""
+    area = auc(odds.ravel(), np.repeat(member, odds.shape[1]))
+    assert area is not None
+    return area
 
 
 def checked(features: ArrayLike, member: ArrayLike, kind: Kind) -> tuple[Singles, Bools]:

@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed, generator, seed_sequence
-from ...stats.scoring import auc
 from .attacker import (
     ATTACKERS,
     Bools,
@@ -28,7 +27,9 @@ from .attacker import (
     Kind,
     Learner,
     MembershipAttacker,
+    OddsAttacker,
     TargetAttacker,
+    auc_of,
     calibrated,
     folds,
 )  # fmt: skip
@@ -47,7 +48,7 @@ MARGIN = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class CombinedAttacker:
+class CombinedAttacker(OddsAttacker):
     """Attackers and their weights. `checked` are the training shadows' log-odds out of fold, of parts and of the weights."""
 
     width: int
@@ -61,15 +62,11 @@ class CombinedAttacker:
     @cached_property
     def auc(self) -> float:
         """The AUC of `checked`."""
-        area = auc(self.checked.ravel(), np.repeat(self.member, self.checked.shape[1]))
-        assert area is not None
-        return area
+        return auc_of(self.checked, self.member)
 
     def part_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of every part, (parts, ...)."""
-        x = np.asarray(features, dtype=np.float32)
-        if x.ndim < 1 or x.shape[-1] != self.width:
-            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
+        x = self.features_of(features)
         return np.stack([part.log_odds(x) for part in self.parts.values()])
 
     def together(self, odds: Floats) -> Floats:
@@ -79,10 +76,6 @@ class CombinedAttacker:
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand."""
         return self.together(self.part_odds(features))
-
-    def chance(self, features: ArrayLike) -> Floats:
-        """Return the chance of membership at even odds beforehand: 0 to 1."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
 
 
 def combined_of(attacker: TargetAttacker) -> CombinedAttacker | None:

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..._base.errors import InputError
 from ..._base.seeds import Seed
-from .attacker import ATTACKERS, Floats, Learner, TargetAttacker
+from .attacker import ATTACKERS, Floats, Learner, OddsAttacker, TargetAttacker
 from .layout import FeatureLayout
 
 __all__ = ["Focused", "FocusedAttacker", "learner_for", "sees_something"]
 
 
 @dataclass(frozen=True, eq=False)
-class FocusedAttacker:
+class FocusedAttacker(OddsAttacker):
     """An attacker who looks at some columns of features."""
 
     width: int
@@ -43,14 +43,7 @@ class FocusedAttacker:
 
     def log_odds(self, features: ArrayLike) -> Floats:
         """Return the log-odds of membership at even odds beforehand."""
-        x = np.asarray(features, dtype=np.float32)
-        if x.ndim < 1 or x.shape[-1] != self.width:
-            raise InputError(f"Features must have {self.width} numbers each, as in training. Got shape {x.shape}.")
-        return self.inner.log_odds(x[..., self.columns])
-
-    def chance(self, features: ArrayLike) -> Floats:
-        """Return the chance of membership at even odds beforehand: 0 to 1."""
-        return np.asarray(1 / (1 + np.exp(-np.clip(self.log_odds(features), -500, 500))))
+        return self.inner.log_odds(self.features_of(features)[..., self.columns])
 
 
 @dataclass(frozen=True, eq=False)
