@@ -4,7 +4,7 @@
     python experiments/attack_what_leaves/audit.py mutants    # audit_mutants.csv
     python experiments/attack_what_leaves/audit.py sound      # audit_sound.csv
 
-Everything is seeded. `power` has a closed form for Gaussian noise, and draws Laplace noise along recorded runs; the other two fit.
+Everything is seeded. `power` draws noise along recorded runs; the other two fit.
 """
 
 from __future__ import annotations
@@ -19,25 +19,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
 
 from chaffinch import BayesNet, Network, PrivBayes
 from chaffinch._base.errors import InputError
+from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
 from chaffinch.privacy.prepare import prepare
-from chaffinch.risk.auditing import (
-    Claim,
-    attack_mechanism,
-    choose_rule,
-    choose_threshold,
-    claim_of,
-    couple,
-    epsilon_lower,
-    guess,
-    made_pair,
-    power,
-    run_mechanism,
-)
-from chaffinch.risk.auditing.power import recorded_scores
+from chaffinch.risk.auditing import Claim, attack_mechanism, claim_of, couple, made_pair, run_mechanism
+from chaffinch.risk.auditing.mechanism import settling_runs
+from chaffinch.risk.auditing.power import guessed_power, recorded_scores
+from chaffinch.risk.auditing.ratios import choose_ratio_test, ratio_power
 from chaffinch.risk.shadows import Working
 from chaffinch.stats.splits import child
 from chaffinch.table.schema import Column, Schema
@@ -59,56 +49,45 @@ def write(name: str, head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None
             print(*row)
 
 
-# Power: true epsilon 2, claimed 1, fixed network.
+# Power: fixed network, worst-case pair.
+
+AUDITS = 100
+"""Audits of drawn answers for each figure."""
 
 
 def power_rows() -> Iterable[Sequence[Any]]:
-    """The probability of refuting a true epsilon of 2 claimed as 1, and a sound claim, by measure, level and runs."""
-    for truth, epsilon in (("epsilon 2 claimed as 1", 2.0), ("sound", 1.0)):
-        settings = BayesNet(network=NETWORK, epsilon=epsilon, delta=1e-6)
-        sides = _examples(settings, 1)[0].sides
-        # The ratio of Gaussian answers is normal, as far apart as the counts are in units of the noise.
-        mu = sum((((b.values - a.values) / a.scale) ** 2).sum() for a, b in zip(*sides, strict=True)) ** 0.5
-        sigma = min(query.scale for query in sides[0])
-        for claim in (claim_of(1.0, 1e-6, zcdp=True, sigma=sigma), claim_of(1.0, 1e-6, zcdp=True, sigma=None)):
+    """The probability of refuting a claim of epsilon 1 by truth, measure, level and runs: worked out, of drawn audits, and by right guesses alone."""
+    truths = (("epsilon 2", 2.0, Mutant), ("all answers given twice", 1.0, ChargeForgotten), ("sound", 1.0, Mutant))
+    for truth, epsilon, fault in truths:
+        for measure in ("epsilon", "mu", "rho"):
+            delta = None if measure == "epsilon" else 1e-6
+            examples = _examples(fault(BayesNet(network=NETWORK, epsilon=epsilon, delta=delta)), 40)
+            sigma = min(query.scale for query in examples[0].sides[0]) if measure == "mu" else None
+            claim = claim_of(1.0, delta or 0.0, zcdp=delta is not None, sigma=sigma)
+            draws = [recorded_scores(examples, np.random.SeedSequence([9, i]))(1.0) for i in range(6)]
+            ratios, member = (np.concatenate(part) for part in zip(*draws, strict=True))
+            rng = np.random.default_rng(3)
             for runs in (1000, 2000, 5000, 10_000):
+                counted = runs - settling_runs(runs)
                 for level in (0.99, 0.999):
-                    refuted = power(claim, runs - runs // 4, guesses=1.0, right=float(norm.cdf(mu / 2)), level=level)
-                    yield truth, claim.measure, f"{claim.amount:.4f}", level, runs, f"{refuted:.3f}", "right guesses, closed form"
-    times = 60
-    examples = _examples(BayesNet(network=NETWORK, epsilon=2.0), 40)
-    claim = Claim("epsilon", 1.0, 1.0)
-    for smaller, truth in ((1.0, "epsilon 2 claimed as 1"), (0.5, "sound")):  # noise twice as large is that of half the epsilon
-        draws = [recorded_scores(examples, np.random.SeedSequence([9, i]))(smaller) for i in range(6)]
-        scores, member = (np.concatenate(part) for part in zip(*draws, strict=True))
-        rng = np.random.default_rng(3)
-        for runs in (1000, 2000, 5000, 10_000):
-            picks = [rng.choice(len(scores), runs, replace=True) for _ in range(times)]
-            for level in (0.99, 0.999):
-                refuted = float(np.mean([_bound(scores[i], member[i], claim, level) > 1 for i in picks]))
-                yield truth, "epsilon", "1.0000", level, runs, f"{refuted:.3f}", f"right guesses, {times} drawn audits"
-            refuted = float(np.mean([_two_rates(scores[i], member[i], 0.99) > 1 for i in picks]))
-            yield truth, "epsilon", "1.0000", 0.99, runs, f"{refuted:.3f}", f"two rates, {times} drawn audits"
+                    expected = ratio_power(ratios, claim, counted, level=level)
+                    guesses = guessed_power(claim, runs - runs // 4, level=level)(ratios, member)
+                    picks = (rng.choice(len(ratios), runs) for _ in range(AUDITS))
+                    refuted = np.mean([_bound(ratios[pick], member[pick], claim, level) > claim.amount for pick in picks])
+                    figures = f"{expected:.3f}", f"{refuted:.2f}", f"{guesses:.3f}"
+                    yield truth, claim.measure, f"{claim.amount:.4f}", level, runs, *figures
 
 
-def _examples(settings: Any, many: int) -> list[Any]:
-    pair = made_pair("narrow", settings.unit)
+def _examples(maker: Any, many: int) -> list[Any]:
+    pair = made_pair("narrow", maker.unit)
     tables = (pair.base.take(pair.rows_without), pair.base.take(pair.rows_with))
-    return [couple(settings, tables, member=bool(i % 2), seed=np.random.SeedSequence([5, i])) for i in range(many)]
+    return [couple(maker, tables, member=bool(i % 2), seed=np.random.SeedSequence([5, i])) for i in range(many)]
 
 
-def _bound(scores: Any, member: Any, claim: Claim, level: float) -> float:
-    quarter = len(scores) // 4
-    rule = choose_rule(scores[:quarter], member[:quarter], claim, level=level)
-    return guess(rule, scores[quarter:], member[quarter:], claim, level=level).bound
-
-
-def _two_rates(scores: Any, member: Any, level: float) -> float:
-    """Clopper and Pearson's bounds on both rates at a threshold from the first quarter."""
-    quarter = len(scores) // 4
-    line = choose_threshold(scores[:quarter], member[:quarter], level=level)
-    calls, own = line.says_with(scores[quarter:]), member[quarter:]
-    return epsilon_lower(int(calls[own].sum()), int(own.sum()), int(calls[~own].sum()), int((~own).sum()), level=level)
+def _bound(ratios: Any, member: Any, claim: Claim, level: float) -> float:
+    first = settling_runs(len(ratios))
+    test = choose_ratio_test(ratios[:first], claim, len(ratios) - first, level=level)
+    return test.proves(ratios[first:], member[first:], claim, level=level).bound
 
 
 # Mutants: each a fault of published packages, put around a sound method.
@@ -150,6 +129,15 @@ class ChargeForgotten(Mutant):
         return self.inner.fit(table, seed=child(seed, 2))
 
 
+class HalfClaimed(Mutant):
+    """A sound method whose claim is half of the rho that it spends."""
+
+    def __init__(self, inner: Any) -> None:
+        super().__init__(inner)
+        rho = epsilon_to_rho(inner.budget.epsilon, inner.budget.delta)
+        self.budget = replace(inner.budget, epsilon=rho_to_epsilon(rho / 2, inner.budget.delta))
+
+
 class FixedSeed(Mutant):
     """The same noise in every fit."""
 
@@ -176,28 +164,41 @@ MUTANTS = (
 METHODS = (
     ("bayesnet pure, fixed network", BayesNet(network=NETWORK, epsilon=1.0)),
     ("bayesnet zcdp, fixed network", BayesNet(network=NETWORK, epsilon=1.0, delta=1e-6)),
-    ("bayesnet zcdp, network chosen", BayesNet(epsilon=1.0, delta=1e-6)),
     ("privbayes pure", PrivBayes(1.0)),
+    ("bayesnet zcdp, network chosen", BayesNet(epsilon=1.0, delta=1e-6)),
 )
+LARGER = ("bayesnet zcdp, network chosen, epsilon 4", BayesNet(epsilon=4.0, delta=1e-6))
+SIZES = (500, 2000, 5000, 10_000)
 
 
 def mutant_rows(chosen: str | None) -> Iterable[Sequence[Any]]:
-    """The verdict on each mutant of each method at the fewest runs of 500, 2,000, 5,000 and 10,000 that break the claim."""
-    for method, settings in METHODS:
+    """The verdict on each mutant of each method at the fewest of some numbers of runs that break the claim.
+
+    Numbers with a power below 0.3 are passed over, but for the last.
+    """
+    halved = (("half its rho claimed", HalfClaimed, "narrow"), ("charge forgotten", ChargeForgotten, "narrow"))
+    for (method, settings), faults in [*((method, MUTANTS) for method in METHODS[:3]), (LARGER, halved), (METHODS[3], MUTANTS)]:
         if chosen not in (None, method):
             continue
-        for fault, mutant, pair_name in MUTANTS:
-            maker, budget = mutant(settings), settings.budget
-            began = time.process_time()
-            for runs in (500, 2000, 5000, 10_000)[: 2 if fault == "none" else 4]:
+        for fault, mutant, pair_name in faults:
+            maker = mutant(settings)
+            budget, began = maker.budget, time.process_time()
+            sizes, likely = SIZES[1:2] if fault == "none" else SIZES, True
+            for place, runs in enumerate(sizes):
+                if not likely and runs < sizes[-1]:
+                    continue
                 seen = _runs(maker, pair_name, runs, 11)
                 claim = claim_of(budget.epsilon, budget.delta or 0.0, zcdp=budget.kind == "zcdp", sigma=seen.sigma)
                 name, guessed = attack_mechanism(seen, claim, level=LEVEL)
                 if guessed.bound > claim.amount:
                     break
+                following = sizes[min(place + 1, len(sizes) - 1)]
+                likely = ratio_power(seen.log_ratio, claim, following, level=LEVEL) >= 0.3
+            most = SIZES[-1]
+            expected = ratio_power(seen.log_ratio, claim, most - settling_runs(most), level=LEVEL)
             verdict = "claim broken" if guessed.bound > claim.amount else "not refuted"
-            seconds = f"{time.process_time() - began:.0f}"
-            yield method, fault, pair_name, claim.measure, f"{claim.amount:.4f}", runs, f"{guessed.bound:.4f}", name, verdict, seconds
+            figures = f"{claim.amount:.4f}", runs, f"{guessed.bound:.4f}", name, verdict, f"{expected:.2f}", f"{time.process_time() - began:.0f}"
+            yield method, fault, pair_name, claim.measure, *figures
 
 
 def _runs(maker: Any, pair_name: str, runs: int, seed: int) -> Any:
@@ -224,14 +225,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=("power", "mutants", "sound"))
     parser.add_argument("--method", help="mutants of one method only; its table gets the name of --out")
-    parser.add_argument("--runs", type=int, default=1000, help="runs of each sound audit")
+    parser.add_argument("--runs", type=int, default=300, help="runs of each sound audit")
     parser.add_argument("--out", help="another name of the table")
     asked = parser.parse_args()
     out = asked.out or f"audit_{asked.study}.csv"
     if asked.study == "power":
-        write(out, ("truth", "measure", "claim", "level", "runs", "refuted", "bound by"), power_rows())
+        write(out, ("truth", "measure", "claim", "level", "runs", "power", "drawn audits", "right guesses only"), power_rows())
     elif asked.study == "mutants":
-        head = ("method", "fault", "pair", "measure", "claim", "runs", "bound", "attacker", "verdict", "cpu seconds")
+        head = ("method", "fault", "pair", "measure", "claim", "runs", "bound", "attacker", "verdict", "power at 10,000", "cpu seconds")
         write(out, head, mutant_rows(asked.method))
     else:
         write(out, ("audit", "method", "pair", "measure", "claim", "runs", "bound", "verdict"), sound_rows(asked.runs))

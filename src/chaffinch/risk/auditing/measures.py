@@ -33,13 +33,16 @@ class Measure:
     """What is claimed: `name`, how to say it, and what it says about guesses.
 
     `least` returns from a share of right guesses, above one half, the least amount of it that allows that; 0 up to one half. `abstains`:
-    whether an attacker may guess in some of the runs only.
+    whether an attacker may guess in some of the runs only. `of_information` returns the least amount that allows a relative entropy (the mean of
+    both directions); None where it says less than guesses do, and `information` is its inverse.
     """
 
     name: str
     definition: str
     least: Callable[[float], float]
     abstains: bool = False
+    of_information: Callable[[float], float] | None = None
+    information: Callable[[float], float] = float
 
 
 MEASURES: Registry[Measure] = Registry("measure of privacy")
@@ -70,6 +73,11 @@ class Claim:
     def least(self, share: float) -> float:
         """Return the least amount that allows a share of right guesses."""
         return self.what.least(share)
+
+    @property
+    def information(self) -> float:
+        """The largest relative entropy that is claimed, where the measure bounds it."""
+        return self.what.information(self.amount)
 
     def epsilon_at(self, times: float) -> float:
         """Return the epsilon, at the delta of the claim, where noise is so many times smaller than the claim needs."""
@@ -131,10 +139,12 @@ MEASURES.register(
 MEASURES.register(
     Measure(
         name="mu", definition="Gaussian privacy: as hard to tell apart as two normal laws mu standard deviations apart.", least=_mu,
+        of_information=lambda entropy: sqrt(2 * entropy), information=lambda mu: mu**2 / 2,
     )
 )  # fmt: skip
 MEASURES.register(
     Measure(
         name="rho", definition="Zero-concentrated privacy: the Renyi divergence of order a is at most a rho.", least=_rho,
+        of_information=float,
     )
 )  # fmt: skip

@@ -28,10 +28,11 @@ from ..shadows.work import ShadowJob, Working, within
 from .guesses import Guessed, choose_rule, guess
 from .measures import Claim
 from .pairs import Pair
+from .ratios import choose_ratio_test
 from .runs import coins
-from .transcript import Query, Recorder, Replay, log_ratio
+from .transcript import Kind, Query, Recorder, Replay, log_ratio
 
-__all__ = ["CERTAIN", "Coupled", "Known", "MechanismRuns", "attack_mechanism", "couple", "known_ways", "run_mechanism", "way"]
+__all__ = ["CERTAIN", "Coupled", "Known", "MechanismRuns", "attack_mechanism", "couple", "known_ways", "run_mechanism", "settling_runs", "way"]
 
 CERTAIN = 1e6
 """The log-likelihood ratio of what only one of the tables can give."""
@@ -77,11 +78,13 @@ def couple(
 ) -> Coupled:
     """Return a run on D' (`member`) or D, of `tables` (D, D'), with the same answers given to the fit on the other one.
 
-    `known`: what the other table is asked where a run was asked the same; then it is not fitted again.
+    `known`: what the other table is asked where a run was asked the same; then it is not fitted again, and the fit on the first one ends
+    with its last answer: what comes of the answers has been compared before.
     """
     own, other = (tables[1], tables[0]) if member else tables
-    recorded, outcome = _fit(maker, own, seed, Recorder)
-    same = None if known is None else known.get(way(recorded, member))
+    longest = max(map(len, known.values()), default=0) if known else 0
+    recorded, outcome = _fit(maker, own, seed, lambda noise: _Ending(noise, known, member, longest) if known else Recorder(noise))
+    same = known.get(way(recorded, member)) if known else None
     if same is not None:
         replayed: Sequence[Query] = [replace(query, answer=r.answer) for query, r in zip(same, recorded, strict=True)]
         possible = True
@@ -109,6 +112,24 @@ def known_ways(runs: Iterable[Coupled]) -> Known | None:
     return ways
 
 
+class _AnsweredError(BaseException):
+    """All has been answered. Not an Exception: a fit that catches those does not catch this."""
+
+
+class _Ending(Recorder):
+    """A recorder that ends a fit with its last answer, on a way that is known and longer than which none is."""
+
+    def __init__(self, noise: Noise, known: Known, member: bool, longest: int) -> None:
+        super().__init__(noise)
+        self.known, self.member, self.longest = known, member, longest
+
+    def _answer(self, kind: Kind, values: NDArray[np.int64], scale: float) -> Any:
+        answer = super()._answer(kind, values, scale)
+        if len(self.queries) == self.longest and way(self.queries, self.member) in self.known:
+            raise _AnsweredError
+        return answer
+
+
 def _fit(maker: Any, table: Table, seed: np.random.SeedSequence, observer: Callable[[Noise], Recorder]) -> tuple[list[Query], Any]:
     """What a fit asked and was answered, and what came of it: a model, or an error."""
     recorders: list[Recorder] = []
@@ -125,6 +146,8 @@ def _fit(maker: Any, table: Table, seed: np.random.SeedSequence, observer: Calla
             outcome = maker.fit(table, seed=seed)
         except Exception as error:
             outcome = error
+        except _AnsweredError:
+            outcome = None
     return (recorders[0].queries if recorders else []), outcome
 
 
@@ -148,6 +171,10 @@ class ObservedFits(Generator):
     def fits(self) -> bool:
         """True: there is always something to look into."""
         return True
+
+    def subset(self, rows: NDArray[np.int64]) -> Table:
+        """Return the table that runs are on: it is the same in all."""
+        return self.tables[int(self.member)]
 
     def release(self, table: Table, *, tables: int, rows: int, seed: np.random.SeedSequence, sight: Any = None) -> Released:
         """Return a run, in place of the model; no table is drawn."""
@@ -236,24 +263,39 @@ def _jobs(
 
 
 def attack_mechanism(seen: MechanismRuns, claim: Claim, *, level: float) -> tuple[str, Guessed]:
-    """Return who guessed, and what the guesses prove about a claim; who, and by which rule, is settled on a first quarter of the runs.
+    """Return who guessed, and what that proves about a claim; who, and how, is settled on the first runs, which are not counted.
 
-    The exact ratio tells most where noise is drawn as it should be. Answers that come back, of a seed that stays, are looked for apart.
+    The exact ratio tells most where noise is drawn as it should be (`ratios`). Answers that come back, of a seed that stays, are looked for
+    apart.
     """
-    quarter = len(seen.member) // 4
-    first, rest = np.arange(len(seen.member)) < quarter, np.arange(len(seen.member)) >= quarter
-    scores = {"likelihood ratio": seen.log_ratio, "repeated answers": _repeats(seen, quarter)}
-    rules = {name: choose_rule(values[first], seen.member[first], claim, level=level) for name, values in scores.items()}
-    name = max(rules, key=lambda each: rules[each].bound)  # the first of equals: the ratio
-    return name, guess(rules[name], scores[name][rest], seen.member[rest], claim, level=level)
+    runs = len(seen.member)
+    first = settling_runs(runs)
+    before, rest = slice(None, first), slice(first, None)
+    test = choose_ratio_test(seen.log_ratio[before], claim, runs - first, level=level)
+    repeats = _repeats(seen, first)
+    rule = choose_rule(repeats[before], seen.member[before], claim, level=level)
+    if rule.bound > test.proves(seen.log_ratio[before], seen.member[before], claim, level=level).bound:
+        return "repeated answers", guess(rule, repeats[rest], seen.member[rest], claim, level=level)
+    return "likelihood ratio", test.proves(seen.log_ratio[rest], seen.member[rest], claim, level=level)
 
 
-def _repeats(seen: MechanismRuns, quarter: int) -> NDArray[np.float64]:
-    """For each run, how many others of the first quarter gave the same answers on D', less those on D."""
+def settling_runs(runs: int) -> int:
+    """Return how many runs settle the attack: one in twenty; of few runs up to fifty, and at most a quarter.
+
+    Examples
+    --------
+    >>> [settling_runs(runs) for runs in (80, 200, 400, 2000)]
+    [20, 50, 50, 100]
+    """
+    return max(runs // 20, min(runs // 4, 50))
+
+
+def _repeats(seen: MechanismRuns, first: int) -> NDArray[np.float64]:
+    """For each run, how many others of the first ones gave the same answers on D', less those on D."""
     side = np.where(seen.member, 1.0, -1.0)
     sums: dict[int, float] = {}
-    for number, one in zip(seen.answers[:quarter].tolist(), side[:quarter].tolist(), strict=True):
+    for number, one in zip(seen.answers[:first].tolist(), side[:first].tolist(), strict=True):
         sums[number] = sums.get(number, 0.0) + one
     out = np.array([sums.get(number, 0.0) for number in seen.answers.tolist()])
-    out[:quarter] -= side[:quarter]
+    out[:first] -= side[:first]
     return out

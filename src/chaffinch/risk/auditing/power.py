@@ -18,9 +18,10 @@ from ...privacy.samplers import draw_gaussian, draw_laplace
 from .guesses import POWER, choose_rule, power
 from .measures import Claim
 from .mechanism import Coupled
+from .ratios import ratio_power
 from .transcript import Query, log_law
 
-__all__ = ["MOST", "normal_scores", "recorded_scores", "separation", "times_too_small"]
+__all__ = ["MOST", "exact_power", "guessed_power", "normal_scores", "recorded_scores", "separation", "times_too_small"]
 
 MOST = 100.0
 """Noise that is more times too small than this is not asked about."""
@@ -31,22 +32,18 @@ STEPS = 9
 
 Scores = Callable[[float], tuple[NDArray[np.float64], NDArray[np.bool_]]]
 """Scores of runs with noise so many times smaller, and for each whether it was on D'."""
+Powers = Callable[[NDArray[np.float64], NDArray[np.bool_]], float]
+"""The probability of refuting a claim from runs with such scores, and for each whether it was on D'."""
 
 
-def times_too_small(claim: Claim, scores: Scores, runs: int, *, level: float) -> float | None:
-    """Return how many times too small noise must be to be found with a probability of `POWER` in `runs` test runs; None beyond `MOST`."""
+def times_too_small(scores: Scores, power_of: Powers) -> float | None:
+    """Return how many times too small noise must be to be found with a probability of `POWER`; None beyond `MOST`.
+
+    `power_of`: the probability of refuting the claim from scores as noise so small gives them.
+    """
 
     def enough(times: float) -> bool:
-        values, member = scores(times)
-        half = len(values) // 2
-        rule = choose_rule(values[:half], member[:half], claim, level=level)
-        with_, without = rule.guesses(values[half:])
-        own = member[half:]
-        guesses = with_ | without
-        if not guesses.any():
-            return False
-        right = float(((with_ & own) | (without & ~own)).sum() / guesses.sum())
-        return power(claim, runs, guesses=float(guesses.mean()), right=right, level=level) >= POWER
+        return power_of(*scores(times)) >= POWER
 
     if not enough(MOST):
         return None
@@ -55,6 +52,28 @@ def times_too_small(claim: Claim, scores: Scores, runs: int, *, level: float) ->
         middle = sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def guessed_power(claim: Claim, runs: int, *, level: float) -> Powers:
+    """Return what works out the power of right guesses in `runs` test runs, by a rule that is chosen on half of the scores."""
+
+    def power_of(values: NDArray[np.float64], member: NDArray[np.bool_]) -> float:
+        half = len(values) // 2
+        rule = choose_rule(values[:half], member[:half], claim, level=level)
+        with_, without = rule.guesses(values[half:])
+        own = member[half:]
+        guesses = with_ | without
+        if not guesses.any():
+            return 0.0
+        right = float(((with_ & own) | (without & ~own)).sum() / guesses.sum())
+        return power(claim, runs, guesses=float(guesses.mean()), right=right, level=level)
+
+    return power_of
+
+
+def exact_power(claim: Claim, runs: int, *, level: float) -> Powers:
+    """Return what works out the power of log-likelihood ratios (`ratios`) in `runs` test runs."""
+    return lambda values, _member: ratio_power(values, claim, runs, level=level)
 
 
 def recorded_scores(examples: Sequence[Coupled], seed: np.random.SeedSequence) -> Scores:

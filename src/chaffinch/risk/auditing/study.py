@@ -29,7 +29,7 @@ from .guesses import Guessed
 from .measures import Claim, claim_of
 from .mechanism import MechanismRuns, attack_mechanism, run_mechanism
 from .pairs import MADE, PAIRS, Pair, Skipped, average_pair, made_pair
-from .power import Scores, normal_scores, recorded_scores, times_too_small
+from .power import Powers, Scores, exact_power, guessed_power, normal_scores, recorded_scores, times_too_small
 from .result import AuditFinding, AuditResult
 from .runs import PairRuns, run_pair
 from .settings import BOXES, LEVEL, AuditSettings
@@ -313,29 +313,31 @@ def _finding(
     seen = test.seen
     claim = Claim("epsilon", claimed[0], *claimed)
     scores: Scores
+    power_of: Powers
     if isinstance(seen, MechanismRuns):
         claim = claim_of(*claimed, zcdp=getattr(budget, "kind", "pure") == "zcdp", sigma=seen.sigma)
         name, guessed = attack_mechanism(seen, claim, level=level)
-        scores = recorded_scores(seen.examples, child(seed, 0))
+        scores, power_of = recorded_scores(seen.examples, child(seed, 0)), exact_power(claim, guessed.runs, level=level)
     else:
         features = seen.cells if test.box == "white" else _outside(seen, threads)
         verdicts = attack(features, seen.member, claim, level=level, seed=seed)
         name, guessed, scores = verdicts.attacker, verdicts.guessed, normal_scores(verdicts.apart, child(seed, 1 << 30))
+        power_of = guessed_power(claim, guessed.runs, level=level)
     return AuditFinding(
         pair=seen.pair.name, box=test.box, measure=claim.measure, bound=guessed.bound, claim=claim.amount, runs=len(seen.member),
-        test_runs=guessed.runs, guesses=guessed.guesses, right=guessed.right, factor=_factor(claim, guessed, scores, budget, level),
+        test_runs=guessed.runs, guesses=guessed.guesses, right=guessed.right, factor=_factor(claim, guessed, scores, power_of, budget),
         attacker=name,
     )  # fmt: skip
 
 
-def _factor(claim: Claim, guessed: Guessed, scores: Scores, budget: Any, level: float) -> float | None:
+def _factor(claim: Claim, guessed: Guessed, scores: Scores, power_of: Powers, budget: Any) -> float | None:
     """How many times the claimed epsilon the true one must be to be found with a probability of 80 %; None where even far more is not.
 
     None too where the claim is refuted: then a violation has been found.
     """
     if guessed.bound > claim.amount:
         return None
-    times = times_too_small(claim, scores, guessed.runs, level=level)
+    times = times_too_small(scores, power_of)
     if times is None:
         return None
     # Noise is compared with what it is, which need not be what the claim needs.
