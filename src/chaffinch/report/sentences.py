@@ -12,6 +12,7 @@ AUDIT_PAIRS = {
     "lone level": "The target alone has a level of the first column.",
     "crowded": "As narrow, each of the others fifty times.",
     "average": "Records of the user's table, without and with its most vulnerable one.",
+    "canaries": "Four records, each in or out by a coin of its own, beside four others.",
 }
 """What each pair of neighbouring tables of an audit is."""
 

@@ -161,17 +161,17 @@ def test_gross_mutants_fall_in_a_second(fault, name, pair, runs):
     assert guessed.bound > claim
 
 
-# Powers at these runs, by `ratios`: 0.997, 0.96, 0.99 and above 0.999; seeds are fixed.
+# Powers at these runs, by `ratio_power`: 0.997, 0.96, 0.997 and 0.92; seeds are fixed. A charge forgotten as epsilon needs 10,000 runs: see experiments.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "settings", "measure", "runs"),
     [
         (HalfNoise, SOUND["pure, fixed network"], "epsilon", 2000),
         (HalfNoise, SOUND["zcdp, fixed network"], "mu", 3500),
-        (ChargeForgotten, PrivBayes(1.0), "epsilon", 4000),
+        (ChargeForgotten, BayesNet(network=NETWORK, epsilon=8.0, delta=1e-6), "mu", 1000),
         (HalfClaimed, BayesNet(epsilon=8.0, delta=1e-6), "rho", 1000),
     ],
-    ids=["noise halved, epsilon", "noise halved, mu", "charge forgotten, epsilon", "half its rho claimed, network chosen"],
+    ids=["noise halved, epsilon", "noise halved, mu", "charge forgotten, mu", "half its rho claimed, network chosen"],
 )
 def test_a_factor_of_two_falls_in_the_form_of_its_claim(fault, settings, measure, runs):
     maker = fault(settings)

@@ -2,6 +2,7 @@
 
 from .attacker import ATTACKERS, AuditAttacker
 from .bounds import Threshold, choose_threshold, divided, epsilon_lower
+from .canaries import Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
 from .guesses import Guessed, Rule, choose_rule, guess, power
 from .measures import MEASURES, Claim, Measure, claim_of
 from .mechanism import MechanismRuns, attack_mechanism, couple, run_mechanism
@@ -11,8 +12,9 @@ from .settings import BOXES, AuditSettings
 from .study import audit, measure_audit
 
 __all__ = [
-    "ATTACKERS", "BOXES", "MADE", "MEASURES", "PAIRS", "AuditAttacker", "AuditFinding", "AuditResult", "AuditSettings", "Claim",
-    "ClaimVerdict", "Guessed", "Measure", "MechanismRuns", "Pair", "Rule", "Skipped", "Threshold", "attack_mechanism", "audit",
-    "average_pair", "choose_rule", "choose_threshold", "claim_of", "couple", "divided", "epsilon_lower", "guess", "made_pair",
-    "measure_audit", "power", "run_mechanism",
+    "ATTACKERS", "BOXES", "MADE", "MEASURES", "PAIRS", "AuditAttacker", "AuditFinding", "AuditResult", "AuditSettings",
+    "Canaries", "CanaryRuns", "Claim",
+    "ClaimVerdict", "Guessed", "Measure", "MechanismRuns", "Pair", "Rule", "Skipped", "Threshold", "attack_canaries", "attack_mechanism", "audit",
+    "average_pair", "choose_rule", "choose_threshold", "claim_of", "couple", "divided", "epsilon_lower", "guess", "made_canaries", "made_pair",
+    "measure_audit", "power", "run_canaries", "run_mechanism",
 ]  # fmt: skip

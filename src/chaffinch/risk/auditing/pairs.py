@@ -25,11 +25,11 @@ from ...table.schema import Column, Schema
 from ...table.table import Table
 from ..shadows.generator import coded
 
-__all__ = ["MADE", "PAIRS", "Pair", "Skipped", "average_pair", "made_pair"]
+__all__ = ["MADE", "PAIRS", "Pair", "Skipped", "average_pair", "made_pair", "small_domain"]
 
 MADE = ("narrow", "repeated", "empty", "lone level", "crowded")
 """Pairs that need no data of anybody: made for the worst case."""
-PAIRS = (*MADE, "average")
+PAIRS = (*MADE, "average", "canaries")
 
 COLUMNS = 3
 """Columns of the tables made for the worst case."""
@@ -133,7 +133,7 @@ def made_pair(name: str, unit: Unit) -> Pair | Skipped:
     copies = unit.rows_per_person
     stand_in = [far] * copies if unit.replaced else []
     declared = len(others) + copies if unit.replaced and copies == 1 else None
-    base, place = _domain(sizes, declared)
+    base, place = small_domain(sizes, declared)
     without, with_ = ([place[r] for r in rows] for rows in ([*others, *stand_in], [*others, *[target] * copies]))
     return Pair(name, base, _index(without), _index(with_), place[target], unit)
 
@@ -167,8 +167,8 @@ def average_pair(
     return Pair("average", base, _sorted(drawn), _sorted(np.append(rest, target)), target, unit)
 
 
-def _domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Record, int]]:
-    """Every record of a small domain once, under a schema that declares it, and where each stands.
+def small_domain(sizes: Sequence[int], rows: int | None) -> tuple[Table, dict[Record, int]]:
+    """Return every record of a small domain once, under a schema that declares it, and where each stands.
 
     All of them, so that whatever is released has its levels in the base table.
     """

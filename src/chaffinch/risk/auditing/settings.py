@@ -32,7 +32,8 @@ class AuditSettings:
     epsilon, delta, neighbours
         The claim; unless said, that of the synthesiser's `budget` and `unit`. A function has none: say it.
     pairs
-        Names out of `PAIRS`, or `Pair`s. Without: all that are made for the worst case, and "average" where there is a table.
+        Names out of `PAIRS`, or `Pair`s. Without: all that are made for the worst case, and "average" where there is a table; "canaries",
+        several records in or out in each run, only where it is named.
     runs
         Runs for each pair.
     box

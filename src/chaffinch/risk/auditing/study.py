@@ -24,6 +24,7 @@ from ..shadows.generator import coded
 from ..shadows.work import OutOfTime, Working, within
 from .attacker import attack
 from .bounds import divided
+from .canaries import CANARIES, Canaries, CanaryRuns, attack_canaries, made_canaries, run_canaries
 from .features import table_features
 from .guesses import Guessed
 from .measures import Claim, claim_of
@@ -115,6 +116,8 @@ def measure_audit(
     for number, one in enumerate(asked):
         stream = child(root, PAIRS.index(one) if one in PAIRS else len(PAIRS) + number)
         pair = _pair(one, unit, table, settings, threads, stream)
+        if isinstance(pair, Canaries) and claim[1]:
+            pair = Skipped(CANARIES, "with a delta one answer may give all coins of its run away at once: nothing follows from right guesses")
 
         def stage_of(stage: str, share: float, number: int = number, name: str = pair_name(one)) -> None:
             progress(f"pair '{name}': {stage}", (number + max(share, 0.0)) / len(asked))
@@ -123,7 +126,7 @@ def measure_audit(
         if isinstance(ready, Skipped):
             skipped.append(ready)
             continue
-        assert isinstance(pair, Pair)
+        assert isinstance(pair, Pair | Canaries)
         words = ready.generator.words
         new, why = _runs(synthesiser, pair, ready, boxes, settings, stream, replace(working, progress=stage_of))
         tests += new
@@ -146,16 +149,23 @@ class _Test:
     """Runs on a pair, and how they are looked at."""
 
     box: str
-    seen: PairRuns | MechanismRuns
+    seen: PairRuns | MechanismRuns | CanaryRuns
 
 
 def _runs(
-    synthesiser: Any, pair: Pair, ready: _Ready, boxes: Sequence[str], settings: AuditSettings, stream: np.random.SeedSequence,
+    synthesiser: Any, pair: Pair | Canaries, ready: _Ready, boxes: Sequence[str], settings: AuditSettings, stream: np.random.SeedSequence,
     working: Working,
 ) -> tuple[list[_Test], list[Skipped]]:  # fmt: skip
     """The runs on a pair for each box, and what was not tried."""
     tests: list[_Test] = []
     skipped: list[Skipped] = []
+    if isinstance(pair, Canaries):
+        skipped = [Skipped(CANARIES, "several coins at once are guessed from tables alone", box) for box in boxes if box != "black"]
+        if "black" in boxes:
+            look, stream = Look(pair.base, coded(pair.base)[:0], None), child(stream, 1)
+            many = run_canaries(ready.generator, pair, look, runs=settings.runs, rows=ready.rows, seed=stream, working=working)
+            tests = [_Test("black", many)]
+        return tests, skipped
     if "mechanism" in boxes:
         inside = run_mechanism(synthesiser, pair, runs=settings.runs, seed=child(stream, 2), working=working)
         if isinstance(inside, str):
@@ -226,7 +236,7 @@ def _boxes(box: Sequence[str], synthesiser: Any) -> tuple[str, ...]:
 
 def _pair(
     asked: str | Pair, unit: Unit, table: Table | None, settings: AuditSettings, threads: int | None, seed: np.random.SeedSequence
-) -> Pair | Skipped:
+) -> Pair | Canaries | Skipped:
     if isinstance(asked, Pair):
         if asked.unit.neighbours != unit.neighbours:
             raise InputError(f"Pair '{asked.name}' is made for another relation than the claim: '{unit.words}'.")
@@ -236,7 +246,7 @@ def _pair(
             raise InputError("The pair 'average' is made from a table: pass table=..., or leave it out.")
         rng = np.random.default_rng(child(seed, 1 << 31))
         return average_pair(table, unit, rows=settings.average_rows, threads=threads, threshold=settings.threshold, rng=rng)
-    return made_pair(asked, unit)
+    return made_canaries(unit) if asked == CANARIES else made_pair(asked, unit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +260,7 @@ class _Ready:
 
 
 def _ready(
-    synthesiser: Any, pair: Pair, rows: int | None, seed: np.random.SeedSequence, time_limit: float | None
+    synthesiser: Any, pair: Pair | Canaries, rows: int | None, seed: np.random.SeedSequence, time_limit: float | None
 ) -> _Ready | Skipped:
     """Try both tables once. A synthesiser that refuses both cannot be audited; one that refuses one of them can."""
     generator = Watched(synthesiser, pair.base)
@@ -282,7 +292,7 @@ def _ready(
     return _Ready(generator, wanted, None if model is None else model.network, no_model)
 
 
-def _refused(synthesiser: Any, pair: Pair, rows: int) -> None:
+def _refused(synthesiser: Any, pair: Pair | Canaries, rows: int) -> None:
     """Raise what both tables of a pair raise; a stranger's message may quote a record and is not passed on."""
     try:
         table = pair.base.take(pair.rows_with)
@@ -318,6 +328,10 @@ def _finding(
         claim = claim_of(*claimed, zcdp=getattr(budget, "kind", "pure") == "zcdp", sigma=seen.sigma)
         name, guessed = attack_mechanism(seen, claim, level=level)
         scores, power_of = recorded_scores(seen.examples, child(seed, 0)), exact_power(claim, guessed.runs, level=level)
+    elif isinstance(seen, CanaryRuns):
+        name, guessed, apart = attack_canaries(seen, claim, level=level, seed=seed, threads=threads)
+        scores = normal_scores(apart, child(seed, 1 << 30))
+        power_of = guessed_power(claim, guessed.runs * seen.member.shape[1], level=level)
     else:
         features = seen.cells if test.box == "white" else _outside(seen, threads)
         verdicts = attack(features, seen.member, claim, level=level, seed=seed)
