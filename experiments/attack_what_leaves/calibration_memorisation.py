@@ -1,10 +1,10 @@
 """Are the memorisation tests calibrated, and what do they find? Null draws and draws with copied rows, from Adult and from a made-up population.
 
     python experiments/attack_what_leaves/calibration_memorisation.py null      # 2,000 draws of each population
-    python experiments/attack_what_leaves/calibration_memorisation.py power     # 200 draws of each share of copies
+    python experiments/attack_what_leaves/calibration_memorisation.py power     # 200 draws of each share of copies at 2,000 rows, 40 at 10,000
 
-Members, others and released rows are disjoint draws of one population; `copied` of the released rows are copies of members. Results are CSV
-files beside this one.
+Members, others and released rows are disjoint draws of one population; `copied` of the released rows are copies of members. "chances known" is the copied row
+with the chance of each row from the counts of the whole population, by itself: what a test could do that estimates nothing. Results are CSV files beside this one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 from chaffinch.risk.memorisation import MEMORISATION_TESTS
 from chaffinch.risk.memorisation.battery import findings, trials_of
 from chaffinch.risk.memorisation.protocol import ReleaseCase
-from chaffinch.risk.memorisation.values import ColumnValues, column_values
+from chaffinch.risk.memorisation.values import ColumnValues, column_values, joint_codes
+from chaffinch.stats.excess import excess
 from chaffinch.stats.family import family
 from chaffinch.table.read import read
 
@@ -30,14 +31,15 @@ DATA = HERE.parents[1] / "examples" / "data"
 COLUMNS = 12
 KEYS = ("age", "sex", "race", "education")
 RESAMPLES = 199
+KNOWN = "copied_row, chances known"
 
 
-def adult() -> tuple[ColumnValues, ...]:
-    """Return all records of Adult, twelve columns of them, as people."""
+def adult(weights: bool = False) -> tuple[ColumnValues, ...]:
+    """Return all records of Adult, twelve columns of them, as people; with the sampling weight as one more, whose values hardly two people share."""
     first = pq.read_table(DATA / "adult_train.parquet")
     whole = pa.concat_tables([first, pq.read_table(DATA / "adult_test.parquet").cast(first.schema)])
     kept = [name for name in whole.column_names if name not in ("fnlwgt", "education_num", "education-num")]
-    return _columns(whole.select(kept[:COLUMNS]))
+    return _columns(whole.select([*kept[:COLUMNS], *(["fnlwgt"] * weights)]))
 
 
 def made_up(n: int = 60_000, seed: int = 5) -> tuple[ColumnValues, ...]:
@@ -78,16 +80,30 @@ def draw(columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int) ->
     released[:copies] = members[:copies]
     case = case_of(columns, released, np.concatenate([members, others]), seed)
     order = rng.permutation(2 * n)
+    known = chances_known(columns, released, np.concatenate([members, others]), copied)
     every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, MEMORISATION_TESTS.names, alone=False)]
     found = findings(every, np.random.SeedSequence([seed, 1]), resamples=RESAMPLES, threads=1)
     together = family(
-        [one[0].members for one in every], [one[0].others for one in every], resamples=RESAMPLES, seed=seed, threads=1
-    )
+        [one[0].members for one in every], [one[0].others for one in every], level_shares=[one[0].test.level_share for one in every],
+        resamples=RESAMPLES, seed=seed, threads=1,
+    )  # fmt: skip
     result = {
         one.test: {"p": one.p_value, "p_family": together.adjusted[j], "interval": one.excess_interval}
         for j, one in enumerate(found)
     }
+    if known is not None:
+        sides = ((known[:n], np.ones(n)), (known[n:], np.ones(n)))
+        result[KNOWN] = {"p": excess(*sides, resamples=RESAMPLES, seed=seed, threads=1).p_value, "p_family": None}
     return result, float(together.p_value) if together.p_value is not None else 1.0
+
+
+def chances_known(columns: tuple[ColumnValues, ...], released: np.ndarray, people: np.ndarray, copied: float) -> np.ndarray | None:
+    """Return the log likelihood ratio of "a copy" for each match, each row's chance being its share of the population; None without copies."""
+    if not copied:
+        return None
+    rows, size = joint_codes([c.people for c in columns], [c.size for c in columns])
+    share = np.bincount(rows, minlength=size)[rows[people]] / len(rows)
+    return np.isin(rows[people], rows[released]) * np.log1p(copied / (len(people) / 2 * share)) / 10.0
 
 
 def null_rows(population: str, n: int, results: list[tuple[dict[str, dict], float]]) -> Iterator[list[object]]:
@@ -108,12 +124,12 @@ def power_rows(
     """Yield a row for each test: how often it is found, by itself and among all."""
     together = np.mean([p <= 0.05 for _, p in results])
     yield [population, n, copied, "all together", len(results), f"{together:.3f}", f"{together:.3f}"]
-    for name in MEMORISATION_TESTS.names:
+    for name in (*MEMORISATION_TESTS.names, KNOWN):
         ones = [one[name] for one, _ in results if name in one]
         if ones:
             alone = np.mean([(one["p"] or 1.0) <= 0.05 for one in ones])
             among = np.mean([(one["p_family"] or 1.0) <= 0.05 for one in ones])
-            yield [population, n, copied, name, len(ones), f"{alone:.3f}", f"{among:.3f}"]
+            yield [population, n, copied, name, len(ones), f"{alone:.3f}", "" if name == KNOWN else f"{among:.3f}"]
 
 
 def tables(what: str) -> Iterator[list[object]]:
@@ -126,10 +142,13 @@ def tables(what: str) -> Iterator[list[object]]:
             yield from null_rows(population, n, [draw(records, n, 0.0, seed) for seed in range(2000)])
         return
     yield ["population", "rows", "copied", "test", "draws", "found by itself", "found among all"]
-    for population, (columns, _) in people.items():
-        records = columns()
-        for copied in (0.01, 0.02):
-            yield from power_rows(population, 2000, copied, [draw(records, 2000, copied, seed) for seed in range(200)])
+    coarse, fine = adult(), adult(weights=True)
+    for population, records, n, copied, draws in (
+        ("Adult, 12 columns", coarse, 2000, 0.01, 200), ("Adult, 12 columns", coarse, 2000, 0.02, 200),
+        ("made-up", made_up(), 2000, 0.01, 100), ("Adult, 12 columns and fnlwgt", fine, 2000, 0.01, 100),
+        ("Adult, 12 columns", coarse, 10_000, 0.01, 40), ("Adult, 12 columns and fnlwgt", fine, 10_000, 0.01, 20),
+    ):  # fmt: skip
+        yield from power_rows(population, n, copied, [draw(records, n, copied, seed) for seed in range(draws)])
 
 
 def main(what: str = "null") -> None:

@@ -6,7 +6,9 @@ import json
 from math import sqrt
 
 import numpy as np
+import pytest
 
+from chaffinch.errors import InputError
 from chaffinch.stats.excess import (
     excess,
 )
@@ -57,3 +59,42 @@ def test_degenerate_attacks_leave_the_rest_of_the_family_as_it_is() -> None:
 
 def test_an_empty_family_gives_the_reason() -> None:
     assert "no attacks" in family([], []).reason
+
+
+def test_shares_of_the_level_move_power_and_nothing_else() -> None:
+    rng = np.random.default_rng(5)
+    pairs = [((rng.random(600) < rate).astype(float), np.ones(600)) for rate in (0.3, 0.5, 0.4, 0.6)]
+    sides = [cut(pair, 300) for pair in pairs]
+    options = {"seed": 6, "resamples": 400}
+    members, others = [m for m, _ in sides], [o for _, o in sides]
+    plain = family(members, others, **options)
+    assert family(members, others, level_shares=[None] * 4, **options).adjusted == plain.adjusted
+    favoured = family(members, others, level_shares=[None, 0.9, None, None], **options)
+    assert favoured.adjusted[1] < plain.adjusted[1]
+    assert all(favoured.adjusted[j] >= plain.adjusted[j] for j in (0, 2, 3))
+    assert favoured.lower == plain.lower
+    # With next to all of the level the p-value is that of the attack by itself.
+    alone = family(members[1:2], others[1:2], **options)
+    nearly_all = family(members, others, level_shares=[None, 1 - 1e-12, None, None], **options)
+    assert abs(nearly_all.adjusted[1] - alone.adjusted[0]) < SIGMAS * sqrt(0.5 / 400)
+
+
+def test_the_level_holds_whatever_the_shares() -> None:
+    # 400 null draws at 10 %: a share beyond 5 standard errors (0.075) comes once in a million.
+    rng = np.random.default_rng(7)
+    below = 0
+    for draw in range(400):
+        score = rng.random((3, 80)) < np.array([[0.2], [0.4], [0.05]])
+        score[1] |= score[0]
+        pairs = [((row.astype(float)), np.ones(80)) for row in score]
+        sides = [cut(pair, 40) for pair in pairs]
+        found = family([m for m, _ in sides], [o for _, o in sides], level_shares=[0.7, None, 0.2], resamples=99, seed=draw)
+        below += (found.p_value or 1.0) <= 0.1
+    assert abs(below / 400 - 0.1) < 0.075
+
+
+@pytest.mark.parametrize("shares", [[0.5], [0.5, 0.6], [0.0, None], [1.5, None]])
+def test_shares_that_are_none_are_refused(shares: list[float | None]) -> None:
+    pair = (np.array([1.0, 0.0] * 20), np.ones(40))
+    with pytest.raises(InputError, match="level_shares must be one share for each attack"):
+        family([pair, pair], [pair, (pair[0][::-1], pair[1])], level_shares=shares, resamples=10)

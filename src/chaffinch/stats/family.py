@@ -86,18 +86,22 @@ class Family:
 
 def family(
     members: Sequence[Pair], others: Sequence[Pair], *, statistics: Sequence[Statistic] | None = None,
-    resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None,
+    level_shares: Sequence[float | None] | None = None, resamples: int = 1000, level: float = 0.95, seed: Seed = None, threads: int | None = None,
 ) -> Family:  # fmt: skip
     """Return one p-value and simultaneous lower bounds for attacks on the same members and the same others.
 
     `members`, `others`: for each attack, two numbers for each person; people stand in the same order under all attacks. `statistics`:
-    what the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed.
+    what the two numbers are, for each attack; (numerator, weight) of a ratio unless said otherwise. Kinds may be mixed. `level_shares`: the share of
+    the odds of error that some attacks are given beforehand, whatever comes; the rest is divided equally among those without one.
 
     Notes
     -----
     People are permuted, and resampled, once for all attacks, so the dependence between attacks is kept. An attack's permuted
     excesses, the observed one among them, are standardised by their own mean and standard deviation: all choices of members are
     treated alike, so the family-wise p-value is exact. A permuted group without a value has no excess (0), as if observed so.
+    What attacks are ranked by, for the largest of all, is the normal tail of the standardised excess over the attack's share of the level: with equal
+    shares the standardised excess itself. Shares move power from attack to attack (Genovese, Roeder and Wasserman, 2006), and the
+    p-value stays exact, since all choices of members are still treated alike.
 
     Examples
     --------
@@ -121,8 +125,8 @@ def family(
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
     z = standardised(np.vstack([panel.observed(), permuted]))
-    largest = z.max(axis=1)
-    as_large = np.count_nonzero(largest[1:, None] >= z[0] - 1e-6, axis=0)
+    evidence = z if level_shares is None else _evidence(z, _shares(level_shares, len(members))[numbers])
+    as_large = np.count_nonzero(evidence[1:].max(axis=1)[:, None] >= evidence[0] - 1e-6, axis=0)
     adjusted = (1.0 + as_large) / (resamples + 1)
 
     spread = permuted.std(axis=0, ddof=1)
@@ -139,7 +143,7 @@ def family(
         return tuple(float(by_number[j]) if j in by_number else None for j in range(len(members)))
 
     return Family(
-        p_value=float(adjusted.min()), strongest=numbers[int(z[0].argmax())], adjusted=spread_out(adjusted),
+        p_value=float(adjusted.min()), strongest=numbers[int(evidence[0].argmax())], adjusted=spread_out(adjusted),
         excesses=spread_out(values), lower=spread_out(lower), level=level, resamples=resamples, excluded=excluded,
     )  # fmt: skip
 
@@ -188,6 +192,23 @@ def standardised(excesses: Floats) -> Floats:
     spread = centred.std(axis=0)
     scaled: Floats = np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 1e-12)
     return scaled
+
+
+def _shares(given: Sequence[float | None], attacks: int) -> Floats:
+    """Return the share of each attack: those given, and of the rest an equal part for each other."""
+    known = [share for share in given if share is not None]
+    if len(given) != attacks or any(not 0.0 < share < 1.0 for share in known) or sum(known) >= 1.0 + 1e-9:
+        raise InputError("level_shares must be one share for each attack, above 0 and together below 1, or None. Some are not.")
+    rest = max(1.0 - sum(known), 1e-6) / max(attacks - len(known), 1)
+    return np.array([rest if share is None else share for share in given])
+
+
+def _evidence(z: Floats, shares: Floats) -> Floats:
+    """Return how far out standardised excesses are for the shares of the level: minus the log of their normal tail over the share."""
+    from scipy.special import log_ndtr
+
+    out: Floats = np.log(shares) - log_ndtr(-z)
+    return out
 
 
 def _reach(drawn: Floats, level: float) -> float:

@@ -107,7 +107,7 @@ def test_without_keys_the_tests_are_run_alone(tables, capsys) -> None:
     assert found[0].sentence == exact.sentence
     assert row.word == "excess found"
     assert f"Over {len(result.memorisation_tests)} memorisation tests" in row.sentence
-    assert "Strongest: Exact row." in row.sentence
+    assert "Strongest: Copied row." in row.sentence
     result.show()
     assert "Exact row" in capsys.readouterr().out
     assert "whole record of a person" in result.to_html()

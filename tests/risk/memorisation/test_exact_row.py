@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-from collections import Counter
-
 import numpy as np
 import pyarrow as pa
 
-from chaffinch.risk.memorisation.exact_row import exact_row, unique_row
+from chaffinch.risk.memorisation.exact_row import exact_row
 from chaffinch.stats.excess import excess
 
 from .conftest import case_of, people, with_copies
@@ -39,12 +37,3 @@ def test_a_hundredth_of_copied_rows_is_found(rng: np.random.Generator) -> None:
         groups = [(scores.numerator[part], scores.weight[part]) for part in (slice(2000), slice(2000, None))]
         result = excess(*groups, seed=1)
         assert ((result.p_value or 1.0) < 0.01) == significant
-
-
-def test_unique_rows_are_those_that_nobody_else_has(rng: np.random.Generator) -> None:
-    members, others, released = (people(80, rng, 5).select(["c0", "c1", "c2"]) for _ in range(3))
-    everybody, there = rows_of(members) + rows_of(others), set(rows_of(released))
-    counts = Counter(everybody)
-    scores = unique_row(case_of(released, members, others))
-    assert scores.numerator.tolist() == [row in there and counts[row] == 1 for row in everybody]
-    assert 0 < scores.numerator.sum() < exact_row(case_of(released, members, others)).numerator.sum()

@@ -162,7 +162,8 @@ class Run:
         return family(
             [*(one[0].group for one in firsts), *(one.members for one in tests)],
             [*(one[1].group for one in firsts), *(one.others for one in tests if one.others is not None)],
-            statistics=[*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)], resamples=self.resamples, seed=child(self.root, 2),
+            statistics=[*(one[0].statistic for one in firsts), *(Ratio() for _ in tests)],
+            level_shares=[*(None for _ in firsts), *(one.test.level_share for one in tests)], resamples=self.resamples, seed=child(self.root, 2),
             threads=self.threads,
         )  # fmt: skip
 

@@ -115,8 +115,8 @@ def with_family(
     for number, (one, tables) in enumerate(zip(plain, every, strict=True), start=first):
         if family.adjusted:
             one = replace(one, p_family=family.adjusted[number], lower_bound=family.lower[number])
-        sums = [[float(group[0].sum()) for group in (t.members, t.others) if group is not None] for t in tables]
-        members, others = (min((side[k] for side in sums if len(side) > k), default=0.0) for k in (0, 1))
+        sums = [[int(np.count_nonzero(group[0])) for group in (t.members, t.others) if group is not None] for t in tables]
+        members, others = (min((side[k] for side in sums if len(side) > k), default=0) for k in (0, 1))
         out.append(one.masked(threshold, members, others))
     return tuple(out)
 

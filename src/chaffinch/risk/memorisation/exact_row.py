@@ -7,22 +7,15 @@ import numpy as np
 from ...stats.scores import Scores
 from .protocol import MEMORISATION_TESTS, MemorisationTest, ReleaseCase
 
-__all__ = ["EXACT_ROW", "UNIQUE_ROW", "exact_row", "unique_row"]
+__all__ = ["EXACT_ROW", "exact_row"]
 
 
 def exact_row(case: ReleaseCase) -> Scores:
     """Return for each person whether a released row has all their values: all columns but identifiers and free text."""
-    released, people, size = case.classes()
+    released, people, size = case.whole_rows
     there = np.zeros(size, dtype=bool)
     there[released] = True
     return Scores(there[people], np.ones(case.n_people))
-
-
-def unique_row(case: ReleaseCase) -> Scores:
-    """Return for each person whether a released row has all their values, which nobody else has: copies that chance does not hide."""
-    released, people, size = case.classes()
-    there = np.bincount(released, minlength=size)[people] > 0
-    return Scores(there & (np.bincount(people, minlength=size)[people] == 1), np.ones(case.n_people))
 
 
 EXACT_ROW = MEMORISATION_TESTS.register(
@@ -38,16 +31,5 @@ EXACT_ROW = MEMORISATION_TESTS.register(
             "Rows that are changed in one value are not seen, and in a table of few columns rows are equal by chance, which hides copies."
         ),
         reference="The exact-match test of Raab, Nowok and Dibben (2024), held against people who are not in the data",
-    )
-)
-
-UNIQUE_ROW = MEMORISATION_TESTS.register(
-    MemorisationTest(
-        name="unique_row",
-        score=unique_row,
-        title="Unique row",
-        definition="Share of people whose whole row is in the released table and nobody else's, in the data or not; columns as for the exact row.",
-        sentence="A row that nobody else has is in the released table for {value} of the people in the data, and for {holdout} of people who are not",
-        blindness="Copies of people whose rows others have too, and rows that are changed in one value, are not seen.",
     )
 )

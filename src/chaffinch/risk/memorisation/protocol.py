@@ -115,6 +115,11 @@ class ReleaseCase:
         return codes[: self.n_released], codes[self.n_released :], size
 
     @cached_property
+    def whole_rows(self) -> tuple[Ints, Ints, int]:
+        """The classes of whole rows: worked out once for all tests of them."""
+        return self.classes()
+
+    @cached_property
     def distances(self) -> Distances:
         """Where people stand among the released rows, and among each other: worked out once for all tests by distance."""
         from .distances import Distances
@@ -154,6 +159,9 @@ class MemorisationTest:
         Whether it says something only where keys are named, and whether two named parts will do instead.
     baseline
         What somebody reaches who does not look at the released values, where that is known.
+    level_share
+        The share of the level of all attacks and tests together that it spends, however many they are (see `stats.family`); None for an equal
+        part of what the others leave.
     """
 
     name: str
@@ -168,6 +176,7 @@ class MemorisationTest:
     needs_keys: bool = False
     takes_parts: bool = False
     baseline: Callable[[ReleaseCase], float | None] | None = None
+    level_share: float | None = None
 
     def applies(self, keys: Sequence[str], parts: Parts | None) -> bool:
         """Return whether it says something where these columns are named."""
