@@ -3,10 +3,14 @@
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from chaffinch.risk.attribution.exposure import funnel, spread
+from chaffinch.risk.attribution.exposure import equal_rows, funnel, spread
 from chaffinch.risk.attribution.matching import match
+from chaffinch.risk.attribution.tcap import tcap_of
+from chaffinch.table.align import align
+from chaffinch.table.read import read
 
 
 def people_of():
@@ -42,3 +46,26 @@ def test_another_threshold_hides_by_it(threshold):
     assert exposed.people == (30 if told else "<40")
     assert (steps.tcap["conditional"] is not None) == told  # TCAP over the same 30 people
     assert "<10" not in json.dumps([exposed.people, list(records.shares)])
+
+
+def test_tcap_is_masked_by_people_not_by_synthetic_rows():
+    # 30 synthetic rows are certain of the keys of three people; two rows are certain of those of 25.
+    few = match(np.repeat([0, 1], [3, 40])[:, None], np.zeros(43, dtype=int), np.repeat([0, 2], [30, 5])[:, None], np.zeros(35, dtype=int))
+    many = match(np.repeat([0, 1], [25, 5])[:, None], np.zeros(30, dtype=int), np.array([[0], [0]]), np.array([0, 0]))
+    assert (tcap_of(few).n_matched, tcap_of(few).n_people) == (30, 3)
+    assert (tcap_of(many).n_matched, tcap_of(many).n_people) == (2, 25)
+    assert funnel(few, ["k"], "s").tcap["matched_rows"] is None
+    assert funnel(many, ["k"], "s").tcap["matched_rows"] == 1.0
+
+
+def test_equal_rows_are_those_of_equal_values():
+    # Numbers of one bin, and levels of one pool, are not equal.
+    rng = np.random.default_rng(2)
+    table = pa.table({"pay": np.round(rng.lognormal(8, 1, 200), 2), "town": [f"t{i}" if i < 5 else "a" for i in range(200)]})
+    near = pa.table({"pay": np.asarray(table["pay"]) + 0.01, "town": table["town"]})
+    released = pa.concat_tables([table.slice(0, 50), near.slice(50)])
+    original, synthetic, holdout = align(read(table), released, near)
+    shares = equal_rows(synthetic, original, holdout)
+    assert (shares.rows_equal, shares.holdout_rows_equal) == (0.25, 0.0)
+    assert equal_rows(synthetic, original, None, {"pay": 1e5}).rows_equal == 1.0
+    assert equal_rows(synthetic, original, None).holdout_rows_equal is None

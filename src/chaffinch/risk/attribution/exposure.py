@@ -14,13 +14,15 @@ from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ...stats.scores import Scores
+from ...table.table import Table
+from ..memorisation.protocol import ReleaseCase
 from .attack_data import AttackData
 from .cap import MEASURES
 from .classes import class_ids
 from .matching import Match, match
 from .tcap import all_conventions
 
-__all__ = ["ExposedPeople", "Funnel", "Memorisation", "RiskSpread", "exposed_records", "funnel", "matched", "spread"]
+__all__ = ["ExposedPeople", "Funnel", "Memorisation", "RiskSpread", "equal_rows", "exposed_records", "funnel", "matched", "spread"]
 
 STEPS = ("iS", "DiS", "DiSCO", "DiSDiO", "Dorig", "UiO", "UiOiS", "repU")
 BINS = 10
@@ -69,10 +71,23 @@ class ExposedPeople:
 
 @dataclass(frozen=True)
 class Memorisation:
-    """The share of synthetic rows, and of the holdout's, that equal a row of the original."""
+    """The share of synthetic rows, and of the holdout's, that equal a row of the original, values as they stand in the files."""
 
     rows_equal: float | None = None
     holdout_rows_equal: float | None = None
+
+
+def equal_rows(released: Table, original: Table, holdout: Table | None, tolerance: Mapping[str, float] | None = None) -> Memorisation:
+    """Return the shares of released rows, and of the holdout's, that equal a row of the original; the tables are under one schema."""
+    case = ReleaseCase.of(released, [original, *([] if holdout is None else [holdout])], tolerance=tolerance)
+    rows, people, size = case.whole_rows
+    ours = np.zeros(size, dtype=bool)
+    ours[people[: original.n_rows]] = True
+
+    def share(classes: NDArray[np.int64]) -> float | None:
+        return float(ours[classes].mean()) if len(classes) else None
+
+    return Memorisation(share(rows), share(people[original.n_rows :]))
 
 
 def matched(data: AttackData, source: str, keys: Sequence[str], sensitive: str) -> Match:
@@ -90,7 +105,7 @@ def funnel(people: Match, keys: Sequence[str], sensitive: str, threshold: int = 
         return None if 0 < scores.numerator.sum() < threshold else scores.value
 
     tcap: dict[str, float | None] = {
-        str(name): None if 0 < result.n_matched < threshold else result.value
+        str(name): None if 0 < result.n_people < threshold else result.value
         for name, result in all_conventions(people).items()
     }
     return Funnel(sensitive, tuple(keys), tcap=tcap, **{name: share(MEASURES[name](people)) for name in STEPS})

@@ -22,8 +22,7 @@ from ...table.table import Table
 from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
-from .equal import KeyedRows
-from .exposure import Memorisation, exposed_records, funnel, matched, spread
+from .exposure import equal_rows, exposed_records, funnel, matched, spread
 from .grids import Numeric, Rare
 from .pooling import MODEL_TIMES, pool_of, together
 from .result import AttackedTable, RiskAbout, RiskResult
@@ -149,7 +148,7 @@ def measure_risk(
     )  # fmt: skip
     result = RiskResult(
         about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), together=joint,
-        run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold),
+        run=RunFacts(seconds=run.seconds), **_exposure(data, questions, settings.threshold, settings.tolerance),
     )  # fmt: skip
     if names:
         result = result.named(original=None, synthetic=names)
@@ -238,17 +237,16 @@ def without_small(result: RiskResult, threshold: int) -> RiskResult:
     return replace(result, attacks=attacks, family=result.family.without(hidden))
 
 
-def _exposure(data: AttackData, questions: Sequence[Question], threshold: int) -> dict[str, Any]:
+def _exposure(data: AttackData, questions: Sequence[Question], threshold: int, tolerance: Mapping[str, float]) -> dict[str, Any]:
     """Return who is exposed by the largest key set of each sensitive column: what may leave, and what may not."""
     widest = {q.sensitive: max((p.keys for p in questions if p.sensitive == q.sensitive), key=len) for q in questions}
     matches = {s: matched(data, data.synthetics[0], keys, s) for s, keys in widest.items()}
     parts = [spread(matches[s], s, threshold) for s in widest]
     original, fresh = data.tables["original"], data.tables.get("holdout")
-    rows = KeyedRows.of(original)
     return {
         "funnel": tuple(funnel(matches[s], keys, s, threshold) for s, keys in widest.items()),
         "records": tuple(records for records, _ in parts),
         "classes": tuple(classes for _, classes in parts),
-        "memorisation": Memorisation(rows.share(data.tables[data.synthetics[0]]), None if fresh is None else rows.share(fresh)),
+        "memorisation": equal_rows(data.tables[data.synthetics[0]], original, fresh, tolerance),
         "secrets": {"attacks": [exposed_records(data, matches[s], keys, s) for s, keys in widest.items()]},
     }

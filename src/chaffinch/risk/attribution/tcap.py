@@ -17,7 +17,7 @@ certain <= matched <= conditional.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -101,7 +101,8 @@ class Tcap:
     matched_rows, all_rows: those of them whose key some person has. Else: people over whom the mean goes. `scores`: the score of each
     person; None for matched_rows and all_rows, which are no mean over people. `cells`: matched_rows and all_rows: what is needed to
     draw people anew; None else, and where a missing key matches anything (a person then stands in several classes). `counted`: what the
-    value divides by: source rows for matched_rows and all_rows, else people.
+    value divides by: source rows for matched_rows and all_rows, else people. `n_people`: people whom the value is about, by whom it is masked: with the
+    keys of a selected source row; else as `n_matched`.
     """
 
     value: float | None
@@ -113,6 +114,7 @@ class Tcap:
     scores: Scores | None = None
     cells: TcapCells | None = None
     counted: float = 0.0
+    n_people: int = 0
 
     def __repr__(self) -> str:
         shown = f"not applicable because {self.reason}" if self.value is None else f"{self.value:.4g}"
@@ -180,7 +182,8 @@ def _over_source(matches: Match, convention: Convention, tau: float) -> Tcap:
     if reason:
         return Tcap(None, reason, convention, tau, n_selected, n_met, cells=cells)
     value = float((rows.weight[met] * (rows.people_both[met] / rows.people_key[met])).sum()) / count
-    return Tcap(value, "", convention, tau, n_selected, n_met, cells=cells, counted=count)
+    out = Tcap(value, "", convention, tau, n_selected, n_met, cells=cells, counted=count)
+    return replace(out, n_people=int(np.count_nonzero(tcap_credit(matches, out))))
 
 
 def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
@@ -196,7 +199,7 @@ def _over_people(matches: Match, convention: Convention, tau: float) -> Tcap:
     n_selected = int(rows.weight[rows.weap >= tau].sum())
     n_counted = int(counted.sum())
     why = "" if n_counted else reason
-    return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted)
+    return Tcap(scores.value, why, convention, tau, n_selected, n_counted, scores=scores, counted=n_counted, n_people=n_counted)
 
 
 def tcap_credit(matches: Match, result: Tcap) -> Floats:
@@ -241,14 +244,14 @@ def _attack(attempt: Attempt) -> list[Outcome]:
     guesses = [_guess(result, one) for result, one in zip(results, attempt.matches, strict=True)]
     if results[0].scores is not None or attempt.data.wildcard:
         return [
-            Outcome(Ratio(), _group(result, one), result.value, beside, result.n_matched, result.reason)
+            Outcome(Ratio(), _group(result, one), result.value, beside, result.n_people, result.reason)
             for result, one, beside in zip(results, attempt.matches, guesses, strict=True)
         ]
     cells = tcap_of(attempt.match(attempt.people), convention=convention, tau=tau).cells  # type: ignore[arg-type]
     assert cells is not None
     groups = zip(*(np.split(part, attempt.ends) for part in (cells.person_class, cells.person_right)), strict=True)
     return [
-        Outcome(cells.statistic, group, result.value, beside, result.n_matched, result.reason)
+        Outcome(cells.statistic, group, result.value, beside, result.n_people, result.reason)
         for result, beside, group in zip(results, guesses, groups, strict=True)
     ]
 
