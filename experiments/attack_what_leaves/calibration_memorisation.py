@@ -32,6 +32,7 @@ COLUMNS = 12
 KEYS = ("age", "sex", "race", "education")
 RESAMPLES = 199
 KNOWN = "copied_row, chances known"
+TESTS = tuple(test.name for test in MEMORISATION_TESTS if not test.needs_releases)
 
 
 def adult(weights: bool = False) -> tuple[ColumnValues, ...]:
@@ -81,7 +82,7 @@ def draw(columns: tuple[ColumnValues, ...], n: int, copied: float, seed: int) ->
     case = case_of(columns, released, np.concatenate([members, others]), seed)
     order = rng.permutation(2 * n)
     known = chances_known(columns, released, np.concatenate([members, others]), copied)
-    every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, MEMORISATION_TESTS.names, alone=False)]
+    every = [[one] for one in trials_of(case.take(order), np.argsort(order), n, TESTS, alone=False)]
     found = findings(every, np.random.SeedSequence([seed, 1]), resamples=RESAMPLES, threads=1)
     together = family(
         [one[0].members for one in every], [one[0].others for one in every], level_shares=[one[0].test.level_share for one in every],
@@ -110,7 +111,7 @@ def null_rows(population: str, n: int, results: list[tuple[dict[str, dict], floa
     """Yield a row for each test: how often p is at most 0.05, and how often the interval holds 0."""
     below = np.mean([p <= 0.05 for _, p in results])
     yield [population, n, "all together", len(results), f"{below:.4f}", ""]
-    for name in MEMORISATION_TESTS.names:
+    for name in TESTS:
         ones = [one[name] for one, _ in results if name in one and one[name]["interval"] is not None]
         if ones:
             level = np.mean([one["p"] <= 0.05 for one in ones])
@@ -124,7 +125,7 @@ def power_rows(
     """Yield a row for each test: how often it is found, by itself and among all."""
     together = np.mean([p <= 0.05 for _, p in results])
     yield [population, n, copied, "all together", len(results), f"{together:.3f}", f"{together:.3f}"]
-    for name in (*MEMORISATION_TESTS.names, KNOWN):
+    for name in (*TESTS, KNOWN):
         ones = [one[name] for one, _ in results if name in one]
         if ones:
             alone = np.mean([(one["p"] or 1.0) <= 0.05 for one in ones])

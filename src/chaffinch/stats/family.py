@@ -125,7 +125,7 @@ def family(
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
     z = standardised(np.vstack([panel.observed(), permuted]))
-    evidence = z if level_shares is None else _evidence(z, _shares(level_shares, len(members))[numbers])
+    evidence = z if level_shares is None else _evidence(z, _shares(level_shares, len(members), numbers))
     as_large = np.count_nonzero(evidence[1:].max(axis=1)[:, None] >= evidence[0] - 1e-6, axis=0)
     adjusted = (1.0 + as_large) / (resamples + 1)
 
@@ -194,13 +194,14 @@ def standardised(excesses: Floats) -> Floats:
     return scaled
 
 
-def _shares(given: Sequence[float | None], attacks: int) -> Floats:
-    """Return the share of each attack: those given, and of the rest an equal part for each other."""
+def _shares(given: Sequence[float | None], attacks: int, comparable: Sequence[int]) -> Floats:
+    """Return the share of each attack that can be compared: those given, and of the rest an equal part for each other."""
     known = [share for share in given if share is not None]
     if len(given) != attacks or any(not 0.0 < share < 1.0 for share in known) or sum(known) >= 1.0 + 1e-9:
         raise InputError("level_shares must be one share for each attack, above 0 and together below 1, or None. Some are not.")
-    rest = max(1.0 - sum(known), 1e-6) / max(attacks - len(known), 1)
-    return np.array([rest if share is None else share for share in given])
+    here = [given[j] for j in comparable]
+    rest = max(1.0 - sum(share or 0.0 for share in here), 1e-6) / max(here.count(None), 1)
+    return np.array([rest if share is None else share for share in here])
 
 
 def _evidence(z: Floats, shares: Floats) -> Floats:

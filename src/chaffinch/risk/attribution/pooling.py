@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..._base.masking import THRESHOLD, masked_count
 from ...stats.contrast import Contrast, ScoreComparison, contrasts
@@ -80,17 +81,21 @@ def pool_of(
         out += [_attack(name, matching, [one[name] for one in every]) for name in every[0]]
     released = {side: data.tables[side] for side in sides}
 
-    def scored(table: Table) -> list[Trial]:
+    def scored(table: Table, names: Sequence[str], release_of: NDArray[np.int64] | None = None) -> list[Trial]:
         return trials(
-            table, data.tables["original"], data.tables.get("holdout"), settings.memorisation_tests, keys=settings.keys, parts=settings.parts,
-            tolerance=settings.tolerance, seed=child(root, 1), threads=threads,
+            table, data.tables["original"], data.tables.get("holdout"), names, keys=settings.keys, parts=settings.parts,
+            tolerance=settings.tolerance, seed=child(root, 1), threads=threads, release_of=release_of,
         )  # fmt: skip
 
-    all_rows = scored(pooled_table(list(released.values())))
-    by_side = [scored(table) for side, table in released.items() if alone is None or side == "model"]
+    number = np.repeat(np.arange(len(sides)), [table.n_rows for table in released.values()])
+    names = settings.memorisation_tests
+    every_trial = scored(pooled_table(list(released.values())), (*names, *settings.joint_tests), number)
+    all_rows, joint = every_trial[: len(names)], every_trial[len(names) :]
+    by_side = [scored(table, names) for side, table in released.items() if alone is None or side == "model"]
     by_test = zip(*by_side, strict=True) if by_side else [()] * len(all_rows)
     before = alone if alone is not None else [()] * len(all_rows)
     out += [_test([first, *known, *more]) for first, known, more in zip(all_rows, before, by_test, strict=True)]
+    out += [_test([one, *[_nothing(one)] * len(sides)]) for one in joint]
     rows = data.sides["model"].n_rows if "model" in data.sides else None
     return Pool(tuple(out), len(tables), rows)
 
@@ -149,6 +154,13 @@ def _test(every: Sequence[Trial]) -> PooledAttack:
     return PooledAttack(
         every[0].test.name, None, tuple(one.members for one in every), others or None, (Ratio(),) * len(every), (None,) * len(every), reason
     )
+
+
+def _nothing(trial: Trial) -> Trial:
+    """Return the trial of one release by a test that needs several: nobody is found by it."""
+    groups = [None if group is None else (np.zeros_like(group[0]), group[1]) for group in (trial.members, trial.others)]
+    assert groups[0] is not None
+    return replace(trial, members=groups[0], others=groups[1])
 
 
 def _finding(

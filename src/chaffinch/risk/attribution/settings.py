@@ -11,7 +11,7 @@ import numpy as np
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
-from ..memorisation.protocol import MEMORISATION_TESTS, Parts
+from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
 from .attack_data import Missing
 from .attacker import ATTACKERS, Attacker, attacker_words, checked_names
 from .attempt import Question
@@ -105,10 +105,16 @@ class RiskSettings:
 
     @property
     def memorisation_tests(self) -> tuple[str, ...]:
-        """The memorisation tests that are run, in their order; unless named, those that need keys only where there are some."""
-        if self.tests is not None:
-            return tuple(name for name in MEMORISATION_TESTS.names if name in self.tests)
-        return tuple(test.name for test in MEMORISATION_TESTS if test.applies(self.keys, self.parts))
+        """The memorisation tests of one table that are run, in their order; unless named, those that need keys only where there are some."""
+        return tuple(test.name for test in MEMORISATION_TESTS if not test.needs_releases and self._tests(test))
+
+    @property
+    def joint_tests(self) -> tuple[str, ...]:
+        """The memorisation tests that are about several releases, in their order."""
+        return tuple(test.name for test in MEMORISATION_TESTS if test.needs_releases and self._tests(test))
+
+    def _tests(self, test: MemorisationTest) -> bool:
+        return test.applies(self.keys, self.parts) if self.tests is None else test.name in self.tests
 
     def check(self, schema: Schema) -> None:
         """Raise unless the schema has the columns."""

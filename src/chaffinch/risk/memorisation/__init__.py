@@ -4,11 +4,11 @@ from .protocol import MEMORISATION_TESTS, MemorisationTest, NotApplicableError, 
 
 # isort: off
 # The order of registration: tests run and show in it.
-from . import exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates
+from . import exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates, repeated
 
 # isort: on
 from .finding import MemorisationFinding
 
 __all__ = ["MEMORISATION_TESTS", "MemorisationFinding", "MemorisationTest", "NotApplicableError", "ReleaseCase"]
 
-del exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates
+del exact_row, copied_row, rare_value, rare_combination, density_ratio, nearest_row, k_map, replicated_uniques, linkability, predicates, repeated

@@ -56,10 +56,13 @@ class Trial:
 def trials(
     released: Table, members: Table, others: Table | None, names: Sequence[str], *, keys: Sequence[str] = (),
     parts: Parts | None = None, tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence, threads: int | None = None,
+    release_of: NDArray[np.int64] | None = None,
 ) -> list[Trial]:  # fmt: skip
     """Return what some tests score the members and the others by; the tables are under one schema (see `align`)."""
     people = [members, *([] if others is None else [others])]
-    case = ReleaseCase.of(released, people, keys=keys, parts=parts, tolerance=tolerance, seed=child(seed, 1), threads=threads)
+    case = ReleaseCase.of(
+        released, people, keys=keys, parts=parts, tolerance=tolerance, seed=child(seed, 1), threads=threads, release_of=release_of
+    )
     order = np.random.default_rng(child(seed, 0)).permutation(case.n_people)
     return trials_of(case.take(order), np.argsort(order), members.n_rows, names, alone=others is None)
 

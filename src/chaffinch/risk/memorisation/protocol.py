@@ -74,6 +74,8 @@ class ReleaseCase:
         Two sets of columns that an outsider has in two files, where they were named.
     seed
         For draws of a test's own.
+    release_of
+        The number of the release that each released row is of, from 0 on, where there are several; None where there is one.
     """
 
     columns: tuple[ColumnValues, ...]
@@ -83,17 +85,19 @@ class ReleaseCase:
     seed: np.random.SeedSequence = field(default_factory=lambda: np.random.SeedSequence(0))
     threads: int | None = None
     parts: Parts | None = None
+    release_of: Ints | None = None
 
     @classmethod
     def of(
         cls, released: Table, people: Sequence[Table], *, keys: Sequence[str] = (), parts: Parts | None = None,
         tolerance: Mapping[str, float] | None = None, seed: np.random.SeedSequence | None = None, threads: int | None = None,
+        release_of: Ints | None = None,
     ) -> ReleaseCase:  # fmt: skip
         """Return the case of tables under one schema, people in the order of their tables."""
         columns = column_values(released, people, tolerance)
         root = np.random.SeedSequence(0) if seed is None else seed
         n_people = sum(table.n_rows for table in people)
-        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads, parts)
+        return cls(columns, released.n_rows, n_people, tuple(keys), root, threads, parts, release_of)
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
@@ -157,6 +161,8 @@ class MemorisationTest:
         Whether its value is a share of people (or of their values), so that a small number of them is masked and it is shown in per cent.
     needs_keys, takes_parts
         Whether it says something only where keys are named, and whether two named parts will do instead.
+    needs_releases
+        Whether it is about several releases of the same people: it is then run where they are attacked together, and not on one table.
     baseline
         What somebody reaches who does not look at the released values, where that is known.
     level_share
@@ -175,6 +181,7 @@ class MemorisationTest:
     share: bool = True
     needs_keys: bool = False
     takes_parts: bool = False
+    needs_releases: bool = False
     baseline: Callable[[ReleaseCase], float | None] | None = None
     level_share: float | None = None
 
