@@ -185,7 +185,8 @@ def test_a_frame_comes_back_as_a_frame(halves):
     assert isinstance(result.synthetic.to_native(), pd.DataFrame)
     assert [len(table) for table in result.tables] == [50, 50]
     assert result.names == ("synthetic-1.csv", "synthetic-2.csv")
-    assert result.risk is None
+    assert result.risk.attacks == ()
+    assert result.risk.cross_fit.together.tables == 2
 
 
 def test_the_decision_says_what_there_is_and_no_score(result, capsys):
@@ -198,6 +199,23 @@ def test_the_decision_says_what_there_is_and_no_score(result, capsys):
     result.show()
     assert "What it gives away" in capsys.readouterr().out
     assert "What was not tested" in result._repr_html_()
+
+
+def test_without_keys_whole_records_are_tested_all_the_same(halves):
+    held = cf.release(halves[0], holdout=halves[1], measures=["tvd"], seed=1)
+    assert held.risk.attacks == ()
+    names = [test.test for test in held.risk.memorisation_tests]
+    assert "copied_row" in names
+    assert "k_map" not in names
+    assert held.risk.family.p_value is not None
+    assert held.decision.gives_away
+    assert any("name keys" in sentence for sentence in held.decision.not_tested)
+    assert "Copied row" in held.to_html()
+    assert workflow.ReleaseResult.from_dict(held.to_dict()).decision == held.decision
+    crossed = cf.release(halves[0], measures=["tvd"], seed=1).risk
+    assert crossed.family.p_value is None
+    assert crossed.cross_fit.family.p_value is not None
+    assert [test.test for test in crossed.cross_fit.memorisation_tests] == names
 
 
 def test_a_library_prints_nothing(halves, capsys):

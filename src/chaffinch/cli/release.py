@@ -80,12 +80,13 @@ def release(
     """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
 
     The folder gets synthetic.EXT (as the input came), model.chaffinch (confidential), report.html and report.json; all of
-    them, or none if anything fails. With --keys and --sensitive the table is attacked too; without a holdout the model is fitted
-    on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
+    them, or none if anything fails. Memorisation tests compare whole records with the table, and
+    with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original.
     """
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
+    from ..risk import RiskSettings
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
     from ..workflows.running import RunOptions
@@ -103,7 +104,7 @@ def release(
     wanted = choice.sensitive
     if max_excess is not None and not (known and wanted):
         raise InputError("--max-excess needs an attack: name --keys and --sensitive.")
-    attack = None
+    attack = RiskSettings(threshold=threshold)
     if known and wanted:
         attack = risk_settings(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,

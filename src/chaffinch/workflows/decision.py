@@ -12,6 +12,7 @@ from ..utility import VerdictRow
 __all__ = ["Decision"]
 
 NO_ATTACK = "What the table gives away was not tested: name keys and sensitive columns, and it is attacked."
+NO_KEYS = "Whether someone who knows some columns of a person finds out others was not tested: name keys and sensitive columns."
 NO_HOLDOUT = "There was no holdout: whether the table tells more about its own people than about others is judged by models of half of them."
 OTHER_ATTACKS = "Membership and singling out were not tested: see chaffinch.membership and chaffinch.singling_out."
 
@@ -42,11 +43,11 @@ class Decision:
 
     @classmethod
     def of(
-        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, allowed: bool | None
+        cls, utility: Sequence[VerdictRow], risk: Sequence[RiskVerdictRow], promise: str, *, holdout: bool, keys: bool, allowed: bool | None
     ) -> Decision:  # fmt: skip
-        """Return the decision that the rows of verdicts ask for."""
+        """Return the decision that the rows of verdicts ask for; `keys`: whether somebody was tried who knows some columns."""
         missing = [row.sentence for row in utility if row.value is None]
-        untested = [*([] if risk else [NO_ATTACK]), *([] if holdout or not risk else [NO_HOLDOUT]), OTHER_ATTACKS, *missing]
+        untested = [*([NO_KEYS] if risk and not keys else [] if risk else [NO_ATTACK]), *([] if holdout or not risk else [NO_HOLDOUT]), OTHER_ATTACKS, *missing]
         return cls(
             gives_away=tuple(row.sentence for row in risk), promise=promise, not_tested=tuple(untested), allowed=allowed,
             good_for=tuple(row for row in utility if row.value is not None),

@@ -13,10 +13,11 @@ from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from ..report.result import report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
-from ..risk.attribution.crossfit import HALF_SIZE
+from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
 from ..risk.attribution.result import CrossFit
 from ..stats.learners import chosen_models
 from ..synth import SYNTHESISERS, MethodOptions, Settings
+from ..synth.protocol import promises_privacy
 from ..table import Schema, Table
 from ..table.align import align
 from ..table.formula import formula_of
@@ -42,7 +43,7 @@ class ReleaseSettings:
     utility
         What is measured.
     attack
-        What an adversary knows and wants; None for no attack.
+        What an adversary knows and wants; without keys the memorisation tests alone. None for neither.
     label, keys, sensitive
         The roles of columns.
     max_excess
@@ -61,7 +62,7 @@ class ReleaseSettings:
     title: str | None = None
 
     def __post_init__(self) -> None:
-        if self.max_excess is not None and self.attack is None:
+        if self.max_excess is not None and (self.attack is None or not self.attack.keys):
             raise InputError("max_excess needs an attack: name keys and sensitive columns.")
         if self.utility.svm_rows is not None and self.utility.svm_rows < 10:
             raise InputError(f"svm_rows must be at least 10, or None for all. Got {self.utility.svm_rows}.")
@@ -150,7 +151,7 @@ def release(
         on each half of the people in turn to say what the table tells beyond that.
     label, sensitive, keys
         What learners predict; the columns to protect; and the columns that an outsider may know. With keys and sensitive columns the
-        table is attacked.
+        table is attacked with these; the memorisation tests of whole records are always run.
     method
         A synthesiser, as `BayesNet(parents=2)`, or the name of one. With an epsilon, as `BayesNet(epsilon=1.0)`, it promises privacy:
         that needs a schema that declares the domain.
@@ -185,7 +186,7 @@ def release(
         synthesiser=_synthesiser(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
         keep=names["keep"], person=person, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
     )  # fmt: skip
-    attack = None
+    attack = RiskSettings(threshold=threshold)
     if names["keys"] and names["sensitive"]:
         attack = RiskSettings(
             keys=names["keys"], sensitive=names["sensitive"], key_sizes=key_sizes, label=label,
@@ -278,7 +279,9 @@ def _risk(
     assert settings.attack is not None
     options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     result = measure_risk(grid, list(tables), holdout, settings.attack, **options)
-    if holdout is None:
+    # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
+    worth_fitting = table.n_rows >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
+    if holdout is None and (settings.attack.keys or worth_fitting):
         crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, copies=len(tables), **options)
         half = CrossFit(
             about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,

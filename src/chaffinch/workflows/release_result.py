@@ -75,7 +75,7 @@ class ReleaseResult:
         policy, promise = None if self.risk is None else self.risk.policy, self.report.promise
         return Decision.of(
             self.report.rows, self.report.risk_rows, "" if promise is None else promise.sentence,
-            holdout=self.report.about.holdout is not None,
+            holdout=self.report.about.holdout is not None, keys=self.risk is not None and bool(self.risk.attacks),
             allowed=None if policy is None or policy["max_excess"] is None else policy["passed"],
         )  # fmt: skip
 

@@ -31,13 +31,17 @@ from .run import Run
 from .settings import RiskSettings
 from .study import about_risk, attacked_data, without_small
 
-__all__ = ["HALF_SIZE", "cross_fit"]
+__all__ = ["HALF_SIZE", "LEAST_ROWS", "cross_fit"]
 
 HALF_SIZE = (
     "No holdout was given: the generator was fitted on each half of the people in turn, and the other half stood for people who are "
     "not in the data. The figures are for models of half the size."
 )
 """What is said of figures that were found so."""
+
+LEAST_ROWS = 4
+"""Records that a cross-fit needs: two for each half."""
+
 
 def cross_fit(
     original: Table, generate: Any, settings: RiskSettings | None = None, *, copies: int = 1, seed: Seed = None,
@@ -56,7 +60,7 @@ def cross_fit(
     """
     chosen = RiskSettings(**options) if settings is None else settings
     chosen.check(original.schema)
-    if original.n_rows < 4:
+    if original.n_rows < LEAST_ROWS:
         raise InputError("Cross-fitting needs at least four records: two for each half.")
     maker = TableGenerator(generate)
     root = seed_sequence(seed)
