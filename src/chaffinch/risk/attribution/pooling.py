@@ -87,9 +87,9 @@ def pool_of(
             tolerance=settings.tolerance, seed=child(root, 1), threads=threads, release_of=release_of,
         )  # fmt: skip
 
-    number = np.repeat(np.arange(len(sides)), [table.n_rows for table in released.values()])
+    release_of = np.repeat(np.arange(len(sides), dtype=np.int64), [table.n_rows for table in released.values()])
     names = settings.memorisation_tests
-    every_trial = scored(pooled_table(list(released.values())), (*names, *settings.joint_tests), number)
+    every_trial = scored(pooled_table(list(released.values())), (*names, *settings.joint_tests), release_of)
     all_rows, joint = every_trial[: len(names)], every_trial[len(names) :]
     by_side = [scored(table, names) for side, table in released.items() if alone is None or side == "model"]
     by_test = zip(*by_side, strict=True) if by_side else [()] * len(all_rows)
