@@ -6,7 +6,7 @@ from scipy.optimize import minimize
 
 from chaffinch.errors import InputError
 from chaffinch.risk.membership.attacker import folds
-from chaffinch.risk.membership.combined import CombinedAttacker, CombinedLearner, combined_of, stacked
+from chaffinch.risk.membership.combined import CombinedAttacker, CombinedLearner, _weights, combined_of, stacked
 from chaffinch.risk.membership.focused import learner_for
 from chaffinch.risk.membership.layout import FeatureLayout
 from chaffinch.stats.scoring import auc
@@ -83,6 +83,28 @@ def test_weights_minimise_the_penalised_loss():
 
     theirs = minimize(loss, start + 0.1, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
     np.testing.assert_allclose(weights, np.abs(theirs.x), atol=1e-3)
+
+
+@pytest.mark.parametrize("variance", [0.003, 0.3, 30.0])
+def test_weights_are_those_of_another_search_with_bounds(variance):
+    """Against SciPy's L-BFGS-B: seven parts, some of them noise or copies of others, so that several weights stay at 0."""
+    rng = np.random.default_rng(11)
+    member = rng.permutation(150) < 60
+    odds = 0.7 * rng.normal(size=(7, 150, 2))
+    odds[:3] += np.array([1.0, 0.5, -0.8])[:, None, None] * (member[:, None] - 0.5)
+    odds[5] = 3 * odds[0]
+    start = np.array([0.6, 0.4, 0.0, 0.0, 0.0, 0.0, 0.0])
+
+    def loss(w):
+        total = np.einsum("p,pst->st", w, odds)
+        each = (np.logaddexp(0, total) - member[:, None] * total).mean(axis=1) * np.where(member, 0.5 / 0.4, 0.5 / 0.6)
+        return each.sum() + ((w - start) ** 2).sum() / (2 * variance)
+
+    theirs = minimize(loss, start, method="L-BFGS-B", bounds=[(0, None)] * 7, options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9})
+    ours = _weights(odds, member, start, variance)
+    assert (ours >= 0).all()
+    assert loss(ours) <= loss(theirs.x) + 1e-9
+    np.testing.assert_allclose(ours, theirs.x, atol=2e-3)
 
 
 def test_without_released_values_it_looks_at_the_table():

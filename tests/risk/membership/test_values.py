@@ -97,7 +97,7 @@ def test_groups_cover_all_features_once_and_all_are_finite(frame, table):
     sight = ValueSight.of(table, np.array([3, 2]))
     places = np.concatenate([np.arange(len(sight.names))[part] for part in sight.groups.values()])
     np.testing.assert_array_equal(places, np.arange(len(sight.names)))
-    assert list(sight.groups) == ["exact", "extremes", "nearest", "density", "presence"]
+    assert list(sight.groups) == ["nearest", "density", "exact", "extremes", "presence"]
     empty = frame.iloc[:30].copy()
     empty["pay"] = np.nan
     assert np.isfinite(sight.of_table(read(empty))).all()

@@ -23,7 +23,7 @@ class FocusedAttacker(OddsAttacker):
     """An attacker who looks at some columns of features."""
 
     width: int
-    columns: NDArray[np.int64] = field(repr=False)
+    columns: slice | NDArray[np.int64] = field(repr=False)
     inner: TargetAttacker
 
     @property
@@ -55,9 +55,9 @@ class Focused:
     inner: Learner
 
     @cached_property
-    def columns(self) -> NDArray[np.int64]:
+    def columns(self) -> slice | NDArray[np.int64]:
         """Where these stand."""
-        return self.layout.columns(self.groups)
+        return self.layout.part(self.groups)
 
     def narrowed(self, attackers: Sequence[TargetAttacker]) -> Focused:
         """Return the learner with less to choose."""

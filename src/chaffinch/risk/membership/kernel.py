@@ -23,6 +23,7 @@ from .attacker import (
     MembershipAttacker,
     Singles,
     TargetAttacker,
+    blocks,
     calibrated,
     checked,
     folds,
@@ -59,7 +60,7 @@ class Kernel:
         shadows, tables, width = x.shape
         fold = folds(inside, generator(seed))
         layout = self.layout or FeatureLayout({TABLE: width}, self.kind)
-        of_table, others = layout.columns((TABLE,)), layout.columns([name for name in layout.sizes if name != TABLE])
+        of_table, others = layout.part((TABLE,)), layout.part([name for name in layout.sizes if name != TABLE])
 
         def scores_of(block: Singles) -> Singles:
             return np.concatenate([_summaries(block[:, of_table]), block[:, others]], axis=1)
@@ -95,8 +96,13 @@ def _summaries(x: Singles) -> Singles:
     """Features of the table themselves where they are few, else what stands for them."""
     if x.shape[1] <= MOST:
         return x
-    positive = np.maximum(x, 0.0)
-    return np.stack([np.sqrt(np.sqrt(positive)).mean(axis=1), (positive > 0).mean(axis=1)], axis=1).astype(np.float32)
+    out = np.empty((len(x), 2), dtype=np.float32)
+    for rows in blocks(len(x)):  # what is in between stays in the processor's cache
+        positive = np.maximum(x[rows], 0.0)
+        out[rows, 1] = (positive > 0).mean(axis=1)
+        np.sqrt(positive, out=positive)
+        out[rows, 0] = np.sqrt(positive, out=positive).mean(axis=1)
+    return out
 
 
 def _places(ranks: Singles) -> Floats:

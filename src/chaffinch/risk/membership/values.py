@@ -126,11 +126,12 @@ class ValueSight:
     @cached_property
     def _words(self) -> dict[str, list[str]]:
         rare, numbers, words = (part.shape[1] for part in (self._rarest, self._outermost, self._levels))
+        # What the kernel attacker looks at follows the table, so that every attacker's features stand side by side and none are copied.
         return {
-            "exact": [*(f"rare value {i + 1}" for i in range(rare)), *ROWS],
-            "extremes": [f"{word}, number {i + 1}" for i in range(numbers) for word in EXTREMES],
             "nearest": list(NEAR),
             "density": list(DENSITY),
+            "exact": [*(f"rare value {i + 1}" for i in range(rare)), *ROWS],
+            "extremes": [f"{word}, number {i + 1}" for i in range(numbers) for word in EXTREMES],
             "presence": [*(f"level {i + 1} {word}" for i in range(words) for word in PRESENCE), "levels not released"],
         }
 
