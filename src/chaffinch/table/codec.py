@@ -99,7 +99,7 @@ class Intervals:
             and np.array_equal(np.sort(codes), np.arange(n + k))
             and bool(np.all(np.diff(self.atoms) > 0))
             and bool(np.all(np.diff(self.starts) > 0))
-            and all(_is_quantile_function(knot) for knot in self.knots)
+            and _are_quantile_functions(self.knots)
         )
         if not sound:
             raise SchemaError("The bins of a numeric column do not fit together. The file that holds them is damaged.")
@@ -218,11 +218,23 @@ class Intervals:
 Codec = Categories | Intervals
 
 
-def _is_quantile_function(knots: NDArray[np.float64]) -> bool:
-    if knots.ndim != 2 or knots.shape[0] != 2 or knots.shape[1] < 2 or not np.isfinite(knots).all():
+def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:
+    """Whether each has finite ranks that rise from 0 to 1 and values that never fall. All are looked at together: bins are many and short."""
+    if any(knot.ndim != 2 or knot.shape[0] != 2 or knot.shape[1] < 2 for knot in knots):
         return False
-    ranks, values = knots
-    return bool(ranks[0] == 0 and ranks[-1] == 1 and (np.diff(ranks) > 0).all() and (np.diff(values) >= 0).all())
+    if not knots:
+        return True
+    ranks, values = joined = np.concatenate(knots, axis=1)
+    ends = np.cumsum([knot.shape[1] for knot in knots])
+    inner = np.ones(len(ranks) - 1, dtype=bool)
+    inner[ends[:-1] - 1] = False  # from the last of one to the first of the next
+    return bool(
+        np.isfinite(joined).all()
+        and (ranks[ends - 1] == 1).all()
+        and (ranks[np.append(0, ends[:-1])] == 0).all()
+        and (np.diff(ranks)[inner] > 0).all()
+        and (np.diff(values)[inner] >= 0).all()
+    )
 
 
 def _missing_names(codec: Codec) -> list[str]:

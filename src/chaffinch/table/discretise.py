@@ -131,11 +131,28 @@ def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -
     first, last = np.asarray(first, dtype=np.float64), np.asarray(last, dtype=np.float64)
     if not len(values):
         return np.empty(0)
-    base = float(values[0])  # sums of differences: timestamps are large and close together
-    ends = np.concatenate([[0.0], np.cumsum(counts)])
-    sums = np.concatenate([[0.0], np.cumsum((values.astype(np.float64) - base) * counts)])
+    ends, sums = _running(values, counts)
+    base = float(values[0])
     means = base + (np.interp(last, ends, sums) - np.interp(first, ends, sums)) / (last - first)
     return np.asarray(np.clip(means, base, float(values[-1])))
+
+
+def _between(values: Numbers, counts: Counts, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of the records between each rank and the next: `_means`, with every sum looked up once."""
+    ends, sums = _running(values, counts)
+    base = float(values[0])
+    at = np.interp(cuts, ends, sums)
+    means = base + (at[1:] - at[:-1]) / (cuts[1:] - cuts[:-1])
+    return np.asarray(np.minimum(np.maximum(means, base), float(values[-1])))
+
+
+def _running(values: Numbers, counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return how many records there are up to each border of values, and the sums of what they are above the lowest."""
+    ends, sums = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
+    np.cumsum(counts, out=ends[1:])
+    # Sums of differences: timestamps are large and close together.
+    np.cumsum((values.astype(np.float64) - float(values[0])) * counts, out=sums[1:])
+    return ends, sums
 
 
 def _soft_range(values: Numbers, counts: Counts) -> tuple[float, float]:
@@ -175,17 +192,22 @@ def _sketch(
     tops = np.append(starts[1:].astype(np.float64) - unit, np.nan)
     low, high = _column_ends(column, values, counts, starts)
     where = np.searchsorted(starts[1:], values, side="right")
-    ends = np.searchsorted(where, np.arange(len(starts) + 1))
+    ends = np.searchsorted(where, np.arange(len(starts) + 1)).tolist()
     knots = []
     for b in range(len(starts)):
         bottom = low if b == 0 else float(starts[b])
         top = high if b + 1 == len(starts) else max(float(tops[b]), bottom)
         inside, weights = values[ends[b] : ends[b + 1]], counts[ends[b] : ends[b + 1]]
-        cuts = _groups(float(weights.sum()), first=b == 0, last=b + 1 == len(starts))
-        means = _means(inside, weights, cuts[:-1], cuts[1:])
-        ranks = (cuts[1:] + cuts[:-1]) / 2 / max(float(weights.sum()), 1.0)
-        drawn = np.clip([bottom, *means, top], bottom, top)
-        knots.append(np.stack([np.array([0.0, *ranks, 1.0]), np.maximum.accumulate(drawn)]))
+        n = float(weights.sum())
+        cuts = _groups(n, first=b == 0, last=b + 1 == len(starts))
+        knot = np.empty((2, max(len(cuts), 1) + 1))
+        knot[:, 0], knot[:, -1] = (0.0, bottom), (1.0, top)
+        if len(cuts):
+            knot[0, 1:-1] = (cuts[1:] + cuts[:-1]) / 2 / max(n, 1.0)
+            knot[1, 1:-1] = _between(inside, weights, cuts)
+        drawn = np.minimum(np.maximum(knot[1], bottom), top)
+        np.maximum.accumulate(drawn, out=knot[1])
+        knots.append(knot)
     return knots
 
 
@@ -199,10 +221,10 @@ def _groups(n: float, *, first: bool, last: bool) -> NDArray[np.float64]:
         return np.empty(0)
     cuts = [n * i / few for i in range(few + 1)]
     size = n / few
-    while size >= 2 * THRESHOLD:
+    while (first or last) and size >= 2 * THRESHOLD:
         size /= 2
         cuts += [size] * first + [n - size] * last
-    return np.unique(cuts)
+    return np.array(sorted(set(cuts)))
 
 
 def _column_ends(column: Column, values: Numbers, counts: Counts, starts: NDArray[Any]) -> tuple[float, float]:

@@ -54,9 +54,9 @@ def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDAr
     """Fill in the codes of text, booleans and dictionaries; return which entries are null."""
     if not pa.types.is_dictionary(values.type):
         values = values.dictionary_encode()
-    lookup = _word_codes(codec)
+    lookup, words = _word_codes(codec), values.dictionary.to_pylist()
     outside = len(codec.levels) if codec.other else -1
-    table = np.array([lookup.get(word, outside) for word in values.dictionary.to_pylist()] or [0], dtype=np.int64)
+    table = np.array([lookup.get(word, outside) for word in words] or [0], dtype=np.int64)
     absent = (
         values.indices.is_null().to_numpy(zero_copy_only=False)
         if values.indices.null_count
@@ -64,8 +64,8 @@ def _encode_words(column: Column, codec: Categories, values: pa.Array, out: NDAr
     )
     indices = values.indices.fill_null(0).to_numpy(zero_copy_only=False)
     out[:] = table[indices]
-    if None in values.dictionary.to_pylist():
-        absent = absent | (indices == values.dictionary.to_pylist().index(None))
+    if None in words:
+        absent = absent | (indices == words.index(None))
     if (out[~absent] < 0).any():
         raise _outside(column)
     return absent

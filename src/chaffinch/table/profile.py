@@ -52,7 +52,7 @@ class NumberTally:
         return self._parts[0] if self._parts else (np.empty(0), np.empty(0))
 
     def _merge(self) -> None:
-        if not self._parts:
+        if not self._parts or (len(self._parts) == 1 and self._n_numbers <= self.most):
             return
         values = np.concatenate([part[0] for part in self._parts])
         counts = np.concatenate([part[1] for part in self._parts])

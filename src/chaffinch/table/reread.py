@@ -70,10 +70,8 @@ class SubsetReader:
                 continue
             values, tokens = whole_array(data.column(column.name)), _tokens(column, table.codes, table.schema, rows)
             profile = _profile(column, values, tokens)
-            plain = replace(column, codec=None)
-            if column.name in self.inferred:
-                again = _inferred(column, profile, table.schema.rare_below)
-                plain = again if again.modelled else plain
+            again = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else None
+            plain = again if again is not None and again.modelled else replace(column, codec=None)
             fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
             columns.append(fitted)
             codes.append(encode_column(fitted, values, tokens))
