@@ -23,7 +23,7 @@ from ..._base.seeds import Seed, seed_sequence
 from ..._base.threads import thread_count
 from ...table.table import Table
 from .generator import Generator, coded, value_reader
-from .store import ShadowPart, Store
+from .store import ShadowPart, Store, store_for
 from .work import Done, ShadowJob, Working, work
 
 __all__ = ["Shadows", "results", "run_shadows", "stage_words"]
@@ -115,7 +115,7 @@ def run_shadows(
     if white is not None and not generator.fits:
         raise InputError("A function gives tables and no model to look into: attack it from its tables.")
     root = seed_sequence(seed)
-    store = Store(working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight))
+    store = store_for(working.keep, _fingerprint(generator, draws, root, tables, rows, white, sight))
     done = np.concatenate([np.empty(0, dtype=np.int64), *(part.ids for part in store.parts())])
     left = np.setdiff1d(np.arange(len(draws)), done)
     size = max(SMALLEST, min(LARGEST, ceil(len(draws) / PARTS)))

@@ -2,20 +2,18 @@
 
 A folder holds `shadows.json` (what the shadows are of, as a fingerprint, and their seed) and for each part two files of arrays, written
 beside and renamed into place. The tables in it are synthetic, yet a model without a promise may have copied records: the folder is the
-owner's alone and its files are as confidential as the data.
+owner's alone and its files are as confidential as the data. Where no folder is named, tables go to a file without a name, which the system takes
+back however the process ends, killed or not.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-import shutil
 import tempfile
-import weakref
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,7 @@ from ..._base.errors import FileError, InputError
 from ..._base.safe_files import replacing, write_text
 from ..._base.seeds import Seed, seed_sequence
 
-__all__ = ["ShadowPart", "Store", "stored_seed"]
+__all__ = ["FolderStore", "ShadowPart", "Store", "UnnamedStore", "store_for", "stored_seed"]
 
 ABOUT = "shadows.json"
 
@@ -43,22 +41,65 @@ class ShadowPart:
     values: NDArray[np.float32] | None = None
 
 
-class Store:
-    """A folder of finished shadows: one that was named, kept; or a temporary one, removed when nobody needs it any more."""
+class Store(Protocol):
+    """Where finished shadows are."""
 
-    def __init__(self, folder: Path | None, fingerprint: str) -> None:
-        self.temporary = folder is None
-        if folder is None:
-            self.folder = Path(tempfile.mkdtemp(prefix="chaffinch-shadows-"))
-            self._cleaner = weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-        else:
-            self.folder = _made(folder)
+    def add(self, part: ShadowPart) -> None:
+        """Add a part."""
+        ...
+
+    def parts(self) -> list[ShadowPart]:
+        """Return what is there; codes stay on disk until they are looked at."""
+        ...
+
+    def leave(self) -> Path:
+        """Return a folder with what is there, to go on from in another run."""
+        ...
+
+
+def store_for(folder: Path | None, fingerprint: str) -> Store:
+    """Return the store in a folder, or one that nobody else can open and that ends with its run."""
+    return UnnamedStore(fingerprint) if folder is None else FolderStore(folder, fingerprint)
+
+
+class UnnamedStore:
+    """Shadows in a file without a name (where the system has such; else one that is deleted when it is closed)."""
+
+    def __init__(self, fingerprint: str) -> None:
+        self._fingerprint = fingerprint
+        self._file = tempfile.TemporaryFile(prefix="chaffinch-shadows-")  # noqa: SIM115 (it lives as long as the store)
+        self._parts: list[ShadowPart] = []
+
+    def add(self, part: ShadowPart) -> None:
+        """Add a part; its codes go to the file."""
+        codes = np.ascontiguousarray(part.codes)
+        offset = self._file.seek(0, 2)
+        self._file.write(codes.tobytes())
+        self._file.flush()
+        mapped = np.memmap(self._file, codes.dtype, "r", offset, codes.shape) if codes.size else codes
+        self._parts.append(replace(part, codes=mapped))
+
+    def parts(self) -> list[ShadowPart]:
+        """Return what is there; codes stay on disk until they are looked at."""
+        return list(self._parts)
+
+    def leave(self) -> Path:
+        """Return a folder, the owner's alone, that what is there was written to."""
+        store = FolderStore(Path(tempfile.mkdtemp(prefix="chaffinch-shadows-")), self._fingerprint)
+        for part in self._parts:
+            store.add(part)
+        return store.folder
+
+
+class FolderStore:
+    """A folder of finished shadows that was named: it is kept."""
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = _made(folder)
         self._check(fingerprint)
 
     def leave(self) -> Path:
-        """Keep the folder, temporary or not, and return it."""
-        if self.temporary:
-            self._cleaner.detach()
+        """Return the folder."""
         return self.folder
 
     def _check(self, fingerprint: str) -> None:
@@ -74,15 +115,11 @@ class Store:
     def add(self, part: ShadowPart) -> None:
         """Write a part; it is there when its second file is."""
         name = f"{int(part.ids[0]):07d}-{secrets.token_hex(3)}"
-        with self._new(f"codes-{name}.npy") as path, open(path, "wb") as handle:
+        with replacing(self.folder / f"codes-{name}.npy", mode=0o600) as path, open(path, "wb") as handle:
             np.save(handle, part.codes)
         seen = {key: value for key in ("nodes", "cells", "values") if (value := getattr(part, key)) is not None}
-        with self._new(f"shadows-{name}.npz") as path, open(path, "wb") as handle:
+        with replacing(self.folder / f"shadows-{name}.npz", mode=0o600) as path, open(path, "wb") as handle:
             np.savez(handle, ids=part.ids, **seen)
-
-    def _new(self, name: str) -> AbstractContextManager[Path]:
-        # Waiting for the disk takes longer than some fits: a folder that nobody will open again need not outlive a power cut.
-        return nullcontext(self.folder / name) if self.temporary else replacing(self.folder / name, mode=0o600)
 
     def parts(self) -> list[ShadowPart]:
         """Return what is there; codes stay on disk until they are looked at. Files are arrays of numbers: numpy loads no objects unless told to."""
