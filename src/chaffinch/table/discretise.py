@@ -8,6 +8,7 @@ expected values stand in for them (`tails`), so that no outlier shows through a 
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -137,15 +138,6 @@ def _means(values: Numbers, counts: Counts, first: ArrayLike, last: ArrayLike) -
     return np.asarray(np.clip(means, base, float(values[-1])))
 
 
-def _between(values: Numbers, counts: Counts, cuts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the means of the records between each rank and the next: `_means`, with every sum looked up once."""
-    ends, sums = _running(values, counts)
-    base = float(values[0])
-    at = np.interp(cuts, ends, sums)
-    means = base + (at[1:] - at[:-1]) / (cuts[1:] - cuts[:-1])
-    return np.asarray(np.minimum(np.maximum(means, base), float(values[-1])))
-
-
 def _running(values: Numbers, counts: Counts) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return how many records there are up to each border of values, and the sums of what they are above the lowest."""
     ends, sums = np.zeros(len(values) + 1), np.zeros(len(values) + 1)
@@ -191,40 +183,73 @@ def _sketch(
     unit = float(column.step) if whole else (0.0 if column.decimals is None else 10.0**-column.decimals)
     tops = np.append(starts[1:].astype(np.float64) - unit, np.nan)
     low, high = _column_ends(column, values, counts, starts)
-    where = np.searchsorted(starts[1:], values, side="right")
-    ends = np.searchsorted(where, np.arange(len(starts) + 1)).tolist()
+    ends = np.searchsorted(values, starts[1:]).tolist()  # where the values of each bin end
+    groups = _group_means(values, counts, [0, *ends, len(values)])
     knots = []
-    for b in range(len(starts)):
+    for b, (ranks, means) in enumerate(groups):
         bottom = low if b == 0 else float(starts[b])
         top = high if b + 1 == len(starts) else max(float(tops[b]), bottom)
-        inside, weights = values[ends[b] : ends[b + 1]], counts[ends[b] : ends[b + 1]]
-        n = float(weights.sum())
-        cuts = _groups(n, first=b == 0, last=b + 1 == len(starts))
-        knot = np.empty((2, max(len(cuts), 1) + 1))
-        knot[:, 0], knot[:, -1] = (0.0, bottom), (1.0, top)
-        if len(cuts):
-            knot[0, 1:-1] = (cuts[1:] + cuts[:-1]) / 2 / max(n, 1.0)
-            knot[1, 1:-1] = _between(inside, weights, cuts)
-        drawn = np.minimum(np.maximum(knot[1], bottom), top)
-        np.maximum.accumulate(drawn, out=knot[1])
+        bottom = min(bottom, top)
+        knot = np.empty((2, len(ranks) + 2))
+        knot[:, 0], knot[0, 1:-1], knot[:, -1] = (0.0, bottom), ranks, (1.0, top)
+        np.maximum.accumulate(np.minimum(np.maximum(means, bottom), top), out=knot[1, 1:-1])
         knots.append(knot)
     return knots
 
 
-def _groups(n: float, *, first: bool, last: bool) -> NDArray[np.float64]:
+def _group_means(values: Numbers, counts: Counts, ends: list[int]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Return for each bin the ranks, 0 to 1, and the means of its groups of records; bins are short and many, so they are worked together.
+
+    Sums up to a rank are straight lines between those at the borders of values, as in `_means`. Counts are whole, so a rank lies between the
+    same borders as the whole number below it, and one search finds them all.
+    """
+    if not len(values):
+        return [(np.empty(0), np.empty(0))] * (len(ends) - 1)
+    numbers = values.astype(np.float64)
+    sizes = np.diff(ends)
+    base = numbers[np.minimum(ends[:-1], len(values) - 1)]
+    above = (numbers - np.repeat(base, sizes)) * counts  # differences: timestamps are large and close together
+    records = np.concatenate([[0.0], np.cumsum(counts)])
+    sums = np.zeros(len(values) + 1)
+    cuts = []
+    for b, (start, end) in enumerate(pairwise(ends)):
+        np.cumsum(above[start:end], out=sums[start + 1 : end + 1])
+        cuts.append(_groups(float(records[end] - records[start]), first=b == 0, last=b + 2 == len(ends)))
+    every = np.array([cut for one in cuts for cut in one])
+    bins = np.repeat(np.arange(len(cuts)), [len(one) for one in cuts])
+    first, last = np.array(ends[:-1])[bins], np.array(ends[1:])[bins]
+    before = records[first]
+    border = np.searchsorted(records, before + np.floor(every), side="right") - 1
+    border = np.clip(border, first, last)
+    after = np.minimum(border + 1, last)
+    low, high = records[border] - before, records[after] - before
+    bottom = np.where(border > first, sums[border], 0.0)
+    slope = np.divide(sums[after] - bottom, high - low, out=np.zeros_like(every), where=high > low)
+    at = np.where(every == low, bottom, slope * (every - low) + bottom)
+    inner = bins[1:] == bins[:-1]
+    of = bins[1:][inner]
+    means = base[of] + (at[1:] - at[:-1])[inner] / (every[1:] - every[:-1])[inner]
+    means = np.minimum(np.maximum(means, base[of]), numbers[np.array(ends[1:]) - 1][of])
+    mass = np.maximum(records[ends[1:]] - records[ends[:-1]], 1.0)
+    ranks = ((every[1:] + every[:-1]) / 2)[inner] / mass[of]
+    stops = np.searchsorted(of, np.arange(len(cuts) + 1)).tolist()
+    return [(ranks[i:j], means[i:j]) for i, j in pairwise(stops)]
+
+
+def _groups(n: float, *, first: bool, last: bool) -> list[float]:
     """Return the ranks between which a bin's records are averaged: up to eight even groups of ten or more.
 
     Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends.
     """
     few = int(min(MOST_KNOTS, n // THRESHOLD))
     if not few:
-        return np.empty(0)
+        return []
     cuts = [n * i / few for i in range(few + 1)]
     size = n / few
     while (first or last) and size >= 2 * THRESHOLD:
         size /= 2
         cuts += [size] * first + [n - size] * last
-    return np.array(sorted(set(cuts)))
+    return sorted(set(cuts))
 
 
 def _column_ends(column: Column, values: Numbers, counts: Counts, starts: NDArray[Any]) -> tuple[float, float]:

@@ -17,6 +17,7 @@ of the rank shrinks by the root of 1 - f.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -115,9 +116,9 @@ def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.f
         widest = float(gaps.max(initial=0.0))
         beyond = np.zeros(unseen)
         if widest > 0 and math.isfinite(widest) and not piled:
-            logs = np.log(ranks)
-            scales = (np.exp(np.outer(SHAPES, logs)) * (gaps / widest)).mean(axis=1)
-            best = int(np.argmax(SHAPES * logs.mean() - np.log(scales)))
+            powers, logs = _powers(unseen, len(ranked))
+            scales = (powers * (gaps / widest)).mean(axis=1)
+            best = int(np.argmax(logs - np.log(scales)))
             beyond = widest * scales[best] * np.cumsum(np.arange(unseen, 0, -1.0) ** (-1.0 - SHAPES[best]))
     outwards = (fences - numbers[0]) * side
     beyond = np.minimum(beyond, outwards[outwards >= 0].min(initial=np.inf))
@@ -127,3 +128,10 @@ def _expected(ranked: NDArray[Any], unseen: int, side: int, fences: NDArray[np.f
     most = float(np.finfo(np.float64).max)
     with np.errstate(over="ignore"):
         return np.asarray(np.clip(anchor + side * beyond, -most, most))
+
+
+@lru_cache(maxsize=32)
+def _powers(unseen: int, looked_at: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ranks between records looked at to the power of each shape, (shapes, ranks), and the means of their logarithms: the same for all columns."""
+    logs = np.log(np.arange(unseen + 1, unseen + looked_at, dtype=np.float64))
+    return np.exp(np.outer(SHAPES, logs)), np.asarray(SHAPES * logs.mean())
