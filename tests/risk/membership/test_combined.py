@@ -70,9 +70,12 @@ def test_weights_minimise_the_penalised_loss():
     odds[0] -= 0.5
     weights, unseen, variance = stacked(odds, member, folds(member, rng))
     assert unseen.shape == (200, 1)
-    losses = [(np.logaddexp(0, part) - member[:, None] * part).sum() for part in odds]
-    start = np.exp(min(losses) - np.array(losses))
-    start /= start.sum()
+    losses = [(np.logaddexp(0, part) - member[:, None] * part)[:, 0] for part in odds]
+    behind = losses[1] - losses[0]  # the first part tells, the second is noise
+    error = np.sqrt(200 * np.mean((behind - behind.mean()) ** 2))
+    assert error > 1
+    share = np.exp(-behind.sum() / error)
+    start = np.array([1.0, share]) / (1 + share)
     if variance == 0.0:
         np.testing.assert_allclose(weights, start)
         return
@@ -83,6 +86,16 @@ def test_weights_minimise_the_penalised_loss():
 
     theirs = minimize(loss, start + 0.1, method="Nelder-Mead", options={"xatol": 1e-6, "fatol": 1e-9})
     np.testing.assert_allclose(weights, np.abs(theirs.x), atol=1e-3)
+
+
+def test_parts_that_chance_tells_apart_share_their_weight():
+    """Two attackers who are equally good see independent noise: whoever is ahead by chance has no more than four times the other's weight."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        member = rng.permutation(600) < 300
+        odds = member[None, :, None] - 0.5 + rng.normal(size=(2, 600, 1))
+        weights, _, _ = stacked(odds, member, folds(member, rng))
+        assert 0.25 < weights[0] / weights[1] < 4
 
 
 @pytest.mark.parametrize("variance", [0.003, 0.3, 30.0])

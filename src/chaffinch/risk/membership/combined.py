@@ -138,7 +138,9 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
     """Return weights of parts, their sum out of fold (shadows, tables), and the variance that was chosen, from log-odds (parts, shadows, tables).
 
     The weights minimise the log loss of their sum plus |w - w0|^2 / (2 variance), over shadows, none below 0. w0 is each part's share of
-    exp(-loss), losses summed over shadows as if tables were one: what Bayes' rule gives parts that are equally likely beforehand.
+    exp(-d / max(1, e)): d is by how much its losses, summed over shadows as if tables were one, are above those of the best part, and e the standard
+    error of that sum. With e = 1 that is what Bayes' rule gives parts that are equally likely beforehand; but losses of two attackers
+    differ by several by chance alone, and the one that chance favours is not to have it all.
     """
     n_folds = int(fold.max()) + 1
     shadows = odds.shape[1]
@@ -152,8 +154,10 @@ def stacked(odds: Floats, member: Bools, fold: Ints) -> tuple[Floats, Floats, fl
     of_parts = np.stack([losses(part) for part in odds])
 
     def start(used: Bools) -> Floats:
-        summed = of_parts[:, used].sum(axis=1)
-        share = np.exp(summed.min() - summed)
+        best_part = int(of_parts[:, used].sum(axis=1).argmin())
+        apart = of_parts[:, used] - of_parts[best_part, used]
+        errors = apart.std(axis=1) * np.sqrt(apart.shape[1])
+        share = np.exp(-apart.sum(axis=1) / np.maximum(errors, 1.0))
         return np.asarray(share / share.sum())
 
     best: tuple[float, Floats, Floats] | None = None
