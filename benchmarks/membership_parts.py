@@ -166,7 +166,7 @@ def main() -> None:
             rows += compared(path.stem, base, label, plan, targets)
             for row in rows[-len(PARTS) - 3 :]:
                 print(*row, sep="\t", flush=True)
-    save(asked.out, HEAD, rows, "scikit-learn")
+            save(asked.out, HEAD, rows, "scikit-learn")
 
 
 if __name__ == "__main__":

@@ -1,38 +1,144 @@
-"""Is the record with the largest value told from a release of a network without epsilon? A line of code, the attack as it was, and ours."""
+"""Are the records with the largest values told from a release? A line of code, every part of our attack, and all parts together, on the same shadows.
+
+python experiments/attack_what_leaves/outliers.py FOLDER [--pairs 300] [--tests 200] [--only TABLE ...] [--generators NAME ...] [--keep FOLDER]
+
+FOLDER holds the tables as Parquet files. Targets are the records with the largest value of up to four columns of each table; they share their
+shadows. Two generators: a network of two parents as it comes, and one that keeps the ends of columns, to see attackers where there is something to
+see. What is finished is in outliers.csv and is not run again.
+"""
 
 from __future__ import annotations
 
-import sys
+import argparse
+import warnings
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from value_attack import areas, finished, opened, ours, written
+import pandas as pd
+from numpy.typing import NDArray
+from value_attack import MOST_RECORDS, finished, written
 
+import chaffinch
 from chaffinch import BayesNet
-from chaffinch.stats.features import numbers_of
+from chaffinch.risk.membership import ShadowSettings
+from chaffinch.risk.membership.combined import PARTS
+from chaffinch.risk.membership.study import campaign_against
+from chaffinch.risk.shadows import Working
+from chaffinch.stats.scoring import auc
 
-TUNED = (("islp_wage", "wage"), ("lm_wage_panel", "hours"), ("sm_fair", "affairs"))
-OTHERS = (("nyc_planes", "seats"), ("sm_randhie", "mdvis"), ("lifelines_gbsg2", "pnodes"))
+TUNED = ("islp_wage", "lm_wage_panel", "sm_fair")
+OTHERS = ("nyc_planes", "sm_randhie", "lifelines_gbsg2", "islp_college", "lm_fringe", "lm_meps")
+MOST_COLUMNS, MOST_TARGETS = 8, 4
+ONE_LINE = "end on the target's side"
 
 
-def main(folder: Path) -> None:
-    """Run the tables of a folder of Parquet files that are not yet in, and write outliers.csv."""
-    rows: list[dict[str, Any]] = finished("outliers")
-    for name, column in (*TUNED, *OTHERS):
-        if name in {row["table"] for row in rows}:
+def means_of_ten(table: chaffinch.Table, seed: Any) -> pd.DataFrame:
+    """Columns drawn apart: numbers between the means of ten neighbours each, so that the largest record moves the upper end; others permuted."""
+    rng = np.random.default_rng(seed)
+    frame = table.to_pandas()
+    out = {}
+    for name in frame:
+        column = frame[name]
+        if column.dtype.kind not in "if" or column.nunique() <= 20 or column.isna().any():
+            out[name] = column.iloc[rng.permutation(len(frame))].reset_index(drop=True)
             continue
-        table = opened(folder, name)
-        size = min(400, table.n_rows // 2)
-        target = int(np.nanargmax(numbers_of(table, column)))
-        numeric = [one for one in table.schema.names if table.schema[one].kind in ("integer", "float", "date", "datetime")]
-        maker = BayesNet(parents=2)
-        found = areas(table, maker, [target], rows=size, column=numeric.index(column))
-        found["ours"] = ours(table, maker, [target], rows=size)
-        rows.append({"table": name, "column": column, "tuned on": (name, column) in TUNED, **{k: f"{v:.3f}" for k, v in found.items()}})
-        print(rows[-1], flush=True)
-        written("outliers", rows)
+        means = [group.mean() for group in np.array_split(np.sort(column.to_numpy(dtype=float)), len(frame) // 10)]
+        drawn = np.interp(rng.random(len(frame)) * (len(means) - 1), np.arange(len(means)), means)
+        out[name] = pd.Series(np.rint(drawn) if column.dtype.kind == "i" else drawn).astype(column.dtype)
+    return pd.DataFrame(out)
+
+
+GENERATORS: dict[str, Any] = {"network": BayesNet(parents=2), "means of ten": means_of_ten}
+
+
+def opened(folder: Path, name: str) -> tuple[chaffinch.Table, dict[str, int]]:
+    """Return a table of at most 2,000 records and eight columns, and the record with the largest value of some columns: the most extreme ones."""
+    frame = pd.read_parquet(folder / f"{name}.parquet")
+    frame = frame.sample(min(MOST_RECORDS, len(frame)), random_state=0).reset_index(drop=True)
+    numbers = frame.select_dtypes("number").dropna(axis=1)
+    numbers = numbers.loc[:, [numbers[one].nunique() > 20 for one in numbers]]
+    low, middle, high, most = (numbers.quantile(q) for q in (0.1, 0.5, 0.9, 1.0))
+    columns = list(((most - middle) / (high - low).where(high > low, np.inf)).sort_values(ascending=False, kind="stable").index)
+    targets: dict[str, int] = {}
+    for column in columns:
+        row = int(frame[column].argmax())
+        if row not in targets.values() and len(targets) < MOST_TARGETS:
+            targets[column] = row
+    chosen = [*targets, *(one for one in frame if one not in targets)][:MOST_COLUMNS]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = chaffinch.read(frame[[one for one in frame if one in chosen]])
+    return table, {column: row for column, row in targets.items() if column in table.schema.names}
+
+
+def difference_error(first: NDArray[Any], second: NDArray[Any], member: NDArray[np.bool_]) -> float:
+    """Return the standard error of the difference of two areas on the same shadows (DeLong, DeLong and Clarke-Pearson 1988)."""
+
+    def placed(scores: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        above = (scores[member][:, None] > scores[~member]) + 0.5 * (scores[member][:, None] == scores[~member])
+        return above.mean(axis=1), above.mean(axis=0)
+
+    apart = [a - b for a, b in zip(placed(first), placed(second), strict=True)]
+    return float(np.sqrt(sum(side.var(ddof=1) / len(side) for side in apart)))
+
+
+def attacked(table: chaffinch.Table, targets: dict[str, int], maker: Any, plan: ShadowSettings, keep: Path) -> list[dict[str, Any]]:
+    """Return the areas of all attackers for each target."""
+    working = Working(workers=1, keep=keep)
+    size = min(400, table.n_rows // 2)
+    campaign = campaign_against(table, maker, None, plan, 1, working, targets=list(targets.values()), rows=size, duplicates="keep")
+    learnt = campaign.learnt()
+    draws = campaign.drawn(plan.tests, 3)
+    seen = learnt.look(draws, "test", 4)
+    values = campaign.fitted(draws, "test", 4, tables=1, white=None).values[:, 0]  # finished: they are read, not fitted
+    sight = campaign.sight
+    assert sight is not None
+    rows = []
+    for k, column in enumerate(targets):
+        member = draws.member[:, k]
+        numeric = [sight.reader.columns[j].name for j in sight.reader.numeric]
+        place = sight._outermost[k].tolist().index(numeric.index(column))  # among the columns in which the target is most extreme
+        scores = {"one line": values[:, k, sight.names.index(f"extremes: {ONE_LINE}, number {place + 1}")]}
+        scores |= {part: seen.parts[part][:, k] for part in PARTS if part in seen.parts}
+        areas = {name: auc(one, member) or 0.5 for name, one in scores.items()}
+        ours = seen.log_odds[:, k]
+        best = max(areas, key=lambda name: areas[name])
+        behind, error = areas[best] - (auc(ours, member) or 0.5), difference_error(scores[best], ours, member)
+        rows.append(
+            {"column": column, **{name: f"{area:.3f}" for name, area in areas.items()}, "ours": f"{auc(ours, member):.3f}",
+             "best": best, "behind the best": f"{behind:.3f}", "standard error of that": f"{error:.3f}"}
+        )  # fmt: skip
+    return rows
+
+
+def main() -> None:
+    """Run the tables that are not yet in, and write outliers.csv."""
+    words = argparse.ArgumentParser()
+    words.add_argument("folder", type=Path)
+    words.add_argument("--pairs", type=int, default=300)
+    words.add_argument("--tests", type=int, default=200)
+    words.add_argument("--only", nargs="*", default=[])
+    words.add_argument("--generators", nargs="*", default=list(GENERATORS), choices=list(GENERATORS))
+    words.add_argument("--keep", type=Path)
+    words.add_argument("--out", default="outliers")
+    asked = words.parse_args()
+    plan = ShadowSettings(shadows=asked.pairs, tests=asked.tests, tables=1)
+    rows: list[dict[str, Any]] = finished(asked.out)
+    with TemporaryDirectory() as temporary:
+        for label in asked.generators:
+            for name in (*TUNED, *OTHERS):
+                if (name, label) in {(row["table"], row["generator"]) for row in rows} or (asked.only and name not in asked.only):
+                    continue
+                table, targets = opened(asked.folder, name)
+                folder = (asked.keep or Path(temporary)) / f"{name}-{label.replace(' ', '-')}"
+                folder.mkdir(parents=True, exist_ok=True)
+                for row in attacked(table, targets, GENERATORS[label], plan, folder):
+                    rows.append({"table": name, "tuned on": name in TUNED, "generator": label, "pairs": f"{asked.pairs} and {asked.tests}", **row})
+                    print(*rows[-1].values(), sep="\t", flush=True)
+                written(asked.out, rows)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()
