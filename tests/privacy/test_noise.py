@@ -50,9 +50,11 @@ def tally(draws, reach):
     return np.bincount(draws + reach, minlength=2 * reach + 1)
 
 
+@pytest.mark.parametrize("many", [1 << 10, 1 << 62], ids=["inversion", "opendp"])
 @pytest.mark.parametrize("scale", [0.4, 1.3, 9.75])
 @pytest.mark.parametrize("law", LAWS)
-def test_draws_fit_the_law_and_the_other_source(law, scale):
+def test_draws_fit_the_law_and_the_other_source(law, scale, many, monkeypatch):
+    monkeypatch.setattr(noise, "MANY", many)
     n, reach = 8_000, 1_000  # beyond the reach: exp(-1000/9.75), never
     ours, theirs = noise_of(22), noise_of()
     counts = [tally(getattr(s, law)(np.zeros(n, dtype=np.int64), scale), reach) for s in (ours, theirs)]
@@ -122,10 +124,26 @@ def test_chunks_cover_everything(monkeypatch):
     assert sizes == [7, 7, 6]
 
 
-def test_ends_stop_instead_of_wrapping(source):
+@pytest.mark.parametrize("law", LAWS)
+def test_who_draws_is_a_matter_of_cells_and_scale(law, monkeypatch):
+    """Never of a value, nor of the shape; the loss that OpenDP states is compared in any case."""
+    drawn = []
+    monkeypatch.setattr(noise, "draw_exactly", lambda law, scale, n: drawn.append((law, scale, n)) or np.zeros(n, int))
+    for n, scale in ((1023, 0.5), (1024, 0.5), (2048, 1024.0), (1024, 1025.0)):
+        for values in (np.zeros(n, int), np.full(n, 2**62)):
+            getattr(OpenDPNoise(), law)(values, scale)
+    getattr(OpenDPNoise(), law)(np.zeros((32, 32), int), 3.0)
+    assert drawn == [(law, 0.5, 1024)] * 2 + [(law, 1024.0, 2048)] * 2 + [(law, 3.0, 1024)]
+    monkeypatch.setattr(noise, f"_{law}", lambda scale: noise._agree("law", 1.0, 2.0))
+    with pytest.raises(PrivacyError, match="states a loss"):
+        getattr(OpenDPNoise(), law)(np.zeros(1024, int), 0.5)
+
+
+@pytest.mark.parametrize("scale", [1e6, 1e3])
+def test_ends_stop_instead_of_wrapping(source, scale):
     top, bottom = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-    values = np.array([top, bottom] * 40)
-    for out in (source.laplace(values, 1e6), source.gaussian(values, 1e6)):
+    values = np.array([top, bottom] * (40 if scale > 1e3 else 600))
+    for out in (source.laplace(values, scale), source.gaussian(values, scale)):
         assert (out[0::2] > 0).all()
         assert (out[1::2] < 0).all()
         assert top in out  # each with chance one half: all 40 below the end once in 10^12

@@ -70,7 +70,7 @@ class Account:
     @property
     def noise_source(self) -> str:
         """Where the noise came from."""
-        return "seeded: TEST ONLY, no privacy" if self.test_only else "OpenDP, operating-system entropy"
+        return "seeded: TEST ONLY, no privacy" if self.test_only else "exact samplers, operating-system entropy"
 
     @property
     def conversion(self) -> str:

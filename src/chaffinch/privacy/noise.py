@@ -1,4 +1,4 @@
-"""Where noise comes from: OpenDP's exact samplers for a release, a seeded generator for tests and demonstrations.
+"""Where noise comes from: exact samplers for a release, a seeded generator for tests and demonstrations.
 
 A source of noise takes whole numbers and returns whole numbers, with the noise added inside the mechanism: no float ever
 holds a count plus noise. What a mechanism promises depends on how far neighbours can move its input: `Unit.l1` and
@@ -26,11 +26,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .._base.errors import InputError, MissingExtraError, PrivacyError
 from .._base.seeds import Seed, generator
+from .inversion import LARGEST_SCALE, Law, draw_exactly
 from .samplers import checked_scale, draw_exponential, draw_gaussian, draw_laplace, draw_permute_and_flip
 
 __all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of", "observing"]
 
 CHUNK = 1 << 16  # values handed over at once: as Python lists they take some 60 bytes each
+MANY = 1 << 10
+"""Cells from which on a table gets its noise by inversion (`inversion`): OpenDP takes some 20 microseconds for each."""
 INT64 = np.iinfo(np.int64)
 
 
@@ -85,10 +88,11 @@ class Noise(Protocol):
 
 @dataclass(frozen=True)
 class OpenDPNoise:
-    """The noise of a release: OpenDP's samplers, exact and fed by the operating system.
+    """The noise of a release: exact samplers fed by the operating system. OpenDP's; for tables of many cells, by inversion.
 
-    Before a mechanism is used, the loss that OpenDP itself states for it must be the one that `Noise` claims. That compares
-    two statements; the tests compare the draws with the law.
+    Both draw the same law; which of them does is a matter of the declared number of cells and of the scale alone. Before a mechanism
+    is used, the loss that OpenDP itself states for it must be the one that `Noise` claims. That compares two statements; the tests
+    compare the draws with the law.
 
     Raises
     ------
@@ -102,10 +106,10 @@ class OpenDPNoise:
         _opendp()
 
     def laplace(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
-        return _in_chunks(_laplace(checked_scale(scale)), _whole("values", values))
+        return _exact("laplace", _laplace, checked_scale(scale), _whole("values", values))
 
     def gaussian(self, values: NDArray[np.int64], sigma: float) -> NDArray[np.int64]:
-        return _in_chunks(_gaussian(checked_scale(sigma, "sigma")), _whole("values", values))
+        return _exact("gaussian", _gaussian, checked_scale(sigma, "sigma"), _whole("values", values))
 
     def exponential(self, scores: NDArray[np.int64], scale: float) -> int:
         candidates = _candidates(scores).tolist()
@@ -203,6 +207,13 @@ def _saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDAr
     if wrapped.any():
         total = np.where(wrapped, np.where(values < 0, INT64.min, INT64.max), total)
     return total
+
+
+def _exact(law: Law, make: Callable[[float], Any], scale: float, values: NDArray[np.int64]) -> NDArray[np.int64]:
+    mechanism = make(scale)  # also where it is not used: the loss that it states must be ours
+    if values.size < MANY or scale > LARGEST_SCALE:
+        return _in_chunks(mechanism, values)
+    return _saturating_sum(values, draw_exactly(law, scale, values.size).reshape(values.shape))
 
 
 def _in_chunks(mechanism: Callable[[list[int]], list[int]], values: NDArray[np.int64]) -> NDArray[np.int64]:
