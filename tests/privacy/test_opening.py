@@ -237,6 +237,22 @@ def test_the_project_ledger_books_what_the_account_says(method, domain, unit, tm
         )
 
 
+@pytest.mark.parametrize("settings", [PrivBayes(epsilon=1.0, delta=1e-6), FieldGroups(epsilon=1.0, delta=1e-6)], ids=str)
+def test_a_delta_that_nothing_needs_is_not_booked(settings, tmp_path):
+    """Under pure epsilon a delta serves for words that are to be discovered, and for nothing else."""
+    settings = replace(settings, neighbours="add-remove")
+    project = create_project(tmp_path / "p.json", epsilon=10.0, data="d")  # a limit without a delta: none may be spent
+    for name in ("declared", "numbers", "numbers with bounds"):
+        declared = schema(90, DOMAINS[name])
+        project = project.spend(settings.plan(declared), name)
+        account = settings.fit(chaffinch.prepare(data(90), declared), seed=1).fitted.privacy
+        assert (account.delta, account.spent_promise[1]) == (None, 0.0)
+        assert "delta" not in account.sentence
+    assert (project.totals.epsilon, project.totals.delta) == (3.0, 0.0)
+    with pytest.raises(BudgetError, match="deltas would add up to 1e-06"):
+        project.spend(settings.plan(schema(90, DOMAINS["words"])), "words")
+
+
 def test_a_limit_on_delta_holds_for_words_too(tmp_path):
     """Four fits were admitted under a limit of 1e-6, and a word of one person came out with a chance of 1.93e-6."""
     settings = BayesNet(epsilon=1.0, delta=1e-6)

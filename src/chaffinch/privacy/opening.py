@@ -51,7 +51,7 @@ class Opening:
     """What a private fit under a schema may spend, and what of it opening the data takes; settled before they are touched.
 
     The schema has codecs for what is declared, and is sealed if nothing is to be discovered. In the budget the part of delta is set
-    apart that discovering words takes. `rows` is the charge for the number of rows; None where it is declared.
+    apart that discovering words takes; a delta that nothing could be spent of is not in it. `rows` is the charge for the number of rows; None where it is declared.
     """
 
     schema: Schema
@@ -101,8 +101,7 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
             "Under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
             "or choose neighbours = 'add-remove', where it is measured with noise."
         )
-    reserved = _reserved(schema, budget)
-    whole = replace(budget, reserved_delta=reserved) if reserved else budget
+    whole = _spendable(schema, budget)
     discoveries: tuple[Discovery, ...] = ()
     if wanted_columns(schema):
         discoveries = planned_discoveries(schema, epsilon=_discovery_epsilon(schema, whole), delta=whole.delta_total)
@@ -256,10 +255,12 @@ def _check_persons(persons: int, unit: Unit) -> None:
         )
 
 
-def _reserved(schema: Schema, budget: Budget) -> float:
-    """Half of delta for words that are to be discovered under zCDP; pure accounting keeps all of it for them."""
+def _spendable(schema: Schema, budget: Budget) -> Budget:
+    """Return what can be spent of a budget: under zCDP half of delta is kept for words, under pure accounting it is for nothing else."""
     words = any(lacks(column) == "levels" for column in wanted_columns(schema))
-    return budget.delta / 2 if words and budget.kind == "zcdp" and budget.delta is not None else 0.0
+    if budget.kind == "pure":
+        return budget if words else replace(budget, delta=None)
+    return replace(budget, reserved_delta=budget.delta / 2) if words and budget.delta is not None else budget
 
 
 def _discovery_epsilon(schema: Schema, budget: Budget) -> float:
