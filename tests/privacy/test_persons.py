@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from decimal import Decimal
 from itertools import product
 
 import numpy as np
@@ -10,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
+from chaffinch._base.errors import FileError
 from chaffinch.privacy.persons import keep_rows
 from chaffinch.privacy.prepare import prepare
 from chaffinch.table import Column, Schema
@@ -86,3 +89,83 @@ def test_prepare_keeps_m_rows_and_drops_the_id(tmp_path):
     assert fewer.code("ill").tolist() == [1, 0]
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Unknown column 'whom'"):
         prepare(frame, SCHEMA, person="whom")
+
+
+# Identifiers that are no text
+
+
+FILES = {
+    "utf-8": (b"\xff", b"\xfe"),
+    "utf-8-sig": (b"p\xc3", b"p\xc4"),
+    "cp1252": (b"\x81", b"\x8d"),
+    "ascii": (b"caf\xe9", b"caf\xe8"),
+    "shift_jis": (b"\x80", b"\xa0"),
+    "utf-16-le": (b"\x00\xd8", b"\x01\xd8"),
+    "utf-16-be": (b"\xd8\x00", b"\xd8\x01"),
+}
+OBJECTS = {
+    "bytes": (b"\xff", b"\xfe"),
+    "half characters": ("\ud800", "\ud801"),
+    "one as it would be replaced": ("a\ud800", "a?"),
+    "bytes and the mark of what is no text": (b"a\xff", "a\ufffd"),
+}
+PERSONS = Schema((Column("who", "identifier"), Column("a", "categorical", levels=("x", "y"))), public=True)
+
+
+def changed_rows(tables):
+    """Return how many rows two tables differ in."""
+    one, other = (Counter(table.code("a").tolist()) for table in tables)
+    return (one - other).total() + (other - one).total()
+
+
+@pytest.mark.parametrize("encoding", FILES)
+def test_persons_in_a_text_file_that_differ_in_bytes_that_are_no_text(encoding, tmp_path):
+    """As one person they would share two rows; take one of them away, and two come and two go: twice what is promised."""
+    first, second = FILES[encoding]
+    plain = encoding.removesuffix("-sig")
+
+    def table(*lines):
+        text = b"".join(who + f",{a}\n".encode(plain) for who, a in lines)
+        (tmp_path / "in.csv").write_bytes("who,a\n".encode(encoding) + text)
+        return prepare(tmp_path / "in.csv", PERSONS, person="who", rows_per_person=2, encoding=encoding)
+
+    others = [(second, "y")] * 3
+    tables = [table(*[(first, "x")] * 3, *others), table(*others)]
+    assert [t.n_rows for t in tables] == [4, 2]
+    assert changed_rows(tables) == 2
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_persons_in_objects_that_differ_in_what_is_no_text(name):
+    first, second = OBJECTS[name]
+
+    def table(*rows):
+        frame = {"who": pd.Series([who for who, _ in rows], dtype=object), "a": [a for _, a in rows]}
+        return prepare(pd.DataFrame(frame), PERSONS, person="who", rows_per_person=2)
+
+    others = [(second, "y")] * 3
+    assert changed_rows([table(*[(first, "x")] * 3, *others), table(*others)]) == 2
+
+
+def test_a_header_that_is_no_text_is_named_and_no_record_is_read(tmp_path):
+    (tmp_path / "in.csv").write_bytes(b"who,caf\xe9\n1,x\n")
+    with pytest.raises(FileError, match=r"is not utf-8. Pass its encoding"):
+        prepare(tmp_path / "in.csv", PERSONS)
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.decimal32(5, 1), pa.decimal64(9, 1), pa.decimal128(9, 1), pa.decimal256(50, 1), pa.float16()], ids=str
+)
+def test_numbers_of_any_width_tell_persons_apart(kind):
+    values = np.array([1, 1, 2, 1], dtype=np.float16) if kind == pa.float16() else [Decimal(n) for n in (1, 1, 2, 1)]
+    assert keep_rows(pa.array(values, kind), 2).tolist() == [0, 1, 2]
+
+
+def test_characters_that_stand_for_bytes_inside_are_characters_all_the_same(tmp_path):
+    """The last 257 characters of Unicode: each is itself, and none is the byte that it would stand for."""
+    high = [chr(code) for code in range(0x10FEFF, 0x110000)]
+    words = [*(c.encode() for c in high), *(bytes([b]) for b in range(0x80, 256)), *(h.encode() * 2 for h in high[:3])]
+    (tmp_path / "in.csv").write_bytes(b"who,a\n" + b"".join(word + b",x\n" for word in words))
+    table = prepare(tmp_path / "in.csv", PERSONS, person="who")
+    assert table.n_rows == len(words)
+    assert table.data.column("who").to_pylist() == [word.decode("utf-8", "replace") for word in words]

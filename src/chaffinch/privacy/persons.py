@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from ..table.spell import is_bytes
+from ..table.spell import is_bytes, spell_values
 from ..table.types import is_words, whole_array
 
 __all__ = ["keep_rows"]
@@ -58,6 +58,8 @@ def _numbered(ids: Any) -> NDArray[np.int64]:
         values = values.cast(values.type.value_type)
     if is_words(values.type):
         values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
+    if pa.types.is_decimal(values.type):  # Arrow gives no numbers to those of 32 and 64 bits
+        values = spell_values(values).cast(pa.large_binary())
     if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
         values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
     if pa.types.is_nested(values.type):

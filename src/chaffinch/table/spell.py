@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from .types import is_words
 
-__all__ = ["is_bytes", "spell", "spell_values", "words_of"]
+__all__ = ["is_bytes", "spell", "spell_bytes", "spell_values", "words_of"]
 
 EXACT = 2.0**53
 """Whole floats below this are spelled as whole numbers are."""
@@ -32,9 +32,25 @@ def spell(cell: Any) -> str | None:
     >>> [spell(cell) for cell in (True, 1, 1.0, 0.5, b"baker", datetime.date(2020, 1, 2), None)]
     ['true', '1', '1', '0.5', 'baker', '2020-01-02', None]
     """
+    raw = spell_bytes(cell)
+    return None if raw is None else raw.decode("utf-8", "replace")
+
+
+def spell_bytes(cell: Any) -> bytes | None:
+    """Return the spelling of a Python object as bytes, also where it is no text: two words that differ in that alone stay apart.
+
+    Examples
+    --------
+    >>> spell_bytes("baker"), spell_bytes(b"\\xff"), spell_bytes("\\ud800")
+    (b'baker', b'\\xff', b'\\xed\\xa0\\x80')
+    """
     try:
-        word = None if _is_missing(cell) else _spell(cell)
-        return None if word is None else word.encode("utf-8", "replace").decode("utf-8")
+        if _is_missing(cell):
+            return None
+        if isinstance(cell, bytes | bytearray | memoryview):
+            return bytes(cell)
+        word = _spell(cell)
+        return None if word is None else word.encode("utf-8", "surrogatepass")
     except Exception:  # whatever the spelling of a stranger's object raises
         return None
 
@@ -61,8 +77,6 @@ def _spell(cell: Any) -> str | None:
         isinstance(cell, complex | np.complexfloating) and not cell.imag
     ):  # one complex number makes pandas store all as such
         return _spell_float(float(cell.real))
-    if isinstance(cell, bytes | bytearray | memoryview):
-        return bytes(cell).decode("utf-8", "replace")
     if isinstance(cell, datetime.timedelta):
         micros = (cell.days * 86_400 + cell.seconds) * 10**6 + cell.microseconds
         return f"{micros * 1000 + getattr(cell, 'nanoseconds', 0)} ns"

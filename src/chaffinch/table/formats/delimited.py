@@ -48,6 +48,8 @@ def open_text(path: Path, encoding: str, delimiter: str | None, tolerant: bool) 
     schema = pa.schema([(name, pa.string()) for name in names])
     compressed = _is_gzip(path)
     if tolerant:
+        if any("\ufffd" in name for name in names):  # names are public: only what comes after them is read whatever it is
+            raise _not_utf8(path, encoding)
         return Source(str(path), schema, _every_row(path, encoding, delimiter, schema), text=True, delimiter=delimiter)
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
@@ -95,8 +97,9 @@ def _every_row(
 
             try:
                 with _opened(path) as raw:
+                    stream = _Recoded(raw, encoding)
                     rows = pv.read_csv(
-                        pa.PythonFile(_Recoded(raw, encoding), mode="r"),
+                        pa.PythonFile(stream, mode="r"),
                         read_options=pv.ReadOptions(block_size=block),
                         parse_options=pv.ParseOptions(
                             delimiter=delimiter,
@@ -115,6 +118,8 @@ def _every_row(
                 if "Empty CSV" in str(error):  # a header without the end of its line
                     return
                 raise
+        if stream.marked:
+            rows = pa.Table.from_arrays([_restored(column) for column in rows.columns], names=names)
         yield from rows.to_batches()
         if ragged:
             yield pa.RecordBatch.from_arrays([pa.nulls(len(ragged), pa.string())] * len(names), names=names)
@@ -132,11 +137,16 @@ def _words(names: Sequence[str], columns: Sequence[str] | None) -> Any:
 
 
 class _Recoded(io.RawIOBase):
-    """A stream of bytes as UTF-8, with U+FFFD for what its encoding cannot read."""
+    """A stream of bytes as UTF-8, which is what Arrow reads; each byte that is no text is a character of its own (`_restored`).
+
+    So two identifiers that differ in such bytes alone stay two: as one person they would share the rows that are kept of each, and
+    without the one more rows of the other would be.
+    """
 
     def __init__(self, raw: Any, encoding: str) -> None:
+        self.marked = False
         self._raw = raw
-        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors=_APART)
 
     def readable(self) -> bool:
         return True
@@ -146,7 +156,42 @@ class _Recoded(io.RawIOBase):
             piece = self._raw.read(size)
             text = self._decoder.decode(piece, final=not piece)
             if text or not piece:
-                return text.encode("utf-8", "replace")
+                marked, many = _UNSAFE.subn(_mark, text)
+                self.marked |= many > 0
+                return marked.encode("utf-8", "replace")
+
+
+def _apart(error: UnicodeError) -> tuple[str, int]:
+    """Decode each byte that is no text as half a character, which no text has."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return "".join(chr(0xDC00 + byte) for byte in error.object[error.start : error.end]), error.end
+
+
+_APART = "chaffinch-apart"
+codecs.register_error(_APART, _apart)
+
+# A byte that is no text is one of the last 256 characters of Unicode; those, and the one before them, have that one put before them.
+_UNSAFE = re.compile("[\udc00-\udcff\U0010feff-\U0010ffff]")
+_MARKED = re.compile(rb"\xf4\x8f\xbb\xbf(\xf4\x8f[\xbb-\xbf][\x80-\xbf])|\xf4\x8f([\xbc-\xbf])([\x80-\xbf])")
+
+
+def _mark(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x10FF00 + code - 0xDC00) if code < 0xE000 else "\U0010feff" + match[0]
+
+
+def _restored(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return words with the bytes that `_Recoded` wrote as characters."""
+
+    def bare(match: re.Match[bytes]) -> bytes:
+        return match[1] or bytes([(match[2][0] - 0xBC << 6) + match[3][0] - 0x80])
+
+    chunks = []
+    for chunk in column.chunks:
+        words = [_MARKED.sub(bare, word) for word in chunk.cast(pa.binary()).to_pylist()]
+        chunks.append(pa.array(words, pa.binary()).view(pa.string()))  # not cast: Arrow would refuse what is no text
+    return pa.chunked_array(chunks, pa.string())
 
 
 def _opened(path: Path) -> Any:

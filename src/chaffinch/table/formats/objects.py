@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ..._base.errors import InputError, listed
 from ..._base.registry import Registry
-from ..spell import spell
+from ..spell import spell_bytes
 from .format import BATCH_ROWS, Source
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _by_dtype(column: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def _spelt(cells: Iterable[Any]) -> pa.Array:
-    return pa.array([spell(cell) for cell in cells], type=pa.large_string())
+    return pa.array([spell_bytes(cell) for cell in cells], type=pa.large_binary())
 
 
 def _from_polars(frame: Any) -> pa.Table:
