@@ -12,6 +12,7 @@
     ├── TooLargeError   (MemoryError)   an answer would not fit in memory
     └── MissingExtraError (ImportError) an optional package is needed
 
+    ParsedDataWarning (UserWarning)     a library may have changed private data before they came: a warning, no error
     PersonalDataWarning (UserWarning)   columns look like names or personal numbers: a warning, no error
 
 Every message names the thing, the rule, what came and the next step. No message holds a cell value
@@ -25,7 +26,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "LedgerError", "MissingExtraError",
-    "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
+    "ParsedDataWarning", "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
     "suggestion", "unknown_name",
 ]  # fmt: skip
 
@@ -83,6 +84,10 @@ class MissingExtraError(ChaffinchError, ImportError):
 
     def __init__(self, what: str, extra: str) -> None:
         super().__init__(f"{what} needs an extra: pip install 'chaffinch[{extra}]'.")
+
+
+class ParsedDataWarning(UserWarning):
+    """A table for a private fit was parsed by a library: one record may have decided how others were read."""
 
 
 class PersonalDataWarning(UserWarning):

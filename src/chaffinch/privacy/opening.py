@@ -28,6 +28,7 @@ from .discover import Discovery, discover, planned_discoveries, wanted_columns
 from .domain import check_declared, declared_column, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
+from .parsed import warn_if_parsed
 from .prepare import StoredCells, declared_of, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
@@ -161,6 +162,7 @@ def _promised(
     """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data."""
     declared = declared_of(source, schema)
     check_declared(declared, source=shown_source(source))
+    warn_if_parsed(source, declared, person)
     return with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
 
 
