@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+
 import pytest
 
 import chaffinch
@@ -23,6 +26,8 @@ def test_every_column_is_shown_with_its_role_and_parents(model, tmp_path, run_he
     assert any(line.split()[:2] == ["wife_age", "sensitive"] for line in lines)
     assert any(line.startswith("Protected (separate): wife_age. 8 links cut") for line in lines)
     assert (tmp_path / "n.svg").read_text() == chaffinch.load(model).plot().svg
+    if os.name == "posix":  # the widths of its lines are figures of the data, as those of a page are
+        assert stat.S_IMODE((tmp_path / "n.svg").stat().st_mode) == 0o600
 
 
 def test_a_file_that_is_no_model(data, run_here):

@@ -7,6 +7,7 @@ may differ, because released numbers decide which links and levels a model has; 
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from contextlib import ExitStack
@@ -94,7 +95,7 @@ def run(audits, tmp_path, monkeypatch, capsys):
         monkeypatch.chdir(home)
         (home / "in.csv").write_bytes("\n".join([HEAD, *lines, ""]).encode("utf-8", errors="surrogateescape"))
         (home / "in.toml").write_text(SCHEMA)
-        output = {"synth": ["-o", "out.csv", "--model", "m.chaffinch"], "fit": ["-o", "m.chaffinch"]}[command]
+        output = {"synth": ["-o", "out.csv", "--model", "m.chaffinch"], "fit": ["-o", "m.chaffinch"]}.get(command, [])
         words = [command, "in.csv", *output, "--schema", "in.toml", "--epsilon", "1", "--json", "out.json", *options]
         monkeypatch.setattr(sys, "argv", ["chaffinch", *map(str, words)])
         capsys.readouterr()
@@ -136,6 +137,32 @@ def test_rows_of_a_person(run):
     assert base[0] == 0, base[2]
     for extra in (["cook,true,33,1988-08-08,zed"], ["smith,,999,,zed"] * 5, ["cook,true"], [",,,,", ",,,, "]):
         assert run("fit", [*PLAIN, *extra], *options) == base
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv.gz"])
+def test_files_of_every_format_are_the_same(run, ending, tmp_path):
+    """Types, metadata and sizes too: only what was drawn is in them."""
+    options = (*METHODS["bayesnet"], "--seed", 4, "-o", tmp_path / f"out.{ending}")
+    written = []
+    for lines in (PLAIN, *([*PLAIN, extra] for extra in list(EXTRA.values())[1:6])):
+        assert run("synth", lines, *options)[0] == 0
+        written.append((tmp_path / f"out.{ending}").read_bytes())
+    if ending == "csv.gz":  # the time of writing stands in its head
+        written = [gzip.decompress(raw) for raw in written]
+    assert set(written) == set(written[:1])
+
+
+def test_a_release_says_how_long_it_takes_of_declared_rows(run, monkeypatch, tmp_path):
+    """Measuring is said to take long where there are many rows: those that are declared, however many there are."""
+    rows = []
+    monkeypatch.setattr("chaffinch.cli.estimates.say_measuring", lambda n_rows, schema, settings: rows.append(n_rows))
+    cheap = ("--measures", "tvd", "--label", "job", "--seed", 4)
+    for lines in (PLAIN, [*PLAIN, EXTRA["plain"]], PLAIN * 30):
+        code, _, err, _ = run("release", lines, *METHODS["bayesnet"], *cheap, "-o", tmp_path / "folder")
+        assert code == 0, err
+        last = err.strip().splitlines()[-1]
+        assert last.startswith("The promise is about the synthetic table and its model. The figures above, the report and the exit code")
+    assert rows == [7, 7, 7]
 
 
 def test_the_comparison_can_fail(run):

@@ -62,7 +62,8 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
     reports = [json.loads((folder / "report.json").read_text()) for folder in (one, other)]
     assert without_run(reports[0]) == without_run(reports[1]) == without_run(json.loads(json.dumps(result.to_dict())))
     if os.name == "posix":
-        assert stat.S_IMODE((other / "report.html").stat().st_mode) == 0o600
+        for name in ("report.html", "report.json", "model.chaffinch"):
+            assert stat.S_IMODE((other / name).stat().st_mode) == 0o600
 
 
 MASKED = re.compile(r"<(\d+)|fewer than (\d+) (?:records|people)|multiples of (\d+)")

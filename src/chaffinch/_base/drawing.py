@@ -26,8 +26,8 @@ class Drawing:
     svg: str
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the picture as an SVG file, wholly or not at all."""
-        write_text(path, self.svg)
+        """Write the picture as an SVG file, wholly or not at all, readable by its owner alone: it is drawn from data, as a page is."""
+        write_text(path, self.svg, mode=0o600)
 
     def _repr_svg_(self) -> str:
         return self.svg

@@ -111,16 +111,16 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
         typer.echo(f"Drawing and writing {rows:,} rows will take about {_time(seconds)}, in bounded memory.", err=True)
 
 
-def say_measuring(original: Table, settings: UtilitySettings) -> None:
+def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> None:
     """Say how long measuring will take where support vector machines make it long."""
     if settings.measures is not None and "delta" not in settings.measures:
         return
     repeats = settings.repeats
-    labels = sum(column.kind in ("categorical", "boolean") for column in original.schema.modelled)
-    rows = min(original.n_rows, settings.svm_rows or original.n_rows)
+    labels = sum(column.kind in ("categorical", "boolean") for column in schema.modelled)
+    rows = min(n_rows, settings.svm_rows or n_rows)
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2
     if seconds > SAID_FROM:
-        cap = f" on {rows:,} records each" if rows < original.n_rows else ""
+        cap = f" on {rows:,} records each" if rows < n_rows else ""
         typer.echo(
             f"delta fits {labels * (repeats + 1) * 2} support vector machines{cap}: about {_time(seconds)}. --measures=-delta "
             "leaves it out.",
@@ -177,10 +177,10 @@ class Speaker(Observer):
         if not self.quiet:
             say_drawing(rows, schema, self.work.outputs)
 
-    def before_measuring(self, table: Table) -> None:
+    def before_measuring(self, rows: int, schema: Schema) -> None:
         """Say how long measuring will take, where it is long."""
         if not self.quiet and self.measuring is not None:
-            say_measuring(table, self.measuring)
+            say_measuring(rows, schema, self.measuring)
 
 
 def _is_text(path: Path) -> bool:

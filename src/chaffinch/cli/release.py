@@ -44,6 +44,11 @@ if TYPE_CHECKING:
 
 __all__ = ["release"]
 
+UNCOVERED = (
+    "The promise is about the synthetic table and its model. The figures above, the report and the exit code are taken from the original, "
+    "and no promise covers them: keep them inside."
+)
+
 
 @expanded(choice=choose, reading=reading_of)
 def release(
@@ -139,4 +144,6 @@ def release(
             secret = name == "model.chaffinch" and result.model is not None and result.model.confidential
             typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
         show_promise(result.model)
+        if choice.private:
+            typer.echo(UNCOVERED, err=True)
     end(result.lower_bound, RiskPolicy(max_excess))

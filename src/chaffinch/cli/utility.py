@@ -82,7 +82,7 @@ def utility(
             label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold
         )  # fmt: skip
         if not quiet:
-            say_measuring(table, settings)
+            say_measuring(table.n_rows, table.schema, settings)
         result = measure_utility(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
     result = result.named(original=original.name, synthetic=synthetic.name, holdout=holdout.name if holdout else None)
     result = replace(result, run=replace(result.run, **run_facts()))

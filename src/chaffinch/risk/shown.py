@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 
 from markupsafe import Markup
 
-from .._base.html import html_page, html_table
+from .._base.html import html_page, html_table, write_page
 from .._base.masking import THRESHOLD
 from .._base.plain import check_format, from_plain
-from .._base.safe_files import write_text
 from .._base.text import text_table
 from ..stats.intervals import Interval
 
@@ -49,7 +48,7 @@ class ShownResult:
         """Return the table and the picture as one HTML file, and write it to a path if one is given."""
         page = html_page(self.title, self._repr_html_())
         if path is not None:
-            write_text(path, page)
+            write_page(path, page)
         return page
 
     def _repr_html_(self) -> str:

@@ -9,10 +9,9 @@ from html import escape
 from typing import Any
 
 from .._base.errors import unknown_name
-from .._base.html import html_page, html_table
+from .._base.html import html_page, html_table, write_page
 from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
-from .._base.safe_files import write_text
 from .._base.text import text_table
 from .._base.words import between, number, shown
 from ..stats.result import Result
@@ -172,7 +171,7 @@ class UtilityResult:
         title = f"What {shown(self.about.synthetic.name or 'the synthetic table')} is worth"
         page = html_page(title, f"{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
-            write_text(path, page)
+            write_page(path, page)
         return page
 
     def _rows(self) -> list[list[str]]:

@@ -232,7 +232,8 @@ def run_release(
     grid, *others = _one_grid(table, tables, outside)
     fresh = others[len(tables)] if outside.tables else None
 
-    run.observer.before_measuring(table)
+    # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
+    run.observer.before_measuring(model.n_rows if settings.synthesis.private else table.n_rows, table.schema)
     source = Path(data).name if isinstance(data, str | os.PathLike) else None
     utility = measure_utility(
         grid, others[0], fresh, settings.utility, seed=run.seed, threads=run.threads, progress=run.progress

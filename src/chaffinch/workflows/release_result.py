@@ -111,12 +111,12 @@ class ReleaseResult:
         return tuple(Path(folder) / name for name in names)
 
     def write_beside(self, folder: Path) -> list[str]:
-        """Write the model, report.json and report.html, the latter readable by its owner alone, beside tables that are there; return all names."""
+        """Write the model, report.json and report.html beside tables that are there, readable by their owner alone; return all names."""
         if self.model is None:
             raise InputError("A release that was read from its JSON has no tables and no model to write.")
         self.model.save(folder / "model.chaffinch")
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(folder / "report.json", f"{text}\n")
+        write_text(folder / "report.json", f"{text}\n", mode=0o600)
         write_page(folder / "report.html", self.to_html())
         return sorted(path.name for path in folder.iterdir())
 

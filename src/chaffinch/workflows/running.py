@@ -36,8 +36,8 @@ class Observer:
     def before_drawing(self, rows: int, schema: Schema) -> None:
         """Rows are about to be drawn from a model, of whose table nothing was said before."""
 
-    def before_measuring(self, table: Table) -> None:
-        """The utility of a synthesis of a table is about to be measured."""
+    def before_measuring(self, rows: int, schema: Schema) -> None:
+        """The utility of a synthesis is about to be measured against a table of so many rows."""
 
 
 @dataclass(frozen=True, kw_only=True)

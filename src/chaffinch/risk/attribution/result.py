@@ -8,10 +8,9 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any
 
-from ..._base.html import html_page, html_table
+from ..._base.html import html_page, html_table, write_page
 from ..._base.plain import check_format, from_plain, to_plain, without_none
 from ..._base.runs import RunFacts
-from ..._base.safe_files import write_text
 from ..._base.text import text_table
 from ..._base.words import between, number, shown
 from ...stats.family import Family
@@ -247,7 +246,7 @@ class RiskResult:
         title = f"What {shown(self.about.one_synthetic.name or 'the synthetic table')} gives away"
         page = html_page(title, f"{head}{self._repr_html_()}<ul>{sentences}</ul>")
         if path is not None:
-            write_text(path, page)
+            write_page(path, page)
         return page
 
     def rows(self) -> list[list[str]]:
