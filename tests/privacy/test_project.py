@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -258,6 +259,65 @@ def test_every_damage_is_found_and_the_file_left_as_it_is(path):
         project.spend(plan(0.1), "more")
     with pytest.raises(chaffinch.errors.FileError):
         open_project(path.parent)
+
+
+def test_what_is_no_file_is_refused(path):
+    if hasattr(os, "mkfifo"):  # which would be waited for
+        os.mkfifo(path)
+    else:
+        path.mkdir()
+    for refused in (path, path.parent, os.devnull):
+        with pytest.raises(chaffinch.errors.FileError, match="no file that a project ledger could be kept in"):
+            open_project(refused)
+
+
+FAULTS = {
+    "a folder that may not be written": ("os.access", lambda *_: False, "not writable"),
+    "a disk that is read only": ("os.replace", OSError(errno.EROFS, "Read-only file system"), "Read-only file system"),
+    "a disk that is full": ("os.fsync", OSError(errno.ENOSPC, "No space left on device"), "No space left"),
+    "a share without locks": ("fcntl.flock", OSError(errno.ENOLCK, "No locks available"), "Keep it on a local disk"),
+    "a share whose file went stale": ("fcntl.flock", OSError(errno.ESTALE, "Stale file handle"), "Keep it on a local disk"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_release_that_cannot_be_entered_is_refused_and_the_file_stays(path, fault, monkeypatch):
+    """Nothing is spent, so nothing may be touched: whoever charges first stops here."""
+    where, what, words = FAULTS[fault]
+    if where.startswith("fcntl") and project_module.fcntl is None:
+        pytest.skip("this system has no flock")
+    project = create_project(path, epsilon=1.0, data="d")
+    text = path.read_bytes()
+
+    def refuse(*_):
+        raise what
+
+    monkeypatch.setattr(where, refuse if isinstance(what, OSError) else what)
+    with pytest.raises(chaffinch.errors.FileError, match=words):
+        project.spend(plan(0.5), "r")
+    monkeypatch.undo()
+    assert path.read_bytes() == text
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    assert project.spend(plan(0.5), "r").totals.epsilon == 0.5
+
+
+def test_a_ledger_that_is_replaced_while_it_is_waited_for(path, monkeypatch):
+    """Another process puts a new file in place between opening and locking: the lock on the old one guards nothing."""
+    if project_module.fcntl is None:
+        pytest.skip("this system has no flock")
+    project = create_project(path, epsilon=1.0, data="d")
+    real, entered = project_module.fcntl.flock, []
+
+    def flock(handle, how):
+        if not entered:
+            entered.append(True)
+            project.spend(plan(0.7), "the other process")
+        real(handle, how)
+
+    monkeypatch.setattr(project_module.fcntl, "flock", flock)
+    with pytest.raises(BudgetError, match=r"0\.7 asked, 0\.3 left"):
+        project.spend(plan(0.7), "this one")
+    assert [release.label for release in open_project(path).releases] == ["the other process"]
 
 
 SPENDER = """

@@ -278,6 +278,8 @@ def open_project(path: str | os.PathLike[str]) -> Project:
     Symbolic links lead to their file. A file with several names (hard links) is refused, since each would have a balance of its own.
     """
     file = Path(path).resolve()
+    if file.exists() and not file.is_file():  # a pipe would be waited for
+        raise FileError(f"'{path}' is no file that a project ledger could be kept in. Name one.")
     try:
         with open(file, "rb") as handle:
             raw, links = handle.read(MOST_BYTES + 1), os.fstat(handle.fileno()).st_nlink
