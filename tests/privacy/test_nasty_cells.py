@@ -7,6 +7,7 @@ for byte; and samples of the same types. Objects are made as users make them, so
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import datetime
 import io
@@ -30,6 +31,7 @@ from chaffinch._base.errors import InputError
 from chaffinch.cli import main
 from chaffinch.privacy import values as values_module
 from chaffinch.privacy.opening import Undiscovered
+from chaffinch.privacy.persons import keep_rows
 from chaffinch.privacy.prepare import prepare
 from chaffinch.synth.bayesnet import BayesNet
 from chaffinch.table import Column, Schema, Table
@@ -236,6 +238,8 @@ def as_polars_series(name, cells):
 MAKERS = {
     "csv": as_words,
     "pandas": as_series,
+    "nullable": lambda name, cells: as_series(name, cells).convert_dtypes(),
+    "pyarrow dtypes": lambda _, cells: pd.Series(pa.chunked_array([pa.array(cells, from_pandas=True)]).to_pandas(types_mapper=pd.ArrowDtype)),
     "objects": lambda _, cells: pd.Series(cells, dtype=object),
     "categories": lambda _, cells: pd.Series(cells).astype("category"),
     "arrow": lambda _, cells: pa.array(cells, from_pandas=True),
@@ -243,7 +247,7 @@ MAKERS = {
 }
 """What makes a column of Python values for each kind of source; it may refuse."""
 
-SOURCES = ("csv", "pandas", "objects", "categories", "arrow", "parquet", "feather", "polars")
+SOURCES = ("csv", "pandas", "nullable", "pyarrow dtypes", "objects", "categories", "arrow", "parquet", "feather", "polars")
 
 
 def source_of(name, cell, where, folder, only=tuple(PLAIN)):
@@ -266,7 +270,7 @@ def source_of(name, cell, where, folder, only=tuple(PLAIN)):
 
 
 def finished(name, columns, folder):
-    if name in ("pandas", "objects", "categories"):
+    if name in ("pandas", "nullable", "pyarrow dtypes", "objects", "categories"):
         return pd.DataFrame(columns)
     if name == "polars":
         return pl.DataFrame(columns)
@@ -378,7 +382,7 @@ def test_one_record_leaves_no_trace(name, leaves_no_trace):
 def test_every_record_leaves_no_trace(name, leaves_no_trace):
     held = sum(leaves_no_trace(name, cell, tuple(PLAIN), fit=True) for cell in NASTY.values())
     # A library that refuses what it is given tests nothing. Arrow and polars have one type for a column, and refuse most.
-    assert held >= len(NASTY) * len(PLAIN) * {"csv": 1, "pandas": 1, "objects": 1, "categories": 0.9}.get(name, 0.15)
+    assert held >= len(NASTY) * len(PLAIN) * {"csv": 1, "pandas": 1, "nullable": 1, "objects": 1, "categories": 0.9}.get(name, 0.15)
 
 
 @pytest.mark.slow
@@ -456,6 +460,15 @@ BITS = {
     "long decimal": ("price", *raw(pa.decimal256(76, 60), PLAIN["price"], b"\xff" * 31 + b"\x7f")),
     "decimal as a number": ("amount", *raw(pa.decimal128(38, 30), PLAIN["price"], b"\x00" * 15 + b"\x80")),
     "unsigned": ("count", *raw(pa.uint64(), [1, 2], b"\xff" * 8)),
+    "NaN with a payload": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\x01" * 6 + b"\xf0\x7f")),
+    "NaN with a sign and a payload": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\xff" * 8)),
+    "signalling NaN": ("single", *raw(pa.float32(), [0.5, 700.25], b"\x01\x00\xa0\x7f")),
+    "NaN of two bytes": ("amount", *raw(pa.float16(), np.array([0.5, 700.0], np.float16), b"\x01\xfe")),
+    "NaN among levels": ("rate", *raw(pa.float64(), [0.5, 1.5], b"\x07" * 6 + b"\xf8\xff")),
+    "NaN as a word": ("word", *raw(pa.float64(), [10.0, 11.0], b"\x07" * 6 + b"\xf8\xff")),
+    "NaN as a whole number": ("count", *raw(pa.float64(), [1.0, 2.0], b"\xff" * 8)),
+    "least number above nought": ("amount", *raw(pa.float64(), [0.5, 700.25], b"\x01" + b"\x00" * 7)),
+    "minus nought": ("rate", *raw(pa.float64(), [0.5, 1.5], b"\x00" * 7 + b"\x80")),
 }
 
 
@@ -469,13 +482,14 @@ def test_bits_that_are_no_value_of_their_type(name, tmp_path):
         path = tmp_path / f"{i}.feather"
         with pa.ipc.new_file(path, table.schema) as writer:
             writer.write_table(table)
-        for source in (table, path):
-            found.append(prepare(source, schema_of(only)))
-        try:
+        sources = [table, path]
+        with contextlib.suppress(pa.ArrowException):  # units that Parquet has not
             pq.write_table(table, tmp_path / f"{i}.parquet")
-        except pa.ArrowException:  # units that Parquet has not
-            continue
-        found.append(prepare(tmp_path / f"{i}.parquet", schema_of(only)))
+            sources.append(tmp_path / f"{i}.parquet")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found += [prepare(source, schema_of(only)) for source in sources]
+            keep_rows(array, 1)
     for table in found:
         assert shape(table) == shape(found[0])
         assert not rows_of(found[0]) - rows_of(table)
@@ -667,6 +681,38 @@ def test_any_cell_among_plain_ones(cell, where):
     plain, more = found
     assert shape(more) == shape(plain)
     assert not rows_of(plain) - rows_of(more)
+
+
+TEXT = ("word", "amount", "count", "day", "ill", "plain")
+LINES = [b"red,0.5,1,1980-04-03,true,red", b"10,700.25,50,1999-12-31,false,green", b"True,100,999,2005-06-07,true,red"]
+
+
+@given(st.binary(max_size=60) | st.lists(st.sampled_from([b'"', b",", b"\r", b"\n", b"\0", b"\xff", b"9" * 400, b"red", b"\xf4\x8f\xbf\xbf"])).map(b"".join))
+@settings(deadline=None, max_examples=150)
+def test_any_bytes_after_the_records_of_a_text_file(folder, tail):
+    """Whatever follows them, and whatever it is read as: the records before it stay what they are, and nothing stops."""
+    found = []
+    for more in (b"", tail):
+        (folder / "any.csv").write_bytes(b"\n".join([",".join(TEXT).encode(), *LINES, more]))
+        found.append(prepare(folder / "any.csv", schema_of(TEXT)))
+    plain, more = found
+    assert shape(more) == shape(plain)
+    assert not rows_of(plain) - rows_of(more)
+
+
+@given(st.lists(st.tuples(st.binary(max_size=3), st.sampled_from(["red", "green"])), max_size=12), st.integers(1, 3), st.data())
+@settings(deadline=None, max_examples=100)
+def test_any_person_changes_as_many_rows_as_are_kept(folder, records, most, data):
+    """Identifiers of any bytes: take a person out of a text file, and at most `most` rows go, and none comes."""
+    records = [(who.translate(None, b'\r\n,"'), colour) for who, colour in records]
+    person = data.draw(st.sampled_from([who.strip() for who, _ in records] or [b"nobody"]))
+    found = []
+    for some in (records, [record for record in records if record[0].strip() != person or not person]):
+        lines = [who + b"," + colour.encode() for who, colour in some]
+        (folder / "who.csv").write_bytes(b"\n".join([b"id,plain", *lines, b""]))
+        found.append(rows_of(prepare(folder / "who.csv", schema_of(("id", "plain")), person="id", rows_per_person=most)))
+    assert not found[1] - found[0]
+    assert (found[0] - found[1]).total() <= most
 
 
 # The command line

@@ -27,9 +27,12 @@ from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
 __all__ = [
-    "check_declared", "declared_column", "declared_schema", "lacks", "missing_declarations", "numbers_of", "place",
+    "SILENT", "check_declared", "declared_column", "declared_schema", "lacks", "missing_declarations", "numbers_of", "place",
     "undeclared", "with_usual_type",
 ]  # fmt: skip
+
+SILENT = np.errstate(all="ignore")
+"""Around arithmetic with values of records: numpy would warn of one that is odd, as a NaN that signals is."""
 
 MOST_WHOLE = 2.0**62
 """Bounds of whole numbers lie within this, so that neither bins nor sums of two of them overflow."""
@@ -175,6 +178,7 @@ def _binned(column: Column, kind: pa.DataType) -> Column:
     return replace(column, codec=fit_intervals(column, nothing, np.empty(0), whole=whole, single=single))
 
 
+@SILENT
 def place(
     column: Column, values: pa.Array, tokens: NDArray[np.int16] | None = None
 ) -> NDArray[np.unsignedinteger[Any]]:
@@ -276,6 +280,7 @@ def _place_words(codec: Categories, values: pa.Array) -> NDArray[np.int64]:
     return np.asarray(table[indices])
 
 
+@SILENT
 def numbers_of(values: pa.Array) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return the numbers of an Arrow array and which are neither null nor NaN; no value stops it."""
     if values.type == pa.uint64():  # the upper half is beyond int64: out of any bounds

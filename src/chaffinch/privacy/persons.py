@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from ..table.spell import is_bytes, spell_values
 from ..table.types import is_words, whole_array
+from .domain import SILENT
 
 __all__ = ["keep_rows"]
 
 
+@SILENT
 def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], most: int) -> NDArray[np.int64]:
     """Return which rows to keep, in order: the first `most` of each person, as the file has them.
 

@@ -27,7 +27,7 @@ from ..table.sources import Source, Tagged, open_source, recognise
 from ..table.spell import is_bytes
 from ..table.table import Origin, Table
 from ..table.types import is_words, parse_type, value_type
-from .domain import check_declared, declared_schema, place, undeclared
+from .domain import SILENT, check_declared, declared_schema, place, undeclared
 from .persons import keep_rows
 from .values import declared_values, in_type
 
@@ -211,6 +211,7 @@ def with_person(schema: Schema, person: str | None) -> Schema:
     return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
 
 
+@SILENT
 def typed_cells(column: Column, cells: StoredCells) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return the values of a column in its declared type, null where a cell has none, and which missing code stood there.
 
