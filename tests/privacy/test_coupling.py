@@ -287,6 +287,8 @@ CASES = {
     "network, zCDP": Case(NETWORK),
     "network, zCDP, rows measured": Case(NETWORK, rows=False),
     "network, pure": Case(BayesNet(epsilon=2.0)),
+    "network, pure, persons": Case(BayesNet(epsilon=2.0, rows_per_person=2)),
+    "network, pure, numbers discovered": Case(BayesNet(epsilon=2.0), numbers=True),
     "network, replace-one": Case(replace(NETWORK, neighbours="replace-one")),
     "network, genetic": Case(replace(NETWORK, search="genetic", evolution=Evolution(generations=20))),
     "network, numbers discovered": Case(NETWORK, numbers=True),
@@ -301,8 +303,18 @@ CASES = {
     "privbayes, persons": Case(
         PrivBayes(epsilon=5.0, rows_per_person=3, neighbours="add-remove", score="I", parents=1)
     ),
+    "privbayes, persons, replace-one": Case(PrivBayes(epsilon=5.0, rows_per_person=3, score="R", parents=1)),
+    "privbayes, numbers discovered": Case(PrivBayes(epsilon=5.0, neighbours="add-remove"), numbers=True),
+    "privbayes as DataSynthesizer": Case(PrivBayes(epsilon=5.0, variant="datasynthesizer")),
+    "privbayes as dpart": Case(PrivBayes(epsilon=5.0, variant="dpart", neighbours="add-remove")),
+    "privbayes as SDG": Case(PrivBayes(epsilon=5.0, variant="sdg", neighbours="add-remove")),
     "fieldgroups": Case(FieldGroups(epsilon=3.0)),
+    "fieldgroups, replace-one": Case(FieldGroups(epsilon=3.0, neighbours="replace-one")),
+    "fieldgroups, persons": Case(FieldGroups(epsilon=3.0, rows_per_person=3)),
+    "fieldgroups, persons, replace-one": Case(FieldGroups(epsilon=3.0, rows_per_person=3, neighbours="replace-one")),
+    "fieldgroups, rows measured, numbers discovered": Case(FieldGroups(epsilon=3.0), rows=False, numbers=True),
     "network, words discovered": Case(WORDS, words=("c0", "c1")),
+    "network, words and numbers discovered": Case(WORDS, rows=False, numbers=True, words=("c1",)),
     "network, words discovered, replace-one": Case(replace(WORDS, neighbours="replace-one"), words=("c1",)),
     "network, words discovered, persons": Case(replace(WORDS, rows_per_person=3), words=("c0",)),
     "privbayes, words discovered": Case(
