@@ -49,12 +49,12 @@ def declared_values(
     tokens = None if beside is None else _tokens(column, beside.dictionary_encode())
     same = not words and _family(values.type) == _family(kind) != "none"
     if same and (tokens is not None or not _codes_are_values(column, kind)):
-        return _converted(column, values, kind), tokens
+        return _whole_days(_converted(column, values, kind)), tokens
     cells = values if words else spell_values(values)
     if not words:  # our own spelling has a point, whatever sign the column's file has
         column = replace(column, decimal=".")
     typed, spelled = _read(column, cells, kind, blank=blank or not is_words(kind))
-    return typed, spelled if tokens is None else tokens
+    return _whole_days(typed), spelled if tokens is None else tokens
 
 
 def in_type(values: pa.Array, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
@@ -266,6 +266,15 @@ def _rescaled(numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bo
         most = LARGEST // factor
         return from_numbers(np.clip(numbers, -most, most) * factor, present, kind)
     return from_numbers(numbers // (stored_units // wanted), present, kind)
+
+
+def _whole_days(values: pa.Array) -> pa.Array:
+    """Return days that are counted in milliseconds (date64) without the part of a day, which Arrow takes for damage."""
+    if values.type != pa.date64():
+        return values
+    numbers, present = numbers_of(values)
+    day = 1000 * DAY
+    return from_numbers(numbers // day * day, present, values.type)
 
 
 def _units(kind: pa.DataType) -> int:
