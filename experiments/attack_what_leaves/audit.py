@@ -211,7 +211,7 @@ def mutant_rows(chosen: str | None) -> Iterable[Sequence[Any]]:
                 if not likely and runs < sizes[-1]:
                     continue
                 seen = _runs(maker, pair_name, runs, 11)
-                claim = claim_of(budget.epsilon, budget.delta or 0.0, zcdp=budget.kind == "zcdp", sigma=seen.sigma)
+                claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
                 name, guessed = attack_mechanism(seen, claim, level=LEVEL)
                 if guessed.bound > claim.amount:
                     break
@@ -237,7 +237,7 @@ def sound_rows(runs: int) -> Iterable[Sequence[Any]]:
         method, settings = METHODS[number % len(METHODS)]
         budget, pair_name = settings.budget, ("narrow", "repeated", "lone level", "crowded")[number // len(METHODS) % 4]
         seen = _runs(settings, pair_name, runs, 1000 + number)
-        claim = claim_of(budget.epsilon, budget.delta or 0.0, zcdp=budget.kind == "zcdp", sigma=seen.sigma)
+        claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
         bound = attack_mechanism(seen, claim, level=LEVEL)[1].bound
         verdict = "claim broken" if bound > claim.amount else "not refuted"
         yield number, method, pair_name, claim.measure, f"{claim.amount:.4f}", runs, f"{bound:.4f}", verdict

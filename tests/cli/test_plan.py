@@ -90,10 +90,10 @@ def test_the_methods_are_compared_and_the_chosen_one_comes_first(cmc, tmp_path):
     assert list(plain) == ["bayesnet (pure)", "privbayes"]
     assert plain["privbayes"]["relation"] == "replace one record"
     both = methods("--delta", "1e-6", "--method", "privbayes:dpart", "--neighbours", "add-remove")
-    assert list(both) == ["privbayes:dpart", "bayesnet (zCDP)", "bayesnet (pure)", "privbayes"]
+    assert list(both) == ["privbayes:dpart", "bayesnet (Gaussian)", "bayesnet (pure)", "privbayes"]
     assert {m["relation"] for m in both.values()} == {"add or remove one record"}
     assert both["privbayes:dpart"]["parents"] == 2
-    assert both["bayesnet (zCDP)"]["column_noise"] < both["bayesnet (pure)"]["column_noise"]
+    assert both["bayesnet (Gaussian)"]["column_noise"] < both["bayesnet (pure)"]["column_noise"]
 
 
 def test_the_largest_table_is_that_of_privbayes_itself(data, cmc, tmp_path):

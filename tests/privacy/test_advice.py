@@ -55,12 +55,13 @@ def test_numbers_worked_by_hand():
 
 def test_gaussian_parts_and_noise_by_hand():
     # rho 0.005 for columns of 1 and 8 levels as 1 to 4: 0.001 and 0.004, sigma 1/sqrt(2 rho) = 22.36 and 11.18.
+    # To be whole-numbered takes a variance of about 0.4 more.
     told = expect("m", plan_of(0.005, columns=0.005, delta=1e-6), [1, 8], 10_000)
-    assert told.column_noise == pytest.approx((22.36 + 11.18) / 2, rel=1e-3)
+    assert told.column_noise == pytest.approx((22.36 + 11.18) / 2, rel=3e-3)
     assert told.column_error == pytest.approx(
-        0.4 * 11.18 * 8 / 10_000 / 2, rel=1e-3
+        0.4 * 11.18 * 8 / 10_000 / 2, rel=3e-3
     )  # a column of one level has no error
-    assert told.pair_noise == pytest.approx(10.0)
+    assert told.pair_noise == pytest.approx(100.4**0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("delta", [None, 1e-6])

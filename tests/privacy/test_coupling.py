@@ -30,7 +30,10 @@ from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import discover as discover_module
 from chaffinch.privacy import opening, persons
 from chaffinch.privacy import prepare as prepare_module
+from chaffinch.privacy.budget import ROUNDING, Budget
 from chaffinch.privacy.counter import PrivateCounter
+from chaffinch.privacy.discover import NoiseLaw
+from chaffinch.privacy.gaussian import rounding_variance, width_to_amount
 from chaffinch.privacy.noise import SeededNoise
 from chaffinch.privacy.relation import Unit
 
@@ -53,12 +56,13 @@ class Question:
     scale: float
     answer: Any
     threshold: int = 0
+    law: str = ""
 
     @property
     def public(self) -> tuple[Any, ...]:
         """What may not depend on a record."""
         shape = () if self.kind == "levels" else np.shape(self.values)
-        return self.kind, shape, self.scale, self.threshold
+        return self.kind, shape, self.scale, self.threshold, self.law
 
 
 @dataclass
@@ -88,15 +92,14 @@ class Tape:
         asked = Question("permute and flip", scores.copy(), scale, None)
         return self._answered(asked, lambda: self.source.permute_and_flip(scores, scale))
 
-    def levels(self, counts: Mapping[str, int], unit: Unit, **cost: float) -> tuple[str, ...]:
+    def levels(self, counts: Mapping[str, int], unit: Unit, law: NoiseLaw, delta: float) -> tuple[str, ...]:
         """Answer as `stable_levels` does, as one question: the shape of what it asks itself is that of the data."""
         probe, inner = Tape(), Tape(source=self.source)
-        STABLE_LEVELS({"a word": 0}, probe, unit, **cost)
-        released = STABLE_LEVELS(counts, inner, unit, **cost)
-        (scale,) = {question.scale for question in (*probe.questions, *inner.questions)}
-        return self._answered(
-            Question("levels", dict(counts), scale, None, discover_module.threshold(unit, **cost)), lambda: released
-        )
+        STABLE_LEVELS({"a word": 0}, probe, unit, law, delta=delta)
+        released = STABLE_LEVELS(counts, inner, unit, law, delta=delta)
+        ((kind, scale),) = {(question.kind, question.scale) for question in (*probe.questions, *inner.questions)}
+        at = discover_module.threshold(unit, law, delta=delta)
+        return self._answered(Question("levels", dict(counts), scale, None, at, kind), lambda: released)
 
     def _answered(self, asked: Question, draw: Callable[[], Any]) -> Any:
         if self.script is None:
@@ -110,29 +113,50 @@ class Tape:
         return answer
 
 
-def loss_of(first: Question, second: Question, *, pure: bool) -> tuple[float, float]:
-    """Return what a question tells apart two tables by: epsilon or rho, and delta. The proofs stand with `Noise`."""
+def loss_of(first: Question, second: Question, budget: Budget) -> tuple[float, float]:
+    """Return what a question tells apart two tables by: epsilon or rho, and delta. The proofs stand with `Noise` and in `gaussian`."""
     if first.kind == "levels":
         common = first.values.keys() & second.values.keys()
-        epsilon = sum(abs(first.values[word] - second.values[word]) for word in common) / first.scale
         # Neither table may release a word that the other lacks: that is what the delta is for.
         assert set(first.answer) <= common, "a word of one table alone was released: a chance of delta"
-        return epsilon if pure else epsilon**2 / 2, max(_alone(one, common) for one in (first, second))
+        apart = np.array([first.values[word] - second.values[word] for word in common], dtype=np.float64)
+        return _cost(first.law, apart, first.scale, budget), max(_alone(one, common) for one in (first, second))
     apart = np.asarray(first.values, dtype=np.float64) - np.asarray(second.values, dtype=np.float64)
-    if first.kind == "gaussian":
-        assert not pure
-        return float((apart**2).sum()) / (2 * first.scale**2), 0.0
-    if first.kind == "exponential":  # bounded range: the losses of its outcomes span that of the differences
-        span = float(np.ptp(apart)) / first.scale
-        return span if pure else span**2 / 8, 0.0
-    epsilon = float(np.abs(apart).sum() if first.kind == "laplace" else 2 * np.abs(apart).max()) / first.scale
-    return epsilon if pure else epsilon**2 / 2, 0.0
+    return _cost(first.kind, apart, first.scale, budget), 0.0
+
+
+def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float, budget: Budget) -> float:
+    """Return what noise of a kind costs where values are so far apart, in the currency of a budget."""
+    if not apart.any():
+        return 0.0
+    if kind == "gaussian":
+        assert budget.kind != "pure"
+        square, variance = float((apart**2).sum()), scale**2
+        if budget.kind == "gaussian":
+            # Whole-numbered noise is normal noise of a smaller variance, rounded up to a factor: the smallest for which that factor fits
+            # into what this answer may use of it. As that hangs on the answer's cost, it is found from there.
+            cells = float(np.abs(apart).sum())
+            cost = square / (2 * variance)
+            for _ in range(50):
+                loss = ROUNDING * budget.epsilon / 2 * min(1.0, cost / budget.total) / max(cells, 1.0)
+                cost = square / (2 * max(variance - rounding_variance(square / (2 * cost), loss), variance / 100))
+            return cost
+        return square / (2 * variance)
+    # The width of an interval that holds the losses of all outcomes; an exponential mechanism has the span of the differences.
+    if kind == "exponential":
+        width = float(np.ptp(apart)) / scale
+    else:
+        width = 2 * float(np.abs(apart).sum() if kind == "laplace" else 2 * np.abs(apart).max()) / scale
+    if budget.kind == "pure":
+        return width if kind == "exponential" else width / 2
+    return width_to_amount(width) if budget.kind == "gaussian" else width**2 / 8
 
 
 def _alone(question: Question, common: set[str]) -> float:
     """Return the chance that a word of one table alone is released."""
     alone = [count for word, count in question.values.items() if word not in common]
-    hidden = fsum(log1p(-discover_module.laplace_tail(question.threshold - n, question.scale)) for n in alone)
+    law = NoiseLaw("laplace" if question.law == "laplace" else "gaussian", question.scale)
+    hidden = fsum(log1p(-law.tail(question.threshold - n)) for n in alone)
     return float(-np.expm1(hidden))
 
 
@@ -238,7 +262,7 @@ def fitted(settings: Any, data: Any, tape: Tape) -> Any:
         patch.setattr(
             discover_module,
             "stable_levels",
-            lambda counts, noise, unit, **cost: noise.levels(counts, unit, **cost),
+            lambda counts, noise, unit, law, delta: noise.levels(counts, unit, law, delta),
         )
         return settings.fit(data, seed=7)
 
@@ -253,7 +277,7 @@ def coupled(settings: Any, first: Any, second: Any) -> Coupled:
     assert _file(model) == _file(again), "the model holds more than the answers"
     budget = model.fitted.privacy.budget
     pairs = zip(tape.questions, replay.questions, strict=True)
-    losses = [loss_of(one, other, pure=budget.kind == "pure") for one, other in pairs]
+    losses = [loss_of(one, other, budget) for one, other in pairs]
     amount, delta = (fsum(part) for part in zip(*losses, strict=True))
     found = sum(len(question.answer) for question in tape.questions if question.kind == "levels")
     assert delta == 0 or budget.delta_total > 0
@@ -282,10 +306,11 @@ def worst_of(case: Case, trials: Sequence[Sample]) -> Coupled:
 
 
 NETWORK = BayesNet(epsilon=1.0, delta=1e-6)
-WORDS = BayesNet(epsilon=30.0, delta=1e-6)
+WORDS = BayesNet(epsilon=10.0, delta=1e-6)
 CASES = {
-    "network, zCDP": Case(NETWORK),
-    "network, zCDP, rows measured": Case(NETWORK, rows=False),
+    "network, Gaussian": Case(NETWORK),
+    "network, zCDP": Case(BayesNet(epsilon=15.0, delta=1e-6)),
+    "network, Gaussian, rows measured": Case(NETWORK, rows=False),
     "network, pure": Case(BayesNet(epsilon=2.0)),
     "network, pure, persons": Case(BayesNet(epsilon=2.0, rows_per_person=2)),
     "network, pure, numbers discovered": Case(BayesNet(epsilon=2.0), numbers=True),
@@ -315,6 +340,8 @@ CASES = {
     "fieldgroups, rows measured, numbers discovered": Case(FieldGroups(epsilon=3.0), rows=False, numbers=True),
     "network, words discovered": Case(WORDS, words=("c0", "c1")),
     "network, words and numbers discovered": Case(WORDS, rows=False, numbers=True, words=("c1",)),
+
+    "network, zCDP, words discovered": Case(replace(WORDS, epsilon=13.0), words=("c0", "c1")),
     "network, words discovered, replace-one": Case(replace(WORDS, neighbours="replace-one"), words=("c1",)),
     "network, words discovered, persons": Case(replace(WORDS, rows_per_person=3), words=("c0",)),
     "privbayes, words discovered": Case(
@@ -362,7 +389,12 @@ def one_row_too_many(patch: pytest.MonkeyPatch) -> None:
 
 def low_threshold(patch: pytest.MonkeyPatch) -> None:
     whole = discover_module.threshold
-    patch.setattr(discover_module, "threshold", lambda unit, **more: whole(unit, **more) - 1)
+    patch.setattr(discover_module, "threshold", lambda unit, law, **more: whole(unit, law, **more) - 1)
+
+
+def cheap_law(patch: pytest.MonkeyPatch) -> None:
+    whole = discover_module.noise_law
+    patch.setattr(discover_module, "noise_law", lambda *words: replace(law := whole(*words), scale=law.scale / 4))
 
 
 def bounds_for_nothing(patch: pytest.MonkeyPatch) -> None:
@@ -387,6 +419,8 @@ GROUPED = Case(FieldGroups(epsilon=3.0, groups=[["c0", "c1"]]))
 MUTANTS: dict[str, tuple[Case, Callable[[pytest.MonkeyPatch], None], str]] = {
     "half the L1 distance of tables": (GROUPED, lambda patch: halved(patch, "l1"), "share"),
     "half the L2 distance of tables": (CASES["network, zCDP"], lambda patch: halved(patch, "l2_up"), "share"),
+    "half the L2 distance, Gaussian": (CASES["network, Gaussian"], lambda patch: halved(patch, "l2_up"), "share"),
+    "Gaussian noise for Laplace's price": (CASES["network, words discovered"], cheap_law, "share"),
     "half the sensitivity of a score": (CASES["privbayes, permute-and-flip"], scores_halved, "share"),
     "a row too many of a person": (CASES["network, persons"], one_row_too_many, "share"),
     "a threshold one too low": (CASES["network, words discovered"], low_threshold, "delta_share"),

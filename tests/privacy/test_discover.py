@@ -11,9 +11,13 @@ import pyarrow as pa
 import pytest
 
 from chaffinch._base.errors import BudgetError, PrivacyError
+from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.discover import (
+    NoiseLaw,
     discover,
+    gaussian_tail,
     laplace_tail,
+    noise_law,
     planned_discoveries,
     private_bounds,
     private_quantiles,
@@ -21,11 +25,14 @@ from chaffinch.privacy.discover import (
     threshold,
 )
 from chaffinch.privacy.domain import declared_schema
+from chaffinch.privacy.gaussian import gaussian_delta
 from chaffinch.privacy.noise import noise_of
 from chaffinch.privacy.prepare import open_cells, prepare
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.samplers import gaussian_log_law
 from chaffinch.table import Column, Schema, schema_text
 
+PURE = Budget(1.0, 1e-6, "pure")
 UNITS = [Unit(neighbours, m) for neighbours in ("add-remove", "replace-one") for m in (1, 2, 3)]
 
 
@@ -41,6 +48,12 @@ class Recorder:
         self.calls.append((values.copy(), scale))
         return values
 
+    gaussian = laplace
+
+
+def laplace(unit, epsilon):
+    return NoiseLaw("laplace", unit.l1 / epsilon)
+
 
 def pmf(z, scale):
     a = math.exp(-1 / scale)
@@ -53,9 +66,29 @@ def test_the_tail_is_the_sum_of_the_probabilities(scale):
         assert laplace_tail(t, scale) == pytest.approx(sum(pmf(z, scale) for z in range(t, 600)), abs=1e-12)
 
 
-def law(counts, unit, epsilon, at):
+@pytest.mark.parametrize("sigma", [0.4, 1.0, 7.3, 150.0])
+def test_the_gaussian_tail_is_a_bound_and_a_close_one(sigma):
+    z = np.arange(-40 * math.ceil(sigma), 40 * math.ceil(sigma) + 1)
+    upper = np.cumsum(np.exp(gaussian_log_law(z, sigma))[::-1])[::-1]
+    for t in (math.ceil(sigma + 0.5), math.ceil(3 * sigma + 1), math.ceil(6 * sigma + 1)):
+        exact = upper[z == t][0]
+        assert exact <= gaussian_tail(t, sigma)
+        if sigma > 5:
+            assert gaussian_tail(t, sigma) < (1 + 2 / sigma) * exact
+    assert gaussian_tail(math.floor(sigma), sigma) == 1.0
+
+
+def exact_tail(t, law):
+    """P(Z >= t), by a sum for Gaussian noise."""
+    if law.kind == "laplace":
+        return laplace_tail(t, law.scale)
+    z = np.arange(t, t + 40 * math.ceil(law.scale))
+    return float(np.exp(gaussian_log_law(z, law.scale)).sum())
+
+
+def released(counts, law, at):
     """The chance of each set of released words, by enumeration: words that do not occur are never released."""
-    chances = {word: laplace_tail(at - n, unit.l1 / epsilon) for word, n in counts.items() if n}
+    chances = {word: exact_tail(at - n, law) for word, n in counts.items() if n}
     out = {}
     for kept in product([False, True], repeat=len(chances)):
         chance = math.prod(p if keep else 1 - p for keep, p in zip(kept, chances.values(), strict=True))
@@ -63,12 +96,12 @@ def law(counts, unit, epsilon, at):
     return out
 
 
-def worst_delta(unit, epsilon, at):
+def worst_delta(unit, epsilon, law, at):
     """The largest hockey-stick divergence over all small neighbours: three words, each with 0 or 4 records of others."""
     rows = [r for k in range(unit.rows_per_person + 1) for r in combinations_with_replacement("uvw", k)]
     worst = 0.0
     for base in product([0, 4], repeat=3):
-        laws = [law({w: n + r.count(w) for w, n in zip("uvw", base, strict=True)}, unit, epsilon, at) for r in rows]
+        laws = [released({w: n + r.count(w) for w, n in zip("uvw", base, strict=True)}, law, at) for r in rows]
         for i, one in enumerate(laws):
             for j, two in enumerate(laws):
                 if i != j and (unit.replaced or 0 in (i, j)):  # rows[0] is the person who is not there
@@ -81,40 +114,85 @@ def worst_delta(unit, epsilon, at):
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-3), (0.3, 0.02), (4.0, 1e-6)])
 def test_stable_histogram_costs_what_it_says(unit, epsilon, delta):
     """Over every small pair of neighbours delta is kept at the threshold, and broken one below: the threshold is exact."""
-    at = threshold(unit, epsilon=epsilon, delta=delta)
-    assert worst_delta(unit, epsilon, at) <= delta
-    assert worst_delta(unit, epsilon, at - 1) > delta
+    law = laplace(unit, epsilon)
+    at = threshold(unit, law, delta=delta)
+    assert worst_delta(unit, epsilon, law, at) <= delta
+    assert worst_delta(unit, epsilon, law, at - 1) > delta
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.words)
+@pytest.mark.parametrize("delta", [1e-3, 0.02])
+def test_a_stable_histogram_with_gaussian_noise_costs_what_it_says(unit, delta):
+    """At every epsilon: the exact delta of the noise, and that of words of one person alone; one below the threshold is too much."""
+    sigma, mu = 3.0 * unit.l2_up, 1 / 3
+    law = NoiseLaw("gaussian", sigma)
+    at = threshold(unit, law, delta=delta)
+    for epsilon in (0.2, 0.5, 1.0, 2.0):
+        assert worst_delta(unit, epsilon, law, at) <= gaussian_delta(mu, epsilon) + delta
+    assert worst_delta(unit, 30.0, law, at) <= delta  # the chance that something is released which the other table lacks
+    assert worst_delta(unit, 30.0, law, at - 1) > 0.8 * delta
+    assert worst_delta(unit, 30.0, law, at - 1 - unit.rows_per_person) > delta
+
+
+def test_thresholds_that_discovery_asks_for():
+    """At epsilon 1, delta 1e-6 and a tenth of the budget: a third of what Laplace noise of the same rho asked for."""
+    unit, budget = Unit("add-remove"), Budget(1.0, 1e-6, reserved_delta=1e-7)
+    for columns, before, after in ((1, 206, 72), (33, 1470, 451)):
+        rho, delta = 0.1 * budget.total / columns, 1e-7 / columns
+        paid = Charge("levels", "discover = true", rho=rho, delta=delta, mechanism="", noise="")
+        law = noise_law(budget, unit, paid)
+        assert law.scale == pytest.approx((2 * rho) ** -0.5, rel=1e-3)
+        assert threshold(unit, law, delta=delta) == pytest.approx(after, rel=0.02)
+        assert threshold(unit, laplace(unit, (2 * rho) ** 0.5), delta=delta) > 0.9 * before
+
+
+def test_opendp_asks_for_a_threshold_no_lower():
+    """OpenDP's own map for Gaussian noise and a threshold, on counts of words, one row a person: the same rho; its delta is ours or more.
+
+    Its sum over words is for any number of keys that a person may add: here one.
+    """
+    dp = pytest.importorskip("opendp.prelude")
+    dp.enable_features("contrib")
+    unit, sigma, delta = Unit("add-remove"), 12.0, 1e-6
+    at = threshold(unit, NoiseLaw("gaussian", sigma), delta=delta)
+    space = dp.map_domain(dp.atom_domain(T="String"), dp.atom_domain(T="i64")), dp.l02inf_distance(dp.absolute_distance(T="i64"))
+    for t, fits in ((at, True), (at - 1, False)):
+        rho, chance = dp.m.make_gaussian_threshold(*space, scale=sigma, threshold=t).map((1, 1, 1))
+        assert rho == pytest.approx(0.5 / sigma**2)
+        assert (chance <= delta) is fits
 
 
 def test_many_rows_fall_on_one_word_or_on_many():
     # Small epsilon: m new words are m chances. Large epsilon: one word of m rows is nearer to the threshold.
     few, many = Unit("add-remove", 1), Unit("add-remove", 5)
-    assert threshold(many, epsilon=0.1, delta=1e-6) > 5 * (threshold(few, epsilon=0.1, delta=1e-6) - 1)
-    one_word = laplace_tail(threshold(many, epsilon=50.0, delta=1e-6) - 5, 5 / 50.0)
-    assert one_word <= 1e-6 < laplace_tail(threshold(many, epsilon=50.0, delta=1e-6) - 6, 5 / 50.0)
+    assert threshold(many, laplace(many, 0.1), delta=1e-6) > 5 * (threshold(few, laplace(few, 0.1), delta=1e-6) - 1)
+    at = threshold(many, laplace(many, 50.0), delta=1e-6)
+    assert laplace_tail(at - 5, 5 / 50.0) <= 1e-6 < laplace_tail(at - 6, 5 / 50.0)
 
 
 def test_levels_come_sorted_and_only_common_ones():
     """Counts 500 over the threshold fail to show, and single ones to hide, far less than once in a million."""
     for unit in UNITS:
         counts = {"w": 5000, "b": 4000, "a": 3000, **{f"rare{i}": 1 for i in range(50)}}
-        assert stable_levels(counts, noise_of(3), unit, epsilon=0.5, delta=1e-9) == ("a", "b", "w")
-    assert stable_levels({}, noise_of(1), UNITS[0], epsilon=1.0, delta=1e-9) == ()
+        assert stable_levels(counts, noise_of(3), unit, laplace(unit, 0.5), delta=1e-9) == ("a", "b", "w")
+        normal = NoiseLaw("gaussian", 100.0)
+        assert stable_levels(counts, noise_of(3), unit, normal, delta=1e-9) == ("a", "b", "w")
+    assert stable_levels({}, noise_of(1), UNITS[0], laplace(UNITS[0], 1.0), delta=1e-9) == ()
     recorder = Recorder()
-    stable_levels({"b": 2, "a": 1}, recorder, Unit("replace-one", 3), epsilon=0.5, delta=1e-3)
+    stable_levels({"b": 2, "a": 1}, recorder, Unit("replace-one", 3), NoiseLaw("gaussian", 12.0), delta=1e-3)
     assert recorder.calls[0][0].tolist() == [1, 2]
     assert recorder.calls[0][1] == 12.0
-    for epsilon, delta in ((0.0, 0.1), (-1.0, 0.1), (math.nan, 0.1), (1.0, 0.0), (1.0, 1.0)):
+    for delta in (0.0, 1.0, math.nan):
         with pytest.raises(PrivacyError, match="must"):
-            stable_levels({"a": 1}, noise_of(1), UNITS[0], epsilon=epsilon, delta=delta)
+            stable_levels({"a": 1}, noise_of(1), UNITS[0], laplace(UNITS[0], 1.0), delta=delta)
 
 
 def bounds_of(numbers, noise, unit):
-    return private_bounds(np.array(numbers, dtype=np.float64), noise, unit, epsilon=0.5, whole=False)
+    return private_bounds(np.array(numbers, dtype=np.float64), noise, laplace(unit, 0.5), whole=False)
 
 
 def quantiles_of(numbers, noise, unit):
-    return private_quantiles(np.array(numbers, dtype=np.float64), (-1.0, 1.0), [0.5], noise, unit, epsilon=0.5)
+    return private_quantiles(np.array(numbers, dtype=np.float64), (-1.0, 1.0), [0.5], noise, laplace(unit, 0.5))
 
 
 @pytest.mark.parametrize("unit", UNITS[:2] + UNITS[3:5], ids=lambda unit: unit.words)
@@ -152,19 +230,19 @@ def test_bounds_hold_the_bulk_and_no_outlier():
             (1, 1, (1.0, 2.0)),
         ):
             numbers = np.append(rng.integers(low, high + 1, 100_000), [10**12, -(10**12)])
-            assert private_bounds(numbers, noise_of(2), unit, epsilon=1.0, whole=True) == wanted
+            assert private_bounds(numbers, noise_of(2), laplace(unit, 1.0), whole=True) == wanted
     numbers = np.append(rng.random(50_000) * 0.29 + 0.01, [np.inf, -np.inf])
-    assert private_bounds(numbers, noise_of(2), UNITS[0], epsilon=1.0, whole=False) == (0.01, 0.5)
-    assert private_bounds(np.empty(0), noise_of(2), UNITS[0], epsilon=1.0, whole=True) == (0.0, 1.0)
+    assert private_bounds(numbers, noise_of(2), laplace(UNITS[0], 1.0), whole=False) == (0.01, 0.5)
+    assert private_bounds(np.empty(0), noise_of(2), laplace(UNITS[0], 1.0), whole=True) == (0.0, 1.0)
 
 
 def test_false_alarms_are_as_rare_as_stated():
     """No records, 400 seeds: wider bounds than none in about one of a hundred; 17 or more once in a million (binomial)."""
-    alarms = sum(
-        private_bounds(np.empty(0), noise_of(seed), UNITS[0], epsilon=0.1, whole=True) != (0.0, 1.0)
-        for seed in range(400)
-    )
-    assert alarms < 17
+    for law in (NoiseLaw("laplace", 10.0), NoiseLaw("gaussian", 10.0)):
+        alarms = sum(
+            private_bounds(np.empty(0), noise_of(seed), law, whole=True) != (0.0, 1.0) for seed in range(400)
+        )
+        assert alarms < 17
 
 
 def test_quantiles_are_near_the_exact_ones():
@@ -172,17 +250,17 @@ def test_quantiles_are_near_the_exact_ones():
     numbers = np.random.default_rng(3).exponential(1.0, 40_000)
     shares = [0.1, 0.25, 0.5, 0.75, 0.9]
     for unit in (UNITS[0], UNITS[3]):
-        edges = private_quantiles(numbers, (0.0, 8.0), shares, noise_of(5), unit, epsilon=0.5)
+        edges = private_quantiles(numbers, (0.0, 8.0), shares, noise_of(5), laplace(unit, 0.5))
         assert (edges[0], edges[-1], len(edges)) == (0.0, 8.0, 7)
         for share, edge in zip(shares, edges[1:-1], strict=True):
             assert abs((numbers < edge).mean() - share) < 6 * 91 / 40_000 + 8 / 256
     whole = private_quantiles(
-        np.repeat(np.arange(10), 1000), (0.0, 9.0), [0.3, 0.5], noise_of(5), UNITS[0], epsilon=5.0, whole=True
+        np.repeat(np.arange(10), 1000), (0.0, 9.0), [0.3, 0.5], noise_of(5), laplace(UNITS[0], 5.0), whole=True
     )
     assert whole[0] == 0.0
     assert whole[-1] == 9.0
     assert all(edge == int(edge) for edge in whole)
-    empty = private_quantiles(np.empty(0), (0.0, 1.0), [0.5], Recorder(), UNITS[0], epsilon=1.0)
+    empty = private_quantiles(np.empty(0), (0.0, 1.0), [0.5], Recorder(), laplace(UNITS[0], 1.0))
     assert empty == (0.0, 0.5, 1.0)
 
 
@@ -223,13 +301,14 @@ def some_table(odd=False):
     return pa.table(cells)
 
 
-def test_discovery_charges_first_and_finds_what_is_there():
+@pytest.mark.parametrize("budget", [Budget(1.0, 1e-6, "pure"), Budget(2.0, 2e-6, reserved_delta=1e-6)], ids=["pure", "gaussian"])
+def test_discovery_charges_first_and_finds_what_is_there(budget):
     """Thousands of records for each answer against noise of scale below 100: fails far less than once in a million."""
     charges = []
     cells = open_cells(some_table(odd=True), SCHEMA)
 
-    planned = planned_discoveries(SCHEMA, epsilon=1.0, delta=1e-6)
-    found = discover(cells, SCHEMA, planned, noise_of(4), Unit("add-remove"), charges.append)
+    planned = planned_discoveries(SCHEMA, budget, budget.total)
+    found = discover(cells, SCHEMA, planned, noise_of(4), budget, Unit("add-remove"), charges.append)
     assert found["job"].levels == ("baker", "smith")
     assert found["grade"].levels == (1, 2)
     assert found["job"].other
@@ -244,8 +323,9 @@ def test_discovery_charges_first_and_finds_what_is_there():
     assert [charge.what for charge in charges] == [
         "levels of 'job'", "levels of 'grade'", "bounds of 'age'", "quantiles of 'age'", "bounds of 'pay'", "bounds of 'born'",
     ]  # fmt: skip
-    assert all(charge.why == "discover = true" and "discrete Laplace" in charge.mechanism for charge in charges)
-    assert sum(charge.epsilon for charge in charges) == pytest.approx(1.0)
+    law = "discrete Laplace" if budget.kind == "pure" else "discrete Gaussian"
+    assert all(charge.why == "discover = true" and law in charge.mechanism for charge in charges)
+    assert sum(charge.cost(budget.kind) for charge in charges) == pytest.approx(budget.total)
     assert sum(charge.delta for charge in charges) == pytest.approx(1e-6)
     table = prepare(cells, found)
     assert table.schema.sealed
@@ -257,8 +337,8 @@ def test_missing_codes_of_text_are_no_levels(tmp_path):
     (tmp_path / "d.csv").write_text("job,size\n" + "NA,1\nbaker,1\n baker,2\n(other),2\n" * 500)
     schema = replace(SCHEMA, columns=(SCHEMA["job"], SCHEMA["size"]))
     cells = open_cells(tmp_path / "d.csv", schema)
-    planned = planned_discoveries(schema, epsilon=1.0, delta=1e-6)
-    found = discover(cells, schema, planned, noise_of(1), Unit("add-remove"), lambda _: None)
+    planned = planned_discoveries(schema, PURE, 1.0)
+    found = discover(cells, schema, planned, noise_of(1), PURE, Unit("add-remove"), lambda _: None)
     assert found["job"].levels == ("baker",)
     assert prepare(cells, found).code("job")[:4].tolist() == [2, 0, 0, 1]
 
@@ -275,20 +355,20 @@ def test_a_refused_charge_touches_nothing():
 
     cells = open_cells(some_table(), SCHEMA)
     poisoned = replace(cells, columns={})
-    planned = planned_discoveries(SCHEMA, epsilon=1.0, delta=1e-6)
+    planned = planned_discoveries(SCHEMA, PURE, 1.0)
     with pytest.raises(BudgetError):
-        discover(poisoned, SCHEMA, planned, Untouchable(), Unit("add-remove"), refuse)
+        discover(poisoned, SCHEMA, planned, Untouchable(), PURE, Unit("add-remove"), refuse)
     with pytest.raises(PrivacyError, match=r"job: levels .*delta above 0.*grade"):
-        planned_discoveries(SCHEMA, epsilon=1.0, delta=0.0)
+        planned_discoveries(SCHEMA, Budget(1.0), 1.0)
     numbers = replace(SCHEMA, columns=SCHEMA.columns[5:])  # nothing to discover: nothing is charged
-    assert planned_discoveries(numbers, epsilon=1.0) == ()
-    assert discover(cells, numbers, (), Untouchable(), Unit("add-remove"), refuse) == numbers
+    assert planned_discoveries(numbers, Budget(1.0), 1.0) == ()
+    assert discover(cells, numbers, (), Untouchable(), PURE, Unit("add-remove"), refuse) == numbers
 
 
 def test_nothing_found_is_still_a_domain():
     cells = open_cells(some_table().slice(0, 0), SCHEMA)
-    planned = planned_discoveries(SCHEMA, epsilon=0.5, delta=1e-9)
-    found = discover(cells, SCHEMA, planned, noise_of(4), Unit("replace-one", 2), lambda _: None)
+    planned = planned_discoveries(SCHEMA, PURE, 0.5)
+    found = discover(cells, SCHEMA, planned, noise_of(4), PURE, Unit("replace-one", 2), lambda _: None)
     assert found["job"].levels == ("(other)",)
     sealed = declared_schema(found)
     assert all(size >= 1 for size in sealed.sizes)

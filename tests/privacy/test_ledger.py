@@ -12,12 +12,14 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import chaffinch
 from chaffinch._base.errors import BudgetError, ClosedError
 from chaffinch.privacy import accounting as acc
 from chaffinch.privacy.account import Account, account_from_dict
-from chaffinch.privacy.budget import SLACK, Budget, Charge
+from chaffinch.privacy.budget import ROUNDING, SLACK, Budget, Charge
+from chaffinch.privacy.gaussian import amount_to_epsilon, epsilon_to_amount
 from chaffinch.privacy.ledger import Ledger, Plan, Step
 from chaffinch.privacy.relation import Unit
 
@@ -38,15 +40,18 @@ def example(**changes) -> Account:
 
 def test_a_budget_says_what_there_is():
     assert (Budget(1.0).kind, Budget(1.0).total, Budget(1.0).delta_total) == ("pure", 1.0, 0.0)
-    assert (Budget(1, 1e-9).kind, Budget(1, 1e-9).delta_total) == ("zcdp", 0.0)
+    assert (Budget(1, 1e-9).kind, Budget(1, 1e-9).delta_total) == ("gaussian", 0.0)
     pure = Budget(1.0, 1e-6, "pure")
     assert (pure.kind, pure.total, pure.delta_total) == ("pure", 1.0, 1e-6)
-    kept = Budget(1.0, 1e-9, reserved_delta=4e-10)
+    kept = Budget(1.0, 1e-9, "zcdp", reserved_delta=4e-10)
     # The second opinion: the rho of what is left of delta, lowered by the slack that sums may take.
     assert kept.total * (1 + SLACK) <= acc.epsilon_to_rho(1.0, 1e-9 - 4e-10)
     assert kept.total == pytest.approx(acc.epsilon_to_rho(1.0, 6e-10), rel=1e-8)
-    assert kept.total < Budget(1.0, 1e-9).total
-    assert Budget(1.0, 1e-9) == Budget(1.0, 1e-9, "zcdp")
+    assert kept.total < Budget(1.0, 1e-9, "zcdp").total
+    assert Budget(1.0, 1e-9) == Budget(1.0, 1e-9, "gaussian")
+    exact = Budget(1.0, 1e-9, reserved_delta=4e-10)
+    assert exact.total * (1 + SLACK) <= epsilon_to_amount(1.0 - ROUNDING, 6e-10 * math.exp(-ROUNDING / 2))
+    assert exact.total == pytest.approx(epsilon_to_amount(1.0, 6e-10), rel=3e-4)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +135,13 @@ amounts = st.floats(1e-6, 2.0) | st.sampled_from([1e-300, 1e-12, 0.1, 1 / 3, 0.2
 
 @given(
     st.sampled_from(
-        [Budget(1.0), Budget(1.0, 1e-6, "pure"), Budget(2.0, 1e-6), Budget(0.5, 1e-6, reserved_delta=5e-7)]
+        [
+            Budget(1.0),
+            Budget(1.0, 1e-6, "pure"),
+            Budget(2.0, 1e-6, "zcdp"),
+            Budget(0.5, 1e-6, reserved_delta=5e-7),
+            Budget(2.0, 1e-6),
+        ]
     ),
     st.lists(st.tuples(amounts, st.none() | amounts, st.sampled_from([0.0, 1e-8, 3e-7])), max_size=40),
 )
@@ -151,6 +162,8 @@ def test_a_ledger_never_overspends(budget, asked):
     assert len(taken) + refused == len(asked)
     # In exact fractions, not in the floats of the code.
     costs = [c.epsilon if budget.kind == "pure" else c.rho if c.rho is not None else c.epsilon**2 / 2 for c in taken]
+    if budget.kind == "gaussian":  # an epsilon costs at least what randomised response does
+        costs = [max(c.rho or 0.0, 2 * float(norm.ppf(1 / (1 + math.exp(-c.epsilon)))) ** 2) for c in taken]
     whole, deltas = sum(map(Fraction, costs), Fraction(0)), sum((Fraction(c.delta) for c in taken), Fraction(0))
     slack = 1 + Fraction(11, 10**10)
     assert whole <= Fraction(budget.total) * slack
@@ -224,13 +237,14 @@ def test_an_account_in_words():
         "2.72 times as likely with the one table as with the other, plus a chance of 1e-09."
     )
     assert account.rho == account.budget.total
-    assert account.spent == pytest.approx(0.05**2 / 2 + 0.006)
+    assert account.spent == pytest.approx(2 * norm.ppf(1 / (1 + math.exp(-0.05))) ** 2 + 0.006)
     assert account.spent + account.unspent == pytest.approx(account.rho)
     epsilon, delta = account.spent_promise
-    assert epsilon == acc.rho_to_epsilon(account.spent, 1e-9 - 2e-10) < 1.0
+    assert epsilon == pytest.approx(amount_to_epsilon(account.spent, 1e-9 - 2e-10), rel=3e-4)
+    assert amount_to_epsilon(account.spent, 1e-9 - 2e-10) < epsilon < 1.0
     assert delta == pytest.approx(8e-10 + 1e-10)
     assert [row[:4] for row in account.rows_table()] == [
-        ("levels of town", "1", "rho 0.00125, delta 1e-10", "rho 0.00125, delta 1e-10"),
+        ("levels of town", "1", "rho 0.001963, delta 1e-10", "rho 0.001963, delta 1e-10"),
         ("3 tables: age, sex, age × sex", "3", "rho 0.002", "rho 0.006"),
     ]
     assert "<caption>Differentially private" in account._repr_html_()

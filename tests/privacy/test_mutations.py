@@ -24,6 +24,7 @@ import chaffinch
 from chaffinch import BayesNet, Column, FieldGroups, PrivBayes, Schema
 from chaffinch._base.errors import BudgetError, FileError
 from chaffinch.counts.families import family_scores
+from chaffinch.privacy import budget as budget_module
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import noise as noise_module
 from chaffinch.privacy import opening
@@ -211,6 +212,10 @@ def overflow_in_selection(patch: Patch) -> None:
     patch.setattr(noise_module, "draw_exponential", draw)
 
 
+def rounding_forgotten(patch: Patch) -> None:
+    patch.setattr(budget_module, "rounding_variance", lambda variance, loss: 0.0)
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A class of faults, how it is built in, and the checks that must find it."""
@@ -236,6 +241,7 @@ MUTANTS = [
     Mutant("l", "data touched after the last charge", touch_after_the_last_charge, ("touches",)),
     Mutant("m", "charge after touch", charge_after_touch, ("touches",)),
     Mutant("m", "charge forgotten", charge_forgotten, ("touches", "sums")),
+    Mutant("a", "whole-numbered noise taken for normal", rounding_forgotten, ("sums",)),
     Mutant("n", "one replaced with the noise for one added", replaced_as_if_added, ("exact loss", "sums")),
     Mutant("o", "overflow makes the choice uniform", overflow_in_selection, ("law of choices",)),
 ]  # fmt: skip

@@ -13,8 +13,9 @@ import chaffinch
 from chaffinch._base.errors import BudgetError, InputError, PrivacyError
 from chaffinch.counts import MemoryCounter
 from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.discover import laplace_tail, threshold
+from chaffinch.privacy.discover import gaussian_tail, noise_law, threshold
 from chaffinch.privacy.opening import (
+    DELTA_SHARE,
     DISCOVERY_SHARE,
     ROWS_SHARE,
     Undiscovered,
@@ -130,17 +131,18 @@ def test_discovery_under_pure_epsilon():
     assert {"x", "y"} <= set(counter.schema["a"].levels)
 
 
-def test_discovery_under_zcdp():
-    budget = Budget(4.0, 1e-6)
+@pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
+def test_discovery_in_rho(kind):
+    budget = Budget(4.0, 1e-6, kind)
     counter = open_private(waiting(), budget, ADD, seed=1)
     ledger = counter.ledger
-    assert ledger.budget.reserved_delta == 5e-7
-    assert ledger.total < budget.total  # half of delta is kept for words, so rho is a little less
-    assert ledger.total == pytest.approx(Budget(4.0, 5e-7).total, rel=1e-6)
-    # A pure epsilon e costs e^2 / 2 in rho. Together at most a tenth: less where a column's part is split in two, as squares add.
-    assert ledger.spent == pytest.approx(math.fsum(c.epsilon**2 / 2 for c in ledger.charges))
-    assert 0.5 * DISCOVERY_SHARE * ledger.total <= ledger.spent <= DISCOVERY_SHARE * ledger.total * (1 + 1e-9)
-    assert 0 < math.fsum(c.delta for c in ledger.charges) <= 5e-7 * (1 + 1e-9)
+    assert ledger.budget.reserved_delta == pytest.approx(DELTA_SHARE * 1e-6)
+    assert ledger.total < budget.total  # a part of delta is kept for words, so rho is a little less
+    assert ledger.total == pytest.approx(Budget(4.0, (1 - DELTA_SHARE) * 1e-6, kind).total, rel=1e-6)
+    assert all(charge.epsilon is None and "discrete Gaussian" in charge.mechanism for charge in ledger.charges)
+    assert ledger.spent == pytest.approx(math.fsum(c.rho for c in ledger.charges))
+    assert ledger.spent == pytest.approx(DISCOVERY_SHARE * ledger.total)
+    assert math.fsum(c.delta for c in ledger.charges) == pytest.approx(DELTA_SHARE * 1e-6)
 
 
 @pytest.mark.parametrize(
@@ -254,17 +256,23 @@ def test_a_delta_that_nothing_needs_is_not_booked(settings, tmp_path):
 
 
 def test_a_limit_on_delta_holds_for_words_too(tmp_path):
-    """Four fits were admitted under a limit of 1e-6, and a word of one person came out with a chance of 1.93e-6."""
+    """Each fit keeps a tenth of its delta for words, and the ledger adds these up: the tenth leaves nothing to turn rho into epsilon.
+
+    Where the ledger forgot them, any number of fits was admitted, and a word of one person came out with a chance above the limit.
+    """
     settings = BayesNet(epsilon=1.0, delta=1e-6)
     declared = schema(4000, DOMAINS["words"])
     project = create_project(tmp_path / "p.json", epsilon=10.0, delta=1e-6, data="d")
-    project.spend(settings.plan(declared), "first")
-    with pytest.raises(BudgetError, match=r"deltas would add up to 2e-06, and the limit of 'd' has a delta of 1e-06"):
-        project.spend(settings.plan(declared), "second")
-    (paid,) = (c for c in settings.plan(declared).charges() if c.delta)
-    alone = laplace_tail(threshold(ADD, epsilon=paid.epsilon, delta=paid.delta) - 1, ADD.l1 / paid.epsilon)
-    assert 1 - (1 - alone) ** 4 == pytest.approx(1.93e-6, rel=0.01)
-    assert 1e-7 < alone <= 1e-6
+    plan = settings.plan(declared)
+    for i in range(9):
+        project.spend(plan, f"release {i}")
+    with pytest.raises(BudgetError, match=r"deltas would add up to 1e-05, and the limit of 'd' has a delta of 1e-06"):
+        project.spend(plan, "tenth")
+    (paid,) = (c for c in plan.charges() if c.delta)
+    law = noise_law(plan.budget, ADD, paid)
+    alone = gaussian_tail(threshold(ADD, law, delta=paid.delta) - 1, law.scale)
+    assert 0.5e-7 < alone <= 1e-7 == pytest.approx(paid.delta)
+    assert 1 - (1 - alone) ** 9 < 1e-6
 
 
 def test_what_cannot_be_fitted_is_refused_before_it_is_booked():

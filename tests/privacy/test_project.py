@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import math
 import os
 import subprocess
 import sys
@@ -21,18 +20,15 @@ from chaffinch.privacy import accounting as acc
 from chaffinch.privacy import project as project_module
 from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.ledger import Ledger, Plan, Step
-from chaffinch.privacy.project import Release, add_up, create_project, is_project, open_project
+from chaffinch.privacy.project import create_project, is_project, open_project
 from chaffinch.privacy.relation import Unit
+from chaffinch.privacy.totals import add_up
 
 ADD, SWAP = Unit("add-remove"), Unit("replace-one")
 
 
 def plan(epsilon, delta=None, unit=ADD, **options) -> Plan:
     return Plan(Budget(epsilon, delta, **options), unit, ())
-
-
-def release(epsilon, delta=None, unit=ADD, *, test_only=False, **options) -> Release:
-    return Release("r", "2025-01-01", Budget(epsilon, delta, **options), unit, test_only)
 
 
 def account(epsilon=0.5, *, test_only=False):
@@ -44,72 +40,6 @@ def account(epsilon=0.5, *, test_only=False):
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "census.json"
-
-
-def test_sums_by_hand():
-    nothing = add_up([])
-    assert (nothing.epsilon, nothing.delta, nothing.zcdp) == (0.0, 0.0, None)
-    two = add_up([release(0.5), release(0.25)])
-    assert (two.epsilon, two.delta, two.unit) == (0.75, 0.0, ADD)
-    # Mixed relations: the add-remove half doubles, the other does not.
-    mixed = add_up([release(0.5), release(0.25, unit=SWAP)])
-    assert (mixed.epsilon, mixed.unit) == (1.25, SWAP)
-    assert (
-        add_up(
-            [release(1.0, unit=Unit("add-remove", 5)), release(1.0, unit=Unit("add-remove", 2))]
-        ).unit.rows_per_person
-        == 2
-    )
-    seeded = add_up([release(0.5), release(9.0, test_only=True)])
-    assert (seeded.epsilon, seeded.test_only) == (0.5, 1)
-    assert "TEST ONLY" in seeded.sentence
-
-
-def test_rhos_add_and_beat_epsilons_for_many_releases():
-    many = add_up([release(0.1, 1e-9)] * 20, delta=1e-6)
-    rho = 20 * acc.epsilon_to_rho(0.1, 1e-9)
-    assert many.zcdp is not None
-    assert many.zcdp[0] == pytest.approx(rho, rel=1e-8)
-    assert many.epsilon == many.zcdp[1] == pytest.approx(acc.rho_to_epsilon(rho, 1e-6), rel=1e-7)
-    assert many.epsilon < many.basic[0] == pytest.approx(2.0)
-    # One pure release among them has a rho too; one that is pure with a delta has none.
-    assert add_up([release(0.1, 1e-9), release(0.1)], delta=1e-6).zcdp is not None
-    assert add_up([release(0.1, 1e-9), release(0.1, 1e-9, accounting="pure")], delta=1e-6).zcdp is None
-    # Deltas kept for approximate touches come off the delta that converts.
-    kept = add_up([release(0.1, 1e-9, reserved_delta=5e-10)] * 20, delta=1e-6)
-    rho = 20 * acc.epsilon_to_rho(0.1, 5e-10)
-    assert kept.zcdp is not None
-    assert kept.zcdp[1] == pytest.approx(acc.rho_to_epsilon(rho, 1e-6 - 1e-8), rel=1e-6)
-
-
-def test_mixed_relations_in_rho_and_delta():
-    mixed = add_up([release(0.1, 1e-9), release(0.1, 1e-9, unit=SWAP)], delta=1e-6)
-    assert mixed.zcdp is not None
-    assert mixed.zcdp[0] == pytest.approx(5 * acc.epsilon_to_rho(0.1, 1e-9), rel=1e-8)  # four times and once
-    assert mixed.basic == (pytest.approx(0.3), pytest.approx((1 + math.exp(0.1)) * 1e-9 + 1e-9))
-    kept = add_up([release(0.1, 1e-9, reserved_delta=1e-10), release(0.1, 1e-9, unit=SWAP)], delta=1e-6)
-    assert kept.zcdp is None  # group privacy of approximate zCDP is not claimed
-    wide = add_up([release(1e6, 1e-9), release(0.1, unit=SWAP)])
-    assert wide.basic[1] == 1.0
-    assert wide.epsilon > 1e6
-
-
-def test_doubling_against_every_law_on_a_small_domain():
-    # Brute force: laws on two outcomes, P ~ M ~ Q neighbours in pairs; the claim for P against Q, to the last law.
-    epsilon, delta = 0.4, 0.05
-    grid = np.linspace(0, 1, 101)
-
-    def private(p, q, e, d):
-        return all(a <= math.exp(e) * b + d + 1e-12 for a, b in ((p, q), (1 - p, 1 - q), (q, p), (1 - q, 1 - p)))
-
-    worst = 0.0
-    near = {p: [m for m in grid if private(p, m, epsilon, delta)] for p in grid}
-    for p in grid:
-        for q in {q for m in near[p] for q in near[m]}:
-            assert private(p, q, 2 * epsilon, (1 + math.exp(epsilon)) * delta)
-            worst = max(worst, p - math.exp(2 * epsilon) * q)
-    assert worst > 0.8 * (1 + math.exp(epsilon)) * delta  # two deltas alone would not do
-    assert worst > 2 * delta
 
 
 def test_spending_is_written_before_and_survives(path):
@@ -218,6 +148,28 @@ def test_a_ledger_with_two_names_is_refused(path):
         open_project(path).spend(plan(0.6), "directly")
 
 
+def test_a_ledger_keeps_the_rule_that_it_was_made_with(path):
+    project = create_project(path, epsilon=3.0, delta=1e-6, data="d")
+    assert project.rule == open_project(path).rule == "gaussian"
+    assert create_project(path.with_name("open.json"), data="d").rule == "smaller"  # adds up, and refuses nothing
+    # Made before there were rules: the smaller of two sums, and it says what that means.
+    old = json.loads(path.read_text())
+    old["version"] = 1
+    del old["rule"]
+    path.write_text(json.dumps(old))
+    assert open_project(path).rule == "smaller"
+    open_project(path).spend(plan(1.0), "pure")
+    after = open_project(path).spend(plan(1.0, 1e-7), "gaussian")
+    assert json.loads(path.read_text())["rule"] == after.rule == "smaller"
+    assert after.totals.epsilon == 2.0  # epsilons, though not all are pure
+    assert "chosen after seeing earlier releases, the delta that holds is 2e-07" in after.totals.sentence
+    settled = create_project(path.with_name("new.json"), epsilon=3.0, delta=1e-6, data="d").spend(plan(1.0), "pure")
+    with pytest.raises(BudgetError):
+        settled.spend(plan(1.0, 1e-7), "gaussian")
+    basic = create_project(path.with_name("basic.json"), epsilon=3.0, delta=1e-6, data="d", rule="basic")
+    assert basic.spend(plan(1.0), "pure").spend(plan(1.0, 1e-7), "gaussian").totals.epsilon == 2.0
+
+
 def test_every_damage_is_found_and_the_file_left_as_it_is(path):
     project = create_project(path, epsilon=1.0, delta=1e-6, data="d")
     project.spend(plan(0.1, 1e-9, reserved_delta=1e-10), "first")
@@ -249,7 +201,7 @@ def test_every_damage_is_found_and_the_file_left_as_it_is(path):
         with pytest.raises(chaffinch.errors.FileError):
             project.spend(plan(0.1), "more")
         assert path.read_bytes() == text
-    path.write_text(json.dumps({**good, "version": 2}))
+    path.write_text(json.dumps({**good, "version": 3}))
     with pytest.raises(chaffinch.errors.FileError, match="newer release"):
         open_project(path)
     path.unlink()
@@ -392,11 +344,19 @@ def test_the_command_on_a_project(path, tmp_path):
     assert "spring [bold]" in done.output
     assert "trial (TEST ONLY)" in done.output
     # A delta of 1e-6 in place of 1e-9 lowers the epsilon of the same rho.
-    total = acc.rho_to_epsilon(acc.epsilon_to_rho(1.0, 1e-9), 1e-6)
+    total = add_up(open_project(path).releases, delta=1e-6).epsilon
+    assert 0.7 < total < acc.rho_to_epsilon(acc.epsilon_to_rho(1.0, 1e-9), 1e-6)
     assert f"Left of the limit: epsilon {3 - total:.6g}" in done.output
     assert json.loads(out.read_text())["totals"]["epsilon"] == pytest.approx(total, rel=1e-6)
     assert isinstance(run(path, "--new").exception, chaffinch.errors.FileError)
     assert isinstance(run(path, "--epsilon", 1).exception, chaffinch.errors.InputError)
+    assert isinstance(run(path, "--rule", "basic").exception, chaffinch.errors.InputError)
+    other = tmp_path / "other.json"
+    assert "Did you mean 'basic'" in str(run(other, "--new", "--epsilon", 1, "--rule", "bassic").exception)
+    assert "says beforehand" in str(run(other, "--new", "--epsilon", 1, "--rule", "smaller").exception)
+    assert not other.exists()
+    assert run(other, "--new", "--epsilon", 1, "--rule", "basic").exit_code == 0
+    assert open_project(other).rule == "basic"
     assert isinstance(run(tmp_path / "none.json").exception, chaffinch.errors.FileError)
     assert is_project(path)
 

@@ -31,6 +31,10 @@ def ledger(
     data: Annotated[
         str | None, typer.Option(help="With --new: the name of the data; that of the file unless given.")
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(help="With --new: which sum is held to the limit: gaussian (unless given), zcdp or basic."),
+    ] = None,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -39,14 +43,19 @@ def ledger(
     """Print what a model promises and what each touch of the data cost, or what the releases of a project add up to."""
     from .._base.errors import InputError
     from ..privacy.project import create_project, is_project, open_project
+    from ..privacy.totals import checked_rule
 
     check_outputs(path, json)
     screen = console()
-    if not new and not (epsilon is None and delta is None and data is None):
-        raise InputError("--epsilon, --delta and --data are for a new project ledger. Add --new, or leave them out.")
+    if not new and not (epsilon is None and delta is None and data is None and rule is None):
+        raise InputError(
+            "--epsilon, --delta, --data and --rule are for a new project ledger. Add --new, or leave them out."
+        )
     if new or is_project(path):
         project = (
-            create_project(path, epsilon=epsilon, delta=delta, data=data or path.stem) if new else open_project(path)
+            create_project(path, epsilon=epsilon, delta=delta, data=data or path.stem, rule=checked_rule(rule))
+            if new
+            else open_project(path)
         )
         if json is not None:
             write_json(json, project.to_dict())

@@ -49,8 +49,8 @@ class Account:
 
     @property
     def rho(self) -> float | None:
-        """All the rho there was; None with pure accounting."""
-        return self.budget.total if self.budget.kind == "zcdp" else None
+        """All the rho there was (under Gaussian accounting mu^2 / 2); None with pure accounting."""
+        return None if self.budget.kind == "pure" else self.budget.total
 
     @property
     def spent(self) -> float:
@@ -79,9 +79,14 @@ class Account:
         if budget.kind == "pure":
             return "Epsilons add up, and deltas too (basic composition)."
         reserve = f" A delta of {budget.reserved_delta:.6g} is kept for charges with one." if budget.reserved_delta else ""
+        implied = f"implies an epsilon of {budget.epsilon:.6g} at a delta of {budget.converting_delta:.6g}"
+        if budget.kind == "gaussian":
+            return (
+                f"Exact Gaussian accounting: rhos, here mu^2 / 2 of Gaussian privacy, add up; a rho of {budget.total:.6g} {implied} "
+                f"(Dong, Roth and Su 2022; Balle and Wang 2018).{reserve}"
+            )
         return (
-            f"Rhos of zCDP add up; a rho of {budget.total:.6g} implies an epsilon of {budget.epsilon:.6g} at a delta of "
-            f"{budget._converting:.6g} (Canonne, Kamath and Steinke 2020).{reserve}"
+            f"Rhos of zCDP add up; a rho of {budget.total:.6g} {implied} (Canonne, Kamath and Steinke 2020).{reserve}"
         )
 
     @property

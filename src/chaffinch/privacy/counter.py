@@ -157,13 +157,13 @@ class PrivateCounter:
         """Return the position of one of some families (child, parents), better ones more likely.
 
         Scores are taken on counts and are whole numbers of a public step. All candidates share the largest of their
-        sensitivities. `rows` is the public number of rows. In rho, an exponential mechanism of epsilon costs epsilon^2 / 8, so
-        epsilon = sqrt(8 rho); permute-and-flip costs epsilon^2 / 2.
+        sensitivities. `rows` is the public number of rows. Which epsilon an amount buys is said by `Budget.choice_epsilon`: under zCDP
+        an exponential mechanism of epsilon costs epsilon^2 / 8, permute-and-flip epsilon^2 / 2.
         """
         counter = self._open()
         if not families:
             raise InputError("A selection needs at least one candidate.")
-        epsilon = amount if self.pure else (8 * amount if mechanism == "exponential" else 2 * amount) ** 0.5
+        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism)
         sizes = self.schema.sizes
         shapes = {(sizes[child], prod(sizes[p] for p in parents)) for child, parents in families}
         widest = max(

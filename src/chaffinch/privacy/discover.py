@@ -1,7 +1,8 @@
 """Private discovery: levels, bounds and edges found with noise, where they are not declared.
 
-Each function states what it costs and under which relation; `discover` charges before each touch. What comes back is a
-declaration, made from noisy counts alone, and as public as anything else that the budget paid for.
+Each function takes the law of its noise (`NoiseLaw`: discrete Laplace if the budget is pure, else discrete Gaussian), and states what that
+costs and under which relation; `discover` charges before each touch. What comes back is a declaration, made from noisy counts alone, and
+as public as anything else that the budget paid for.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,15 +22,15 @@ from ..table.grid import is_whole
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.spell import words_of
 from ..table.types import PER_SECOND, is_numeric, parse_type, value_type
-from .budget import Charge
+from .budget import Budget, Charge
 from .domain import check_declared, lacks, numbers_of, with_usual_type
 from .noise import Noise
 from .prepare import StoredCells, typed_cells
 from .relation import Unit
 
 __all__ = [
-    "Discovery", "discover", "laplace_tail", "planned_discoveries", "private_bounds", "private_quantiles",
-    "stable_levels", "threshold", "wanted_columns",
+    "Discovery", "NoiseLaw", "discover", "gaussian_tail", "laplace_tail", "noise_law", "planned_discoveries", "private_bounds",
+    "private_quantiles", "stable_levels", "threshold", "wanted_columns",
 ]  # fmt: skip
 
 Word = TypeVar("Word", str, int, float)
@@ -57,28 +58,82 @@ def laplace_tail(t: int, scale: float) -> float:
     return math.exp(-t / scale) / (1 + a) if t >= 1 else 1 - math.exp(-(1 - t) / scale) / (1 + a)
 
 
-def threshold(unit: Unit, *, epsilon: float, delta: float) -> int:
+def gaussian_tail(t: int, sigma: float) -> float:
+    """Return a bound on P(Z >= t) for discrete Gaussian noise: at most 1, and close where t is well above sigma.
+
+    exp(-z^2 / 2 sigma^2) is convex from sigma on, so there each term is at most its integral from z - 1/2 to z + 1/2; and the sum of all terms is
+    at least sqrt(2 pi) sigma (Poisson summation). Hence P(Z >= t) <= P(N(0, sigma^2) >= t - 1/2) if t - 1/2 >= sigma.
+
+    Examples
+    --------
+    >>> gaussian_tail(6, 1.0) < 1e-7, gaussian_tail(1, 1.0)
+    (True, 1.0)
+    """
+    from scipy.special import ndtr
+
+    return float(ndtr(-(t - 0.5) / sigma)) * (1 + 1e-9) if t - 0.5 >= sigma else 1.0
+
+
+@dataclass(frozen=True)
+class NoiseLaw:
+    """The law of the noise that is put in counts, and its parameter."""
+
+    kind: Literal["laplace", "gaussian"]
+    scale: float
+
+    def tail(self, t: int) -> float:
+        """Return P(Z >= t), or a little more."""
+        return laplace_tail(t, self.scale) if self.kind == "laplace" else gaussian_tail(t, self.scale)
+
+    def noisy(self, counts: NDArray[np.int64], noise: Noise) -> NDArray[np.int64]:
+        """Return counts with noise from a source."""
+        return noise.laplace(counts, self.scale) if self.kind == "laplace" else noise.gaussian(counts, self.scale)
+
+
+def noise_law(budget: Budget, unit: Unit, paid: Charge) -> NoiseLaw:
+    """Return the noise in the counts of one table that a charge pays for: one person changes them by `unit.l1` in L1, `unit.l2_up` in L2.
+
+    Examples
+    --------
+    >>> paid = Charge("levels of 'job'", "discover = true", epsilon=0.5, mechanism="", noise="")
+    >>> noise_law(Budget(1.0), Unit("replace-one"), paid)
+    NoiseLaw(kind='laplace', scale=4.0)
+    """
+    amount = paid.epsilon if budget.kind == "pure" else paid.rho
+    assert amount is not None  # a discovery is planned in the currency of its budget
+    scale, _ = budget.noise(amount, l1=unit.l1, l2=unit.l2_up)
+    return NoiseLaw("laplace" if budget.kind == "pure" else "gaussian", scale)
+
+
+def threshold(unit: Unit, law: NoiseLaw, *, delta: float) -> int:
     """Return the least noisy count at which a word is released by `stable_levels`: a function of public numbers.
 
     Examples
     --------
-    >>> threshold(Unit("add-remove"), epsilon=1.0, delta=1e-6)
-    15
+    >>> unit = Unit("add-remove")
+    >>> threshold(unit, NoiseLaw("laplace", 20.0), delta=1e-6), threshold(unit, NoiseLaw("gaussian", 20.0), delta=1e-6)
+    (264, 97)
     """
-    _check(epsilon, delta)
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta must lie between 0 and 1 for words that are not declared. Got {delta}. Declare levels.")
+    return _least(lambda at: _leak(at, unit, law) <= delta)
+
+
+def _least(holds: Callable[[int], bool]) -> int:
+    """Return the least whole number from 1 for which `holds`, as it does for all larger ones."""
     low, high = 1, 2
-    while _leak(high, unit, epsilon) > delta:
+    while not holds(high):
         low, high = high, 2 * high
     while low < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if _leak(middle, unit, epsilon) <= delta else (middle + 1, high)
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
 
 
-def _leak(at: int, unit: Unit, epsilon: float) -> float:
+def _leak(at: int, unit: Unit, law: NoiseLaw) -> float:
     """The largest chance that a word of one person alone is released: over all ways to spread up to m rows over new words."""
-    scale, m = unit.l1 / epsilon, unit.rows_per_person
-    hits = [laplace_tail(at - k, scale) for k in range(1, m + 1)]
+    m = unit.rows_per_person
+    hits = [law.tail(at - k) for k in range(1, m + 1)]
     if hits[-1] >= 1:
         return 1.0
     hidden = np.log1p(-np.array(hits))  # log-chance that a new word of k rows stays hidden
@@ -89,33 +144,36 @@ def _leak(at: int, unit: Unit, epsilon: float) -> float:
 
 
 def stable_levels(
-    counts: Mapping[Word, int], noise: Noise, unit: Unit, *, epsilon: float, delta: float
+    counts: Mapping[Word, int], noise: Noise, unit: Unit, law: NoiseLaw, *, delta: float
 ) -> tuple[Word, ...]:
-    """Return the words whose noisy count reaches a public threshold, sorted. Costs (epsilon, delta), pure noise.
+    """Return the words whose noisy count reaches a public threshold, sorted. Costs what noise of this law in counts does, and delta.
 
-    Each word that occurs gets discrete Laplace noise of scale l1/epsilon, l1 = m (add-remove) or 2m (replace-one) for m rows per
-    person. The stable histogram is that of Korolova and others (2009); the threshold here is exact for discrete noise.
+    Each word that occurs gets noise: discrete Laplace of scale l1/epsilon, l1 = m (add-remove) or 2m (replace-one) for m rows per
+    person; or discrete Gaussian for an amount of rho, by the L2 distance. The stable histogram is that of Korolova and others (2009), with
+    Gaussian noise of Gopi and others (2020); the threshold here holds for discrete noise.
 
     Proof, for both relations. Split the words into those in both neighbours (C), only in the first (A), only in the second (B).
     The noise of different words is independent, so the mechanism is a pair: what is released of C, and of A and B.
-    On C the counts differ by at most l1 in all, so the first part is (epsilon, 0). On A and B: the first table releases something
-    of A with a chance p, nothing of B; the second something of B with a chance q, nothing of A. Both lie within total
-    variation max(p, q), since "nothing" has chances 1 - p and 1 - q; so the second part is (0, max(p, q)). Basic composition
-    gives (epsilon, max(p, q)). Words in A belong to one person alone, with rows k_1 + ... + k_j <= m, and
-    p = 1 - prod(1 - P(Z >= T - k_i)); `threshold` takes the least T for which the largest such p is at most delta. The same for B.
+    On C the counts differ by at most l1 in all and l2 in length, so the first part costs what noise of this law in a table of counts does.
+    On A and B: the first table releases something of A with a chance p, nothing of B; the second something of B with a chance q, nothing of
+    A. Both lie within total variation max(p, q), since "nothing" has chances 1 - p and 1 - q; so the second part is (0, max(p, q)), which
+    adds to what everything else costs (pure: basic composition; else the head of `budget`). Words in A belong to one person alone, with rows k_1 +
+    ... + k_j <= m, and p = 1 - prod(1 - P(Z >= T - k_i)); `threshold` takes the least T for which the largest such p is at most delta. The
+    same for B. Over all columns the chance is at most the sum of their deltas, and `planned_discoveries` shares the reserved delta among them.
 
     Examples
     --------
     >>> from chaffinch.privacy.noise import noise_of
-    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), Unit("add-remove"), epsilon=1.0, delta=1e-6)
+    >>> law = NoiseLaw("gaussian", 20.0)
+    >>> stable_levels({"b": 900, "a": 800, "rare": 1}, noise_of(1), Unit("add-remove"), law, delta=1e-6)
     ('a', 'b')
     """
-    at = threshold(unit, epsilon=epsilon, delta=delta)
+    at = threshold(unit, law, delta=delta)
     words = sorted(counts)
     if not words:
         return ()
     word_counts = np.array([counts[word] for word in words], dtype=np.int64)
-    noisy = noise.laplace(word_counts, unit.l1 / epsilon)
+    noisy = law.noisy(word_counts, noise)
     return tuple(word for word, n in zip(words, noisy.tolist(), strict=True) if n >= at)
 
 
@@ -127,30 +185,24 @@ def _grid(whole: bool) -> NDArray[np.float64]:
 
 
 def private_bounds(
-    numbers: NDArray[np.generic], noise: Noise, unit: Unit, *, epsilon: float, whole: bool,
-    grid: NDArray[np.float64] | None = None,
-) -> tuple[float, float]:  # fmt: skip
-    """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs epsilon, pure.
+    numbers: NDArray[np.generic], noise: Noise, law: NoiseLaw, *, whole: bool, grid: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
+    """Return a low and a high bound from a public grid, between which the bulk of numbers lies. Costs what noise of this law does.
 
     One noisy count for each cell of the grid (0 and 1, 2, 5 times powers of ten of both signs, unless another is given); bounds
     are the outer ends of the outermost cells that noise alone would reach once in a hundred tables. Without any: 0 to 1, or
     the whole of a given grid. After Wilson and others (2020), approximate bounds.
 
-    Proof, for both relations: each row lies in one cell, so the counts of neighbours differ by at most l1 in all, and discrete
-    Laplace noise of scale l1/epsilon on every cell, also empty ones, is epsilon-DP. Grid and threshold are public; the rest
-    is done to noisy counts alone.
+    Proof, for both relations: each row lies in one cell, so this is a table of counts, with noise on every cell, also empty ones. Grid
+    and threshold are public; the rest is done to noisy counts alone.
 
     What is not promised: that no value lies outside. Those are clipped.
     """
-    _check(epsilon)
     edges = _grid(whole) if grid is None else grid
     cells = np.searchsorted(edges, numbers, side="right")
     counts = np.bincount(cells, minlength=len(edges) + 1).astype(np.int64)
-    noisy = noise.laplace(counts, unit.l1 / epsilon)
-    scale = unit.l1 / epsilon
-    at = max(
-        1, math.ceil(scale * math.log(len(counts) / FALSE_ALARM / (1 + math.exp(-1 / scale))))
-    )  # K tails sum to this
+    noisy = law.noisy(counts, noise)
+    at = _least(lambda t: len(counts) * law.tail(t) <= FALSE_ALARM)
     above = np.flatnonzero(noisy >= at)
     if not len(above):
         return (0.0, 1.0) if grid is None else (float(edges[0]), float(edges[-1]))
@@ -162,20 +214,19 @@ def private_bounds(
 
 
 def private_quantiles(
-    numbers: NDArray[np.generic], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, unit: Unit, *,
-    epsilon: float, whole: bool = False,
+    numbers: NDArray[np.generic], bounds: tuple[float, float], shares: Sequence[float], noise: Noise, law: NoiseLaw, *,
+    whole: bool = False,
 ) -> tuple[float, ...]:  # fmt: skip
-    """Return rising edges from the low to the high bound, cut near the given shares of records. Costs epsilon, pure.
+    """Return rising edges from the low to the high bound, cut near the given shares of records. Costs what noise of this law does.
 
-    Counts of 256 cells of equal width (one for each whole number, if those are fewer) get discrete Laplace noise of scale
-    l1/epsilon; edges are cells' borders where their running sum, made to rise, passes a share of its end. For 20 bins one pass
-    over noisy counts beats 19 exponential mechanisms, which would share epsilon among them: ranks are off by some
-    23 l1/epsilon records at most in a standard deviation, against 19 x 2 x log(256) / epsilon.
+    Counts of 256 cells of equal width (one for each whole number, if those are fewer) get noise; edges are cells' borders where their
+    running sum, made to rise, passes a share of its end. For 20 bins one pass over noisy counts beats 19 exponential
+    mechanisms, which would share epsilon among them: with Laplace noise ranks are off by some 23 l1/epsilon records at most in a standard
+    deviation, against 19 x 2 x log(256) / epsilon.
 
-    Proof, for both relations: each number, clipped into the bounds, lies in one cell of a public partition, so counts of
-    neighbours differ by at most l1 in all; all else, also the total, comes from noisy counts.
+    Proof, for both relations: each number, clipped into the bounds, lies in one cell of a public partition, so this is a table of
+    counts; all else, also the total, comes from noisy counts.
     """
-    _check(epsilon)
     low, high = bounds
     if not low < high or any(not 0 < share < 1 for share in shares):
         raise InputError("Quantiles need a low bound below the high one, and shares between 0 and 1.")
@@ -184,7 +235,7 @@ def private_quantiles(
         edges = np.unique(np.ceil(np.linspace(low, high + 1, CELLS + 1)))
     cells = np.searchsorted(edges[1:-1], np.clip(numbers.astype(np.float64), low, high), side="right")
     counts = np.bincount(cells, minlength=len(edges) - 1).astype(np.int64)
-    sums = np.cumsum(noise.laplace(counts, unit.l1 / epsilon)).astype(np.float64)
+    sums = np.cumsum(law.noisy(counts, noise)).astype(np.float64)
     rising = (np.maximum.accumulate(sums) + np.minimum.accumulate(sums[::-1])[::-1]) / 2
     if not rising[-1] > 0:  # too few records to tell: equal width
         rising = np.arange(1, len(sums) + 1, dtype=np.float64)
@@ -208,51 +259,55 @@ class Discovery:
         return tuple(charge for charge in (self.levels, self.bounds, self.quantiles) if charge is not None)
 
 
-def planned_discoveries(schema: Schema, *, epsilon: float, delta: float = 0.0) -> tuple[Discovery, ...]:
-    """Return what is to be discovered of each column with `discover = true`, at a cost of (epsilon, delta) in all.
+def planned_discoveries(schema: Schema, budget: Budget, amount: float) -> tuple[Discovery, ...]:
+    """Return what is to be discovered of each column with `discover = true`, at a cost of an amount in all, and of the budget's own delta.
 
-    Epsilon is shared evenly among these columns, delta among those of words. Numbers without bounds get them; with binning
+    The amount is shared evenly among these columns, delta among those of words. Numbers without bounds get them; with binning
     "quantile" (the usual one) half of the column's share finds edges. Settled by declarations alone, before data are touched.
     """
-    check_declared(schema, delta=delta)
+    check_declared(schema, delta=budget.delta_total)
     wanted = wanted_columns(schema)
     if not wanted:
         return ()
-    _check(epsilon)
     n_words = sum(lacks(column) == "levels" for column in wanted)
-    share, part = epsilon / len(wanted), delta / max(n_words, 1)
+    share, part = amount / len(wanted), budget.delta_total / max(n_words, 1)
     return tuple(
-        _of_words(column, share, part) if lacks(column) == "levels" else _of_numbers(column, share) for column in wanted
+        _of_words(column, budget, share, part) if lacks(column) == "levels" else _of_numbers(column, budget, share)
+        for column in wanted
     )
 
 
-def _of_words(column: Column, epsilon: float, delta: float) -> Discovery:
+def _of_words(column: Column, budget: Budget, amount: float, delta: float) -> Discovery:
     declared = with_usual_type(column)
     if pa.types.is_temporal(value_type(parse_type(declared.type))):
         raise PrivacyError(
             f"Column '{column.name}' is categorical and of type {declared.type}: declare kind date or datetime."
         )
-    return Discovery(column, levels=_charge("levels", column, epsilon, "stable histogram, discrete Laplace", delta))
+    return Discovery(column, levels=_charge("levels", column, budget, amount, "stable histogram", delta))
 
 
-def _of_numbers(column: Column, epsilon: float) -> Discovery:
+def _of_numbers(column: Column, budget: Budget, amount: float) -> Discovery:
     cut = column.binning == "quantile" and column.bins > 1
-    share = epsilon / 2 if cut and column.bounds is None else epsilon
-    how = "noisy histogram, discrete Laplace"
+    share = amount / 2 if cut and column.bounds is None else amount
     return Discovery(
         column,
-        bounds=_charge("bounds", column, share, how) if column.bounds is None else None,
-        quantiles=_charge("quantiles", column, share, how) if cut else None,
+        bounds=_charge("bounds", column, budget, share) if column.bounds is None else None,
+        quantiles=_charge("quantiles", column, budget, share) if cut else None,
     )
 
 
-def _charge(what: str, column: Column, epsilon: float, mechanism: str, delta: float = 0.0) -> Charge:
-    why = "discover = true"
-    return Charge(f"{what} of '{column.name}'", why, epsilon=epsilon, delta=delta, mechanism=mechanism, noise="")
+def _charge(
+    what: str, column: Column, budget: Budget, amount: float, how: str = "noisy histogram", delta: float = 0.0
+) -> Charge:
+    law = "discrete Laplace" if budget.kind == "pure" else "discrete Gaussian"
+    charge = budget.charge(
+        f"{what} of '{column.name}'", "discover = true", amount, mechanism=f"{how}, {law}", noise=""
+    )
+    return replace(charge, delta=delta)
 
 
 def discover(
-    cells: StoredCells, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, unit: Unit,
+    cells: StoredCells, schema: Schema, discoveries: Sequence[Discovery], noise: Noise, budget: Budget, unit: Unit,
     charge: Callable[[Charge], None],
 ) -> Schema:  # fmt: skip
     """Return the schema with what was missing of columns, found as `planned_discoveries` says and at the cost that it says.
@@ -260,14 +315,18 @@ def discover(
     Words below the threshold go to `(other)`. Columns compose one by one; `charge` is called before each touch, and raises if that
     is too much. `cells` must hold at most `unit.rows_per_person` rows of each person: make them with `open_cells`.
     """
+    def paid_law(paid: Charge) -> NoiseLaw:
+        charge(paid)
+        return noise_law(budget, unit, paid)
+
     fitted = {}
     for discovery in discoveries:
         column = with_usual_type(discovery.column)
         if discovery.levels is not None:
-            charge(discovery.levels)
-            column = _with_levels(column, cells, noise, unit, discovery.levels)
+            law = paid_law(discovery.levels)
+            column = _with_levels(column, cells, noise, unit, law, discovery.levels.delta)
         else:
-            column = _with_bins(column, cells, noise, unit, discovery, charge)
+            column = _with_bins(column, cells, noise, discovery, paid_law)
         fitted[column.name] = replace(column, discover=False)
     return replace(schema, columns=tuple(fitted.get(column.name, column) for column in schema))
 
@@ -282,15 +341,14 @@ def _wants(column: Column) -> bool:
     return column.discover and (bool(lacks(column)) or (numeric and column.binning == "quantile"))
 
 
-def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, paid: Charge) -> Column:
-    epsilon, delta = _epsilon(paid), paid.delta
+def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, law: NoiseLaw, delta: float) -> Column:
     values, _ = typed_cells(column, cells)
     if is_numeric(value_type(values.type)):
         numbers, present = numbers_of(values)
         present &= np.isfinite(numbers)  # no file could hold another as a level
         distinct, counts = np.unique(numbers[present], return_counts=True)
         level_counts = {n: c for n, c in zip(distinct.tolist(), counts.tolist(), strict=True) if n not in column.missing}
-        numbers_found = stable_levels(level_counts, noise, unit, epsilon=epsilon, delta=delta)
+        numbers_found = stable_levels(level_counts, noise, unit, law, delta=delta)
         # A column needs a level. Where none is found it is one that any number could have been; the rest are (other).
         return replace(column, levels=numbers_found or (0,), other=True)
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
@@ -299,34 +357,27 @@ def _with_levels(column: Column, cells: StoredCells, noise: Noise, unit: Unit, p
     for word, n in zip(words_of(coded.dictionary), np.bincount(index, minlength=len(coded.dictionary)), strict=True):
         if word is not None and n and (bare := word.strip()) and bare != OTHER and bare not in column.missing:
             words[bare] = words.get(bare, 0) + int(n)
-    levels = stable_levels(words, noise, unit, epsilon=epsilon, delta=delta)
+    levels = stable_levels(words, noise, unit, law, delta=delta)
     return replace(column, levels=levels, other=True) if levels else replace(column, levels=(OTHER,), other=False)
 
 
 def _with_bins(
-    column: Column, cells: StoredCells, noise: Noise, unit: Unit, discovery: Discovery, charge: Callable[[Charge], None]
+    column: Column, cells: StoredCells, noise: Noise, discovery: Discovery, paid_law: Callable[[Charge], NoiseLaw]
 ) -> Column:
     kind = parse_type(column.type)
     whole = is_whole(kind) or column.kind == "integer"
     bounds = column.bounds
     if discovery.bounds is not None:
-        charge(discovery.bounds)
+        law = paid_law(discovery.bounds)
         grid = _years(kind) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else None
-        epsilon = _epsilon(discovery.bounds)
-        bounds = private_bounds(_numbers(column, cells), noise, unit, epsilon=epsilon, whole=whole, grid=grid)
+        bounds = private_bounds(_numbers(column, cells), noise, law, whole=whole, grid=grid)
     if discovery.quantiles is None:
         return replace(column, bounds=bounds, binning="width")
     assert bounds is not None
-    charge(discovery.quantiles)
+    law = paid_law(discovery.quantiles)
     shares = [i / column.bins for i in range(1, column.bins)]
-    epsilon = _epsilon(discovery.quantiles)
-    edges = private_quantiles(_numbers(column, cells), bounds, shares, noise, unit, epsilon=epsilon, whole=whole)
+    edges = private_quantiles(_numbers(column, cells), bounds, shares, noise, law, whole=whole)
     return replace(column, bounds=None, edges=edges, binning="edges")
-
-
-def _epsilon(paid: Charge) -> float:
-    assert paid.epsilon is not None  # discovery is pure, under either accounting
-    return paid.epsilon
 
 
 def _numbers(column: Column, cells: StoredCells) -> NDArray[np.generic]:
@@ -345,12 +396,3 @@ def _years(kind: pa.DataType) -> NDArray[np.float64]:
     day = 1 if kind == pa.date32() else 86_400 * (10**3 if kind == pa.date64() else PER_SECOND[kind.unit])
     most = 2.0**62
     return np.array([float(d) * day for d in days.tolist() if abs(float(d) * day) < most])
-
-
-def _check(epsilon: float, delta: float | None = None) -> None:
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise PrivacyError(f"epsilon must be a number above 0. Got {epsilon}.")
-    if delta is not None and not 0 < delta < 1:
-        raise PrivacyError(
-            f"delta must lie between 0 and 1 for words that are not declared. Got {delta}. Declare levels."
-        )

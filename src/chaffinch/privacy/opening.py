@@ -21,7 +21,6 @@ from ..table.personal import personal_columns, personal_note, warn_of
 from ..table.schema import Schema
 from ..table.sources import Source
 from ..table.table import Table
-from .accounting import pure_to_rho
 from .budget import Budget, Charge
 from .counter import PrivateCounter
 from .discover import Discovery, discover, planned_discoveries, wanted_columns
@@ -34,15 +33,18 @@ from .prepare import prepare as prepare_declared
 from .relation import Unit
 
 __all__ = [
-    "DISCOVERY_SHARE", "ROWS_SHARE", "Opening", "Undiscovered", "Unread", "open_private", "open_unread", "opening_of",
+    "DELTA_SHARE", "DISCOVERY_SHARE", "ROWS_SHARE", "Opening", "Undiscovered", "Unread", "open_private", "open_unread", "opening_of",
     "prepare", "promised_schema", "public_rows",
 ]  # fmt: skip
 
 ROWS_SHARE = 0.02
 """The share of the budget for the number of rows, where it is not declared and the relation keeps it private."""
 
-DISCOVERY_SHARE = 0.1
+DISCOVERY_SHARE = 0.2
 """The share of the budget for levels, bounds and quantiles that are to be discovered."""
+
+DELTA_SHARE = 0.1
+"""The share of delta for words that are to be discovered: a threshold grows with the square root of its logarithm, a budget shrinks with that."""
 
 RowsHow = Literal["declared", "measured"]
 
@@ -105,7 +107,7 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
     whole = _spendable(schema, budget)
     discoveries: tuple[Discovery, ...] = ()
     if wanted_columns(schema):
-        discoveries = planned_discoveries(schema, epsilon=_discovery_epsilon(schema, whole), delta=whole.delta_total)
+        discoveries = planned_discoveries(schema, whole, DISCOVERY_SHARE * whole.total)
     return Opening(schema, whole, unit, discoveries, None if schema.rows is not None else _rows_charge(whole, unit))
 
 
@@ -212,7 +214,7 @@ def open_private(
     opening = opening_of(data.schema, budget, unit)
     ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
     if isinstance(data, Undiscovered):
-        discovered = discover(data.cells, data.schema, opening.discoveries, noise, unit, ledger.charge)
+        discovered = discover(data.cells, data.schema, opening.discoveries, noise, opening.budget, unit, ledger.charge)
         data = MemoryCounter(data.under(discovered))
     return PrivateCounter(data, ledger, noise)
 
@@ -258,16 +260,8 @@ def _check_persons(persons: int, unit: Unit) -> None:
 
 
 def _spendable(schema: Schema, budget: Budget) -> Budget:
-    """Return what can be spent of a budget: under zCDP half of delta is kept for words, under pure accounting it is for nothing else."""
+    """Return what can be spent of a budget: in rho a part of delta is kept for words, under pure accounting it is for nothing else."""
     words = any(lacks(column) == "levels" for column in wanted_columns(schema))
     if budget.kind == "pure":
         return budget if words else replace(budget, delta=None)
-    return replace(budget, reserved_delta=budget.delta / 2) if words and budget.delta is not None else budget
-
-
-def _discovery_epsilon(schema: Schema, budget: Budget) -> float:
-    """The epsilon of all discoveries together; under zCDP each column's part e costs e^2 / 2."""
-    if budget.kind == "pure":
-        return DISCOVERY_SHARE * budget.epsilon
-    many = len(wanted_columns(schema))
-    return (DISCOVERY_SHARE * budget.total / many / pure_to_rho(1.0)) ** 0.5 * many
+    return replace(budget, reserved_delta=budget.delta * DELTA_SHARE) if words and budget.delta is not None else budget

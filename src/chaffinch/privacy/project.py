@@ -3,16 +3,7 @@
 A release is written down before its data are touched, with the whole budget it may spend, so a fit that fails or is killed stays
 counted. The file holds names, labels and budgets, nothing of the data. It is confidential all the same: readable by its owner only.
 
-Proof sketch of the totals. Epsilons and deltas of releases add (basic composition), and so do rhos (Bun and Steinke 2016, Lemma 1.7),
-where every release has one: a pure one has epsilon^2 / 2. Of two totals that hold, the smaller is used. With different neighbour
-relations the total is stated for replace-one. To replace is to remove and then to add, so through the table in between, P <= e^eps M +
-delta and M <= e^eps Q + delta give P <= e^(2 eps) Q + (1 + e^eps) delta: epsilon doubles; and rho is taken four times (group privacy
-of zCDP, Bun and Steinke, Proposition 1.9). With different bounds on the rows of a person, it is stated for the least, as a promise to
-people with many rows holds for those with few.
-
-The limit also holds if each budget is chosen after seeing earlier releases, for either sum by itself (Rogers, Roth, Ullman and Vadhan
-2016; Feldman and Zrnic 2021). If moreover the choice between the two sums hangs on what was seen, delta doubles: split the
-outcomes by the sum that held at the end, and add up the two bounds.
+What releases add up to, by which rule, and why: `totals`. The rule is settled when a ledger is made.
 """
 
 from __future__ import annotations
@@ -21,152 +12,63 @@ import contextlib
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
-from math import exp, fsum, inf
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from .._base.errors import BudgetError, ChaffinchError, FileError, InputError, PrivacyError
 from .._base.safe_files import check_writable, write_text
 from .account import Account
-from .accounting import check_delta, check_epsilon, pure_to_rho, rho_to_epsilon
+from .accounting import check_delta, check_epsilon
 from .budget import SLACK, Budget, shown
 from .ledger import Plan
 from .relation import Unit
+from .totals import Release, Rule, Totals, add_up, check_text, checked_rule
 
 try:
     import fcntl
 except ImportError:  # not a POSIX system: a lock file serves there
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Project", "Release", "Totals", "add_up", "create_project", "is_project", "open_project"]
+__all__ = ["Project", "create_project", "is_project", "open_project"]
 
 FORMAT = "chaffinch-ledger"
-VERSION = 1
+VERSION = 2
+OLD_VERSION = 1
+"""Files of this version have no rule: they keep the one that held then, the smaller of two sums."""
 MOST_BYTES = 16 << 20
 WAIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Release:
-    """One release: its label, when it was written down, the whole budget it may spend, and under which relation."""
-
-    label: str
-    when: str
-    budget: Budget
-    unit: Unit
-    test_only: bool = False
-
-    def __post_init__(self) -> None:
-        _check_text(self.label, "label of a release")
-        _check_text(self.when, "time of a release")
-        if not isinstance(self.test_only, bool):
-            raise InputError("test_only of a release must be true or false.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the release as plain data."""
-        words = {"label": self.label, "when": self.when, "test_only": self.test_only}
-        return {**words, **asdict(self.budget), **asdict(self.unit)}
-
-
-@dataclass(frozen=True)
-class Totals:
-    """What releases add up to: by basic composition, by zCDP where that holds, and the smaller epsilon of those within delta.
-
-    `epsilon` is infinity where neither sum keeps within the delta that was asked for. Test-only releases are not in it.
-    """
-
-    unit: Unit
-    epsilon: float
-    delta: float
-    basic: tuple[float, float]
-    zcdp: tuple[float, float, float] | None
-    """rho, epsilon and delta."""
-    test_only: int
-
-    @property
-    def sentence(self) -> str:
-        """The totals in words."""
-        text = f"In all epsilon {self.epsilon:.6g}, delta {self.delta:.6g} ({self.unit.words})."
-        if self.epsilon == inf:
-            text = f"In all no epsilon holds at a delta of {self.delta:.6g}: the deltas of the releases add up to more."
-        text += f" By basic composition epsilon {self.basic[0]:.6g}, delta {self.basic[1]:.6g}"
-        if self.zcdp is not None:
-            text += f"; by zCDP rho {self.zcdp[0]:.6g}: epsilon {self.zcdp[1]:.6g} at delta {self.zcdp[2]:.6g}"
-        if self.test_only:
-            text += f". TEST ONLY releases, which protect nothing and are not in the total: {self.test_only}"
-        return text + "."
-
-
-def add_up(releases: Sequence[Release], *, delta: float | None = None, replaced: bool = False) -> Totals:
-    """Return the totals of releases at `delta`; where None, at the sum of their own deltas.
-
-    They are stated for add-remove if all releases are, unless `replaced`; for replace-one otherwise.
-
-    Examples
-    --------
-    >>> once = Release("first", "2025-01-01", Budget(1.0), Unit("add-remove"))
-    >>> add_up([once, replace(once, unit=Unit("replace-one"))]).epsilon
-    3.0
-    """
-    counted = [release for release in releases if not release.test_only]
-    replaced = replaced or any(release.unit.replaced for release in counted)
-    rows = min((release.unit.rows_per_person for release in counted), default=1)
-    unit = Unit("replace-one" if replaced else "add-remove", rows)
-    epsilons, deltas, rhos = [], [], []
-    for release in counted:
-        budget, doubled = release.budget, replaced and not release.unit.replaced
-        epsilons.append(budget.epsilon * (2 if doubled else 1))
-        deltas.append((budget.delta or 0.0) * (1 + (exp(min(budget.epsilon, 700.0)) if doubled else 0.0)))
-        rhos.append(_rho(budget, doubled=doubled))
-    basic = fsum(epsilons), min(1.0, fsum(deltas))
-    target = basic[1] if delta is None else delta
-    rest = target - fsum(release.budget.reserved_delta for release in counted)
-    zcdp = None
-    if rhos and None not in rhos and 0 < rest < 1:
-        rho = fsum(rho for rho in rhos if rho is not None)
-        zcdp = (rho, rho_to_epsilon(rho, rest), target)
-    promises = [basic] if basic[1] < 1 and basic[1] <= target * (1 + SLACK) else []
-    if zcdp is not None:
-        promises.append(zcdp[1:])
-    epsilon, at = min(promises, default=(inf, target))
-    return Totals(unit, epsilon, at, basic, zcdp, len(releases) - len(counted))
-
-
-def _rho(budget: Budget, *, doubled: bool) -> float | None:
-    """Return the rho of a release; None where none is known (an approximate promise that is pure, or to be doubled)."""
-    if budget.kind == "pure":
-        rho = None if budget.delta else pure_to_rho(budget.epsilon)
-    else:
-        rho = None if doubled and budget.reserved_delta else budget.total * (1 + SLACK)
-    return rho if rho is None or not doubled else 4 * rho
-
-
-@dataclass(frozen=True)
 class Project:
-    """A project ledger as it stood when it was read: its file, name of the data, limit (None: no limit) and releases."""
+    """A project ledger as it stood when it was read: its file, name of the data, limit (None: no limit), rule and releases."""
 
     path: Path
     data: str
     epsilon: float | None
     delta: float | None
     releases: tuple[Release, ...] = ()
+    rule: Rule = "gaussian"
 
     def __post_init__(self) -> None:
-        _check_text(self.data, "name of the data")
+        check_text(self.data, "name of the data")
         if self.epsilon is not None:
             object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         if self.delta is not None:
             object.__setattr__(self, "delta", check_delta(self.delta))
             if self.epsilon is None:
                 raise InputError("A limit on delta needs one on epsilon. Give both, or neither.")
+        if checked_rule(self.rule) is None:
+            raise InputError("A project ledger needs a rule.")
 
     @property
     def totals(self) -> Totals:
         """What the releases add up to, at the delta of the limit where there is one; a limit without a delta has a delta of 0."""
-        return add_up(self.releases, delta=self._target)
+        return add_up(self.releases, delta=self._target, rule=self.rule, limited=self.epsilon is not None)
 
     @property
     def _target(self) -> float | None:
@@ -207,6 +109,7 @@ class Project:
             "data": self.data,
             "epsilon": self.epsilon,
             "delta": self.delta,
+            "rule": self.rule,
             "releases": [release.to_dict() for release in self.releases],
         }
 
@@ -233,19 +136,28 @@ def _admit(before: Project, after: Project, release: Release) -> None:
         )
     doubled = total.unit.replaced and not release.unit.replaced
     asked = release.budget.epsilon * (2 if doubled else 1)
-    earlier = add_up(before.releases, delta=before._target, replaced=total.unit.replaced)
+    earlier = add_up(before.releases, delta=before._target, replaced=total.unit.replaced, rule=before.rule)
     left = max(0.0, limit - earlier.epsilon)
     raise BudgetError(
         f"Privacy budget exceeded: {shown(asked)} asked, {shown(left)} left of {shown(limit)}. These are epsilons of all releases of "
-        f"'{after.data}' ({total.unit.words}); with '{release.label}' they would come to {shown(total.epsilon)}. Nothing was touched."
+        f"'{after.data}' ({total.unit.words}; the ledger counts {total.counted}); with '{release.label}' they would come to "
+        f"{shown(total.epsilon)}. Nothing was touched."
     )
 
 
 def create_project(
-    path: str | os.PathLike[str], *, epsilon: float | None = None, delta: float | None = None, data: str
-) -> Project:
-    """Write a new project ledger and return it; never over a file that exists. Without an epsilon it adds up and refuses nothing."""
-    project = Project(check_writable(path).resolve(), data, epsilon, delta)
+    path: str | os.PathLike[str], *, epsilon: float | None = None, delta: float | None = None, data: str,
+    rule: Rule | None = None,
+) -> Project:  # fmt: skip
+    """Write a new project ledger and return it; never over a file that exists. Without an epsilon it adds up and refuses nothing.
+
+    `rule` says which sum of the releases is held to the limit, from now on: "gaussian", "zcdp" or "basic" (see `totals`). Unless given it is
+    "gaussian"; without a limit "smaller", which shows the smaller of two sums.
+    """
+    settled: Rule = rule if rule is not None else "smaller" if epsilon is None else "gaussian"
+    if settled == "smaller" and epsilon is not None:
+        raise InputError("A limit needs a rule that says beforehand which sum counts: 'gaussian', 'zcdp' or 'basic'.")
+    project = Project(check_writable(path).resolve(), data, epsilon, delta, rule=settled)
     text = json.dumps(project._file(), indent=2, ensure_ascii=False) + "\n"
     try:
         # Not `write_text`, which replaces: of two that create at once, one must fail.
@@ -301,11 +213,16 @@ def open_project(path: str | os.PathLike[str]) -> Project:
             raise ValueError
     except (ValueError, RecursionError):
         raise FileError(f"'{path}' is not a project ledger, or it is damaged. It was left as it is.") from None
-    if data.get("version") != VERSION or isinstance(data.get("version"), bool):
-        raise FileError(f"'{path}' has another version; this release reads version {VERSION}. Use a newer release.")
+    version = data.get("version")
+    if version not in (OLD_VERSION, VERSION) or isinstance(version, bool):
+        raise FileError(f"'{path}' has another version; this release reads up to {VERSION}. Use a newer release.")
     try:
+        if version == OLD_VERSION:
+            if "rule" in data:
+                raise ValueError
+            data["rule"] = "smaller"
         releases = tuple(_release(entry) for entry in data["releases"])
-        project = Project(file, data["data"], data["epsilon"], data["delta"], releases)
+        project = Project(file, data["data"], data["epsilon"], data["delta"], releases, data["rule"])
         if set(project._file()) != set(data) or not isinstance(data["releases"], list):
             raise ValueError
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ChaffinchError):
@@ -332,11 +249,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(_name: str) -> None:
     raise ValueError
-
-
-def _check_text(value: object, name: str) -> None:
-    if not isinstance(value, str) or not value.strip() or len(value) > 200 or not value.isprintable():
-        raise InputError(f"The {name} must be text of 1 to 200 characters that can be printed, in one line.")
 
 
 @contextlib.contextmanager

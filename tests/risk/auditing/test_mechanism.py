@@ -101,7 +101,7 @@ def audited(maker, name="narrow", runs=1000, level=0.999, seed=5) -> tuple[str, 
     budget = maker.budget
     seen = run_mechanism(maker, made_pair(name, maker.unit), runs=runs, seed=np.random.SeedSequence(seed), working=ALONE)
     assert not isinstance(seen, str), seen
-    claim = claim_of(budget.epsilon, budget.delta or 0.0, zcdp=budget.kind == "zcdp", sigma=seen.sigma)
+    claim = claim_of(budget.epsilon, budget.delta or 0.0, accounting=budget.kind, sigma=seen.sigma)
     return claim.measure, attack_mechanism(seen, claim, level=level)[1], claim.amount
 
 

@@ -21,6 +21,8 @@ from math import exp, log, sqrt
 
 from ..._base.registry import Registry
 from ...privacy.accounting import epsilon_to_rho, rho_to_epsilon
+from ...privacy.budget import Accounting
+from ...privacy.gaussian import amount_to_epsilon, epsilon_to_amount
 
 __all__ = ["MEASURES", "Claim", "Measure", "claim_of"]
 
@@ -64,6 +66,7 @@ class Claim:
     amount: float
     epsilon: float
     delta: float = 0.0
+    accounting: Accounting = "zcdp"
 
     @property
     def what(self) -> Measure:
@@ -83,25 +86,31 @@ class Claim:
         """Return the epsilon, at the delta of the claim, where noise is so many times smaller than the claim needs."""
         if self.measure == "epsilon":
             return times * self.epsilon
+        if self.accounting == "gaussian":
+            return amount_to_epsilon(times**2 * epsilon_to_amount(self.epsilon, self.delta), self.delta)
         return rho_to_epsilon(times**2 * epsilon_to_rho(self.epsilon, self.delta), self.delta)
 
 
-def claim_of(epsilon: float, delta: float, *, zcdp: bool, sigma: float | None) -> Claim:
-    """Return what a claim of (epsilon, delta) is for a method that spends it as rho (`zcdp`) or as epsilon.
+def claim_of(epsilon: float, delta: float, *, accounting: Accounting, sigma: float | None) -> Claim:
+    """Return what a claim of (epsilon, delta) is for a method that adds up what it spends by an accounting.
 
-    `sigma`: the least standard deviation of its noise in units of counts, if all of it is Gaussian; None if some is not. Whole-numbered
-    Gaussian noise is a little easier to tell from its neighbour than a normal law, by about 1 / (24 sigma^2) in mu: one twentieth is
-    allowed for, and below a sigma of 1 the claim is taken as rho, which holds for whole-numbered noise as it stands.
+    Under Gaussian accounting it is a mu, also of choices, and whole-numbered noise is paid for.
+
+    `sigma`, for zCDP: the least standard deviation of its noise in units of counts, if all of it is Gaussian; None if some is not.
+    Whole-numbered Gaussian noise is a little easier to tell from its neighbour than a normal law, by about 1 / (24 sigma^2) in mu: one
+    twentieth is allowed for, and below a sigma of 1 the claim is taken as rho, which holds for whole-numbered noise as it stands.
 
     Examples
     --------
-    >>> claim_of(1.0, 0.0, zcdp=False, sigma=None).measure, claim_of(1.0, 1e-6, zcdp=True, sigma=None).measure
+    >>> claim_of(1.0, 0.0, accounting="pure", sigma=None).measure, claim_of(1.0, 1e-6, accounting="zcdp", sigma=None).measure
     ('epsilon', 'rho')
-    >>> round(claim_of(1.0, 1e-6, zcdp=True, sigma=8.0).amount, 4)
-    0.2209
+    >>> [round(claim_of(1.0, 1e-6, accounting=kind, sigma=8.0).amount, 4) for kind in ("zcdp", "gaussian")]
+    [0.2209, 0.2367]
     """
-    if not zcdp or not delta:
+    if accounting == "pure" or not delta:
         return Claim("epsilon", epsilon, epsilon, delta)
+    if accounting == "gaussian":
+        return Claim("mu", sqrt(2 * epsilon_to_amount(epsilon, delta)), epsilon, delta, accounting)
     rho = epsilon_to_rho(epsilon, delta)
     if sigma is None or sigma < 1:
         return Claim("rho", rho, epsilon, delta)

@@ -325,7 +325,7 @@ def _finding(
     scores: Scores
     power_of: Powers
     if isinstance(seen, MechanismRuns):
-        claim = claim_of(*claimed, zcdp=getattr(budget, "kind", "pure") == "zcdp", sigma=seen.sigma)
+        claim = claim_of(*claimed, accounting=getattr(budget, "kind", "pure"), sigma=seen.sigma)
         name, guessed = attack_mechanism(seen, claim, level=level)
         scores, power_of = recorded_scores(seen.examples, child(seed, 0)), exact_power(claim, guessed.runs, level=level)
     elif isinstance(seen, CanaryRuns):

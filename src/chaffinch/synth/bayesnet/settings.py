@@ -195,7 +195,7 @@ class BayesNet(Settings):
     @property
     def title(self) -> str:
         """The method with how it adds up what it spends."""
-        return f"bayesnet ({'zCDP' if self.budget.kind == 'zcdp' else 'pure'})"
+        return f"bayesnet ({self.budget.title})"
 
     def counted_sets(self, n_columns: int) -> int:
         """Return about how many sets of columns a fit counts: all up to the largest family, or what a search of orders visits."""
