@@ -84,7 +84,7 @@ def test_a_promise_stands_before_the_figures_and_says_what_it_is_not(study_of):
         "It does not cover this report", "computed on the real data", "Keep this report inside", "not a promise about groups",
         "what holds for everybody", "budgets add up", "project ledger", "not for the person", "declared as public",
         "6 tables of single columns: age, sex, town, job and 2 more", "3 tables: age × sex, town × job, age × pay",
-        "standard deviation 25 to 30", "nothing is left", "Canonne, Kamath and Steinke", "operating-system entropy",
+        "standard deviation 25 to 30", "nothing is left", "Exact Gaussian accounting", "Balle and Wang", "operating-system entropy",
     ):  # fmt: skip
         assert told in said, told
     assert "TEST ONLY" not in html

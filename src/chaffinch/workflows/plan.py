@@ -113,7 +113,7 @@ def _declared(schema: Schema | None, rows: int | None, person: str | None) -> Sc
 
 
 def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:
-    """Return the chosen settings, then those of the other methods with the same promise; pure and zCDP where there is a delta."""
+    """Return the chosen settings, then those of the other methods with the same promise; pure and Gaussian where there is a delta."""
     promise: dict[str, Any] = {name: getattr(chosen, name) for name in ("epsilon", "delta", "rows_per_person")}
     if neighbours is not None:
         promise["neighbours"] = neighbours

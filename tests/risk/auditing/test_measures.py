@@ -10,6 +10,7 @@ import pytest
 from scipy.stats import norm
 
 from chaffinch.privacy.accounting import epsilon_to_rho, rho_to_epsilon
+from chaffinch.privacy.gaussian import amount_to_epsilon, epsilon_to_amount
 from chaffinch.risk.auditing.measures import MEASURES, Claim, claim_of
 
 
@@ -66,16 +67,22 @@ def test_whole_numbered_gaussian_noise_stays_within_the_mu_that_is_claimed_for_i
 
 
 def test_a_claim_is_what_the_method_accounts_in():
-    assert claim_of(2.0, 1e-6, zcdp=False, sigma=None) == Claim("epsilon", 2.0, 2.0, 1e-6)
-    assert claim_of(2.0, 1e-6, zcdp=True, sigma=0.9).measure == "rho"  # whole numbers are no normal law here
+    assert claim_of(2.0, 1e-6, accounting="pure", sigma=None) == Claim("epsilon", 2.0, 2.0, 1e-6)
+    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=0.9).measure == "rho"  # whole numbers are no normal law here
     rho = epsilon_to_rho(2.0, 1e-6)
-    assert claim_of(2.0, 1e-6, zcdp=True, sigma=None) == Claim("rho", rho, 2.0, 1e-6)
-    assert claim_of(2.0, 1e-6, zcdp=True, sigma=100.0).amount == pytest.approx(sqrt(2 * rho), rel=1e-4)
+    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=None) == Claim("rho", rho, 2.0, 1e-6)
+    assert claim_of(2.0, 1e-6, accounting="zcdp", sigma=100.0).amount == pytest.approx(sqrt(2 * rho), rel=1e-4)
+    exact = claim_of(2.0, 1e-6, accounting="gaussian", sigma=None)  # also of choices: they are paid for in mu
+    assert (exact.measure, exact.amount) == ("mu", sqrt(2 * epsilon_to_amount(2.0, 1e-6)))
 
 
-@pytest.mark.parametrize(("zcdp", "times"), [*product((False, True), (1.0, 2.0))])
-def test_smaller_noise_as_epsilon(zcdp, times):
-    claim = claim_of(1.0, 1e-6, zcdp=zcdp, sigma=None)
-    expected = rho_to_epsilon(times**2 * epsilon_to_rho(1.0, 1e-6), 1e-6) if zcdp else times
+@pytest.mark.parametrize(("accounting", "times"), [*product(("pure", "zcdp", "gaussian"), (1.0, 2.0))])
+def test_smaller_noise_as_epsilon(accounting, times):
+    claim = claim_of(1.0, 1e-6, accounting=accounting, sigma=None)
+    expected = {
+        "pure": times,
+        "zcdp": rho_to_epsilon(times**2 * epsilon_to_rho(1.0, 1e-6), 1e-6),
+        "gaussian": amount_to_epsilon(times**2 * epsilon_to_amount(1.0, 1e-6), 1e-6),
+    }[accounting]
     assert claim.epsilon_at(times) == pytest.approx(expected)
     assert claim.epsilon_at(1.0) == pytest.approx(1.0, rel=1e-9)

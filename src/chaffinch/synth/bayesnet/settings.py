@@ -73,8 +73,8 @@ class BayesNet(Settings):
     evolution
         The parameters of the genetic search.
     epsilon, delta
-        The budget of a private fit; None, and only None, means no privacy. With a delta the noise is Gaussian and accounted in
-        zCDP, without one it is Laplace noise under pure epsilon.
+        The budget of a private fit; None, and only None, means no privacy. With a delta the noise is Gaussian and adds up
+        exactly, without one it is Laplace noise under pure epsilon.
     neighbours, rows_per_person
         Whose data a private fit protects: by default tables that differ in one record added or removed.
 
