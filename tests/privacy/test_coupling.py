@@ -306,7 +306,7 @@ def worst_of(case: Case, trials: Sequence[Sample]) -> Coupled:
 
 
 NETWORK = BayesNet(epsilon=1.0, delta=1e-6)
-WORDS = BayesNet(epsilon=10.0, delta=1e-6)
+WORDS = BayesNet(epsilon=6.0, delta=1e-6)
 CASES = {
     "network, Gaussian": Case(NETWORK),
     "network, zCDP": Case(BayesNet(epsilon=15.0, delta=1e-6)),
@@ -340,8 +340,7 @@ CASES = {
     "fieldgroups, rows measured, numbers discovered": Case(FieldGroups(epsilon=3.0), rows=False, numbers=True),
     "network, words discovered": Case(WORDS, words=("c0", "c1")),
     "network, words and numbers discovered": Case(WORDS, rows=False, numbers=True, words=("c1",)),
-
-    "network, zCDP, words discovered": Case(replace(WORDS, epsilon=13.0), words=("c0", "c1")),
+    "network, zCDP, words discovered": Case(replace(WORDS, epsilon=13.0), words=("c0",)),
     "network, words discovered, replace-one": Case(replace(WORDS, neighbours="replace-one"), words=("c1",)),
     "network, words discovered, persons": Case(replace(WORDS, rows_per_person=3), words=("c0",)),
     "privbayes, words discovered": Case(
@@ -358,7 +357,8 @@ def test_neighbours_lose_the_budget_at_most(name):
     case = CASES[name]
     worst = worst_of(case, samples(36, seed=1))
     assert worst.share <= 1 + TOLERANCE
-    assert worst.share > 0.9  # the budget is used, and the worst neighbours are among these
+    # The budget is used, and the worst neighbours are among these; of words, one that only one table has costs delta alone.
+    assert worst.share > (0.85 if case.words else 0.9)
     assert worst.delta_share <= 1 + TOLERANCE
     assert (worst.delta_share > 0.1, worst.words > 0) == (bool(case.words), bool(case.words))
 

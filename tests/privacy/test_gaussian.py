@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 from scipy.stats import norm
 
+from chaffinch.counts import MemoryCounter
 from chaffinch.privacy import accounting as acc
 from chaffinch.privacy import gaussian as gdp
 from chaffinch.privacy.budget import ROUNDING, Budget
+from chaffinch.privacy.counter import PrivateCounter
+from chaffinch.privacy.ledger import Ledger
+from chaffinch.privacy.prepare import prepare
+from chaffinch.privacy.relation import Unit
 from chaffinch.privacy.samplers import exponential_log_law, gaussian_log_law, permute_and_flip_log_law
+from chaffinch.table import Column, Schema
 
 EPSILONS = (0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 4.0)
 
@@ -179,6 +187,61 @@ def test_choices_keep_to_the_curve_of_their_amount(seed):
     assert tightest > 0.95
 
 
+@pytest.mark.parametrize("part", [0.01, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("total", [0.02, 0.5, 3.0])
+def test_a_choice_with_something_left_costs_little_more_than_its_rho(total, part):
+    """For all pairs of two outcomes at the ends of the interval, and at all epsilons: with the normal draw that is left, on the curve of both."""
+    amount, after = part * total, (1 - part) * total
+    width = gdp.amount_to_width(amount, after=after)
+    assert width >= gdp.amount_to_width(amount)
+    assert width == pytest.approx(max(math.sqrt(8 * amount * (1 - part)), gdp.amount_to_width(amount)))
+    mu, both = math.sqrt(2 * after), math.sqrt(2 * total)
+    tightest = 0.0
+    for low in np.linspace(-12, 12, 49):
+        q, p = 1 / (1 + math.exp(-low)), 1 / (1 + math.exp(-low - width))
+        up, down = math.log(p / q), math.log((1 - p) / (1 - q))
+        for epsilon in np.linspace(-6 * both, 6 * both, 61) + both**2 / 2:
+
+            def curve(m, e):  # of both signs: delta(-e) = 1 - exp(-e) (1 - delta(e)), the curve of a symmetric pair
+                return gdp.gaussian_delta(m, e) if e >= 0 else 1 - math.exp(e) * (1 - gdp.gaussian_delta(m, -e))
+
+            found = p * curve(mu, epsilon - up) + (1 - p) * curve(mu, epsilon - down)
+            most = curve(both, epsilon)
+            assert found <= most * (1 + 1e-8) + 1e-13
+            tightest = max(tightest, found / most if 1e-6 < most < 0.5 else 0.0)
+    assert tightest > 0.75
+    assert gdp.amount_to_width(amount, after=1e9) == pytest.approx(math.sqrt(8 * amount))
+
+
+def test_selections_are_asked_for_at_the_price_that_what_is_left_allows():
+    """Through the counter: the scale of a choice is that of its amount and of what the ledger then has left."""
+    budget = Budget(1.0, 1e-6)
+    ledger = Ledger(budget, Unit("add-remove"))
+    table = prepare(
+        pa.table({"a": ["0", "1"] * 20, "b": ["0", "1"] * 20}),
+        Schema(tuple(Column(name, "categorical", levels=("0", "1")) for name in "ab"), public=True, rows=40),
+    )
+
+    class Recorder:
+        test_only = True
+        scales: ClassVar[list[float]] = []
+
+        def exponential(self, scores, scale):
+            self.scales.append(scale)
+            return 0
+
+    counter = PrivateCounter(MemoryCounter(table), ledger, Recorder())
+    amounts = [0.1 * budget.total, 0.5 * budget.total, 0.4 * budget.total]
+    for amount in amounts:
+        counter.select([(0, (1,)), (1, (0,))], "R", amount, rows=40, why="test")
+    lefts = [0.9 * budget.total, 0.4 * budget.total, 0.0]
+    widths = [max(gdp.amount_to_width(a), math.sqrt(8 * a * r / (a + r))) for a, r in zip(amounts, lefts, strict=True)]
+    products = [scale * width for scale, width in zip(Recorder.scales, widths, strict=True)]
+    assert products == pytest.approx([products[0]] * 3, rel=1e-5)  # twice the sensitivity, in steps
+    assert widths[0] == pytest.approx(math.sqrt(8 * amounts[0] * 0.9))
+    assert widths[2] == pytest.approx(gdp.amount_to_width(amounts[2]))
+
+
 # Sums of steps that are chosen on the way
 
 
@@ -196,8 +259,8 @@ def test_answers_that_are_chosen_on_the_way_stay_on_the_curve():
         z = np.arange(-40, 41)
         return np.exp(gaussian_log_law(z, sigma)), np.exp(gaussian_log_law(z + shift, sigma))
 
-    def choice_law(amount):
-        width = gdp.amount_to_width(amount)
+    def choice_law(amount, after=0.0):
+        width = gdp.amount_to_width(amount, after=after)
         p = 1 / (1 + math.exp(-width / 2))
         return np.array([p, 1 - p]), np.array([1 - p, p])
 
@@ -206,8 +269,9 @@ def test_answers_that_are_chosen_on_the_way_stay_on_the_curve():
 
     first = noise_law(0.2, 1)
     rests = [
-        noise_law(0.3, 1), choice_law(0.3), product(choice_law(0.1), noise_law(0.2, 1)),
-        product(noise_law(0.05, 1), noise_law(0.25, 1)), product(choice_law(0.15), choice_law(0.15)), (np.ones(1), np.ones(1)),
+        noise_law(0.3, 1), choice_law(0.3), product(choice_law(0.1, after=0.2), noise_law(0.2, 1)),
+        product(noise_law(0.05, 1), noise_law(0.25, 1)), product(choice_law(0.15, after=0.15), choice_law(0.15)),
+        (np.ones(1), np.ones(1)),
     ]  # fmt: skip
     for epsilon in EPSILONS:
         worst = sum(

@@ -151,11 +151,14 @@ class Budget:
             variance += rounding_variance(variance, loss)
         return (sigma := sqrt(variance)), gaussian_std(sigma)
 
-    def choice_epsilon(self, amount: float, mechanism: str = "exponential") -> float:
-        """Return the epsilon of a choice that an amount buys; `mechanism` "exponential" has losses of bounded range, others have not."""
+    def choice_epsilon(self, amount: float, mechanism: str = "exponential", *, after: float = 0.0) -> float:
+        """Return the epsilon of a choice that an amount buys; `mechanism` "exponential" has losses of bounded range, others have not.
+
+        `after`: what is left for whatever comes later, once the choice is charged. Under Gaussian accounting more of it buys more.
+        """
         if self.kind == "pure":
             return amount
-        width = sqrt(8 * amount) if self.kind == "zcdp" else amount_to_width(amount)
+        width = sqrt(8 * amount) if self.kind == "zcdp" else amount_to_width(amount, after=after)
         return width if mechanism == "exponential" else width / 2
 
     def noise_charge(self, what: str, why: str, amount: float, std: float) -> Charge:

@@ -163,7 +163,6 @@ class PrivateCounter:
         counter = self._open()
         if not families:
             raise InputError("A selection needs at least one candidate.")
-        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism)
         sizes = self.schema.sizes
         shapes = {(sizes[child], prod(sizes[p] for p in parents)) for child, parents in families}
         widest = max(
@@ -171,6 +170,7 @@ class PrivateCounter:
         )
         what, noise = f"choice of one of {len(families):,} families", f"score {score} on counts, sensitivity {widest:.4g}"
         self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        epsilon = self.ledger.budget.choice_epsilon(amount, mechanism, after=self.ledger.left)
         capped = None if self.unit.replaced and self.unit.rows_per_person == 1 else rows
         new = [family for family in families if (score, capped, family) not in self._scores]
         if new:

@@ -33,7 +33,18 @@ the easiest to tell apart: convex functions of P/Q, which all delta(epsilon) are
 have odds e^w apart, logit p - logit q = w, and a trade-off of errors of two straight lines, above the convex one of mu-GDP if their corner is:
 Phi^-1(p) - Phi^-1(q) <= mu. The derivative of Phi^-1 by the logit is p (1 - p) / phi(Phi^-1(p)): largest at 1/2, where it is sqrt(2 pi) / 4, and
 falling to both sides, so the worst window is the middle one, p = 1 - q, and mu = 2 Phi^-1(1 / (1 + e^(-w/2))) <= w sqrt(2 pi) / 4.
-A choice so costs up to pi / 2 times its rho of w^2 / 8.
+A choice so costs up to pi / 2 times its rho of w^2 / 8: by itself, or if it comes last.
+
+**Choices with something left.** Followed by steps that may cost up to r, whatever they are, a choice of width w costs no more than
+a = (w^2 / 8) / (1 - w^2 / 8r), about its rho if r is large. Proof. Let F(x, r) be delta(epsilon - x) of an amount r: what can be reached with
+r left if the loss so far is x. Steps of noise keep it (E F(x + loss, r - a) = F(x, r)), and stopping early is no better, so it is enough that for
+all x the choice does not raise it: E F(x + loss, r) <= F(x, r + a). That says that the likelihood ratio X of the choice and of a normal draw
+with m^2 = 2r together is below Y, that of a normal draw with n^2 = 2(r + a), in the convex order, both under Q and so with mean 1. Of
+the choice it may have two outcomes at the ends of its interval. log X is then a mixture of two normal laws of variance m^2, w apart, and log Y is
+normal with variance n^2. The logarithm of the ratio of their densities is a parabola with second derivative 1/n^2 - 1/m^2 plus the logarithm
+of a sum of two exponentials with rates w/m^2 apart, whose second derivative is at most (w/m^2)^2 / 4: it is concave if w^2 / 4m^4 <= 1/m^2 -
+1/n^2, which is the price above. Then the densities cross at most twice, X lies below Y in both tails, and equal means make it the convex order
+(Shaked and Shanthikumar 2007, Theorem 3.A.44). Solved for the width, with R = r + a left before the choice: w^2 / 8 = a (1 - a / R).
 """
 
 from __future__ import annotations
@@ -148,13 +159,17 @@ def width_to_amount(width: float) -> float:
     return mu * mu / 2 * UP
 
 
-def amount_to_width(amount: float) -> float:
-    """Return the largest width of losses that an amount pays for, rounded down: the inverse of `width_to_amount`.
+def amount_to_width(amount: float, *, after: float = 0.0) -> float:
+    """Return the largest width of losses that an amount pays for if so much is left `after` it, rounded down.
+
+    With nothing left it is the inverse of `width_to_amount`; with much left the width w with w^2 / 8 = amount, as in zCDP.
 
     Examples
     --------
     >>> round(amount_to_width(width_to_amount(0.1)), 6)
     0.1
+    >>> round(amount_to_width(0.1**2 / 8, after=1.0), 4)
+    0.0999
     """
     from scipy.special import log_ndtr
 
@@ -163,7 +178,7 @@ def amount_to_width(amount: float) -> float:
     width = max(exact, 4 * mu / sqrt(2 * pi) / UP)
     while width_to_amount(width) > amount:
         width *= 1 - CAREFUL
-    return width
+    return max(width, sqrt(8 * amount * (after / (amount + after))) * (1 - CAREFUL)) if after > 0 else width
 
 
 @lru_cache(maxsize=4096)
