@@ -247,7 +247,7 @@ def test_a_schema_that_is_not_public(run, work):
     (work / "s.toml").write_text(SCHEMA.replace("public = true", "public = false"))
     done = run("synth", work / "in.csv", "-o", work / "out.csv", "--schema", work / "s.toml", "--epsilon", 1)
     assert done.code == 2
-    assert "needs a public schema" in done.err
+    assert "lacks: public = true" in done.err
     assert not (work / "out.csv").exists()
 
 
@@ -428,7 +428,7 @@ FREE = {
     "a file that is not read": ([], "a.sav", {}, "may stop at a value"),
     "an encoding": (["--encoding", "klingon"], "in.csv", {}, "Unknown encoding"),
     "a delimiter": (["--delimiter", ";;"], "in.csv", {}, "delimiter must be one character"),
-    "a schema that is not public": ([], "in.csv", {"public = true": "public = false"}, "needs a public schema"),
+    "a schema that is not public": ([], "in.csv", {"public = true": "public = false"}, "lacks: public = true"),
     "an undeclared column": ([], "in.csv", {"bounds = [0, 99]": ""}, "age: bounds"),
     "bounds that hold nothing": ([], "in.csv", {"[0, 99]": "[0.2, 0.8]"}, "fewer than two whole numbers"),
     "words without a delta": ([], "in.csv", {WORDS: "discover = true"}, "takes a delta above 0"),

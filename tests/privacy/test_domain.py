@@ -30,12 +30,37 @@ def test_what_is_lacking_is_named():
     assert missing_declarations(schema, delta=0.0)[1] == "job: levels (to discover them takes a delta above 0)"
     with pytest.raises(PrivacyError, match=r"age: bounds.*Nothing was read from the data"):
         check_declared(schema)
-    with pytest.raises(PrivacyError, match="needs a public schema"):
+    with pytest.raises(PrivacyError, match=r"lacks: public = true at its top \(nothing in this file was read"):
         check_declared(Schema((AGE,)))
     with pytest.raises(PrivacyError, match="only identifiers and free text"):
         check_declared(Schema((Column("id", "identifier"),), public=True))
     with pytest.raises(PrivacyError, match=r"not yet known. job: levels"):
         declared_schema(Schema((AGE, Column("job", "categorical", discover=True)), public=True))
+
+
+def test_all_that_is_lacking_is_named_at_once():
+    columns = (
+        Column("age", "integer"), Column("job", "categorical"), Column("what", "unknown"), Column("else", "unknown", discover=True),
+        Column("town", "categorical", discover=True), Column("pay", "float", discover=True), Column("ill", "boolean"),
+    )  # fmt: skip
+    with pytest.raises(PrivacyError) as caught:
+        check_declared(Schema(columns), delta=0.0, rows_public=True, source="in/a.csv")
+    said = str(caught.value)
+    for phrase in (
+        "public = true at its top", "rows = N at its top", "age: bounds (or discover = true)", "job: levels (or discover = true)",
+        "what: a kind", "else: a kind",
+        "town: levels (to discover them takes a delta above 0)", "`chaffinch schema in/a.csv --blank -o a.toml`", 'discover = "all"',
+    ):  # fmt: skip
+        assert said.count(phrase) == 1, phrase
+    assert "pay" not in said
+    assert "ill:" not in said
+    assert len(missing_declarations(Schema(columns, public=True).discovering(), delta=1e-6)) == 2
+
+
+def test_all_declarations_that_give_no_codes_are_named_at_once():
+    wrong = Column("a", "boolean", type="int64"), Column("b", "integer", bounds=(0.1, 0.2)), AGE
+    with pytest.raises(PrivacyError, match=r"Column 'a' is declared boolean.*Column 'b': its bounds hold fewer"):
+        declared_schema(Schema(wrong, public=True))
 
 
 @pytest.mark.parametrize(

@@ -326,8 +326,9 @@ def test_the_refusal_lists_what_is_missing(tmp_path):
     with pytest.raises(PrivacyError) as caught:
         prepare(tmp_path / "adult.csv", schema)  # there is no such file: nothing is read
     assert str(caught.value) == (
-        "A private fit needs a declared domain. age: bounds (or discover = true); job: levels (or discover = true). Nothing was "
-        f"read from the data. `chaffinch schema {tmp_path / 'adult.csv'} --blank -o adult.toml` writes a schema to fill in."
+        "A private fit needs a declared domain, and the schema lacks: age: bounds (or discover = true); job: levels (or discover = true). "
+        f"Nothing was read from the data. `chaffinch schema {tmp_path / 'adult.csv'} --blank -o adult.toml` writes a schema to fill in; "
+        'discover = "all" at its top has all found that is left open, at a price that --dry-run shows.'
     )
     assert missing_declarations(schema, delta=0.0)[2:] == ["town: levels (to discover them takes a delta above 0)"]
     assert len(missing_declarations(schema, delta=1e-9)) == 2

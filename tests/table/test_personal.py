@@ -163,10 +163,3 @@ def test_under_a_promise_names_and_declarations_alone_decide():
         assert "v3" not in str(caught[0].message)
         said.append((str(caught[0].message), table.notes))
     assert said[0] == said[1]
-
-
-def test_a_blank_schema_proposes_an_identifier():
-    from chaffinch.table.schema_file import blank_text
-
-    text = blank_text({"Nachname": None, "age": pa.int64()})
-    assert text.count('# kind = "identifier"  # instead') == 1

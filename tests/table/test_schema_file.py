@@ -80,7 +80,6 @@ def test_what_people_write(tmp_path):
         ("format = 3", "must say format"),
         ('format = "chaffinch-schema"\nversion = 9', "version 9; this release reads version 1"),
         (HEAD, "'columns' is missing"),
-        (HEAD + "[columns.a]\n", "'kind' is missing"),
         (HEAD + '[columns.a]\nkind = "intger"\n', "Did you mean 'integer'"),
         (HEAD + '[columns.a]\nkind = "integer"\nrole = "target"\n', "Unknown role 'target'"),
         (HEAD + '[columns.a]\nkind = "integer"\nbin = 3\n', "Unknown key 'bin'. Did you mean 'bins'"),
@@ -138,48 +137,6 @@ def test_reading_never_seals(data):
     assert not chaffinch.read(
         data / "cmc.csv", schema=Schema(tuple(replace(c, codec=None) for c in read.schema))
     ).schema.sealed
-
-def blank(path):
-    from typer.testing import CliRunner
-
-    from chaffinch.cli.app import app
-
-    done = CliRunner().invoke(app, ["schema", str(path), "--blank"])
-    assert done.exit_code == 0, done.output
-    return done.stdout
-
-def test_a_blank_schema_holds_names_and_types_only(tmp_path):
-    path = tmp_path / "d.csv"
-    texts = []
-    for rows in ("1,x\n2,y\n", "", "99999,canary\n,\n3\n1,2,3\n", "\udcff,\udcfe\n"):
-        path.write_bytes(("age,my job\n" + rows).encode("utf-8", "surrogateescape"))
-        texts.append(blank(path))
-    assert len(set(texts)) == 1
-    assert "public = true" in texts[0]
-    with pytest.raises(chaffinch.errors.SchemaError, match=r"column 'age': 'kind' is missing\. Every column needs a kind"):
-        schema_from_toml(texts[0], name="d.toml")
-    filled = texts[0].replace("# kind", "kind").replace("# levels", "levels").replace("# nullable", "nullable")
-    schema = schema_from_toml(filled)
-    assert [(c.name, c.levels, c.nullable) for c in schema] == [("age", ("a", "b"), True), ("my job", ("a", "b"), True)]
-
-def test_a_blank_schema_proposes_the_kinds_that_types_settle(tmp_path):
-    import pyarrow.parquet as pq
-
-    at = pa.array([0], pa.timestamp("us"))
-    table = pa.table(
-        {"i": [1], "f": [0.5], "b": [True], "d": at.cast(pa.date32()), "t": at, "w": ["canary"], "l": [[1]]}
-    )
-    texts = []
-    for rows in (table, table.slice(0, 0), pa.concat_tables([table, table])):
-        pq.write_table(rows, tmp_path / "d.parquet")
-        texts.append(blank(tmp_path / "d.parquet"))
-    assert len(set(texts)) == 1
-    assert "canary" not in texts[0]
-    schema = schema_from_toml(texts[0].replace("# kind", "kind"))
-    kinds = ["integer", "float", "boolean", "date", "datetime", "categorical", "categorical"]
-    assert [column.kind for column in schema] == kinds
-    assert texts[0].count("# type = ") == 1  # where the stored type is not the usual one
-    assert '# type = "timestamp[us]"  # to be kept; without it: timestamp[s]' in texts[0]
 
 def test_schema_and_data_must_have_the_same_columns(data):
     schema = chaffinch.read(data / "cmc.csv").schema

@@ -85,7 +85,7 @@ def schema(
 def _write_blank(input: Path, output: Path | None, reading: ReadSettings, *, quiet: bool) -> None:
     """Write a schema to fill in. The header and the stored types are read; no row has a say in it."""
     from .._base.safe_files import write_text
-    from ..table.schema_file import blank_text
+    from ..table.blank import blank_text
     from ..table.sources import Tagged, open_source
 
     scanned = open_source(input, **reading.text, tolerant=True)

@@ -8,6 +8,7 @@ public declarations, so neighbouring tables stay neighbours when they are coded,
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -22,14 +23,19 @@ from ..table.codes import narrowest
 from ..table.discretise import fit_intervals
 from ..table.grid import is_whole, to_numbers
 from ..table.schema import NUMERIC_KINDS, Column, Schema
-from ..table.schema_file import usual_type
+from ..table.schema_file import PUBLIC, usual_type
 from ..table.spell import words_of
 from ..table.types import is_numeric, is_words, parse_type, value_type
 
 __all__ = [
-    "SILENT", "check_declared", "declared_column", "declared_schema", "lacks", "missing_declarations", "numbers_of", "place",
-    "undeclared", "with_usual_type",
+    "ROWS_NEEDED", "SILENT", "check_declared", "declared_column", "declared_columns", "declared_schema", "lacks",
+    "missing_declarations", "numbers_of", "place", "undeclared", "with_usual_type",
 ]  # fmt: skip
+
+ROWS_NEEDED = (
+    "rows = N at its top (under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
+    "or choose neighbours = 'add-remove', where it is measured with noise)"
+)
 
 SILENT = np.errstate(all="ignore")
 """Around arithmetic with values of records: numpy would warn of one that is odd, as a NaN that signals is."""
@@ -39,57 +45,65 @@ MOST_WHOLE = 2.0**62
 
 
 def lacks(column: Column) -> str:
-    """Return what a column's declaration lacks before it can have codes: "levels", "bounds", or nothing.
+    """Return what a column's declaration lacks before it can have codes: "kind", "levels", "bounds", or nothing.
 
     Examples
     --------
     >>> lacks(Column("age", "integer")), lacks(Column("age", "integer", bounds=(0, 110)))
     ('bounds', '')
     """
-    if column.kind == "categorical":
-        return "" if column.levels or column.type == "bool" else "levels"
-    if column.kind in NUMERIC_KINDS:
-        return "" if column.edges is not None or column.bounds is not None else "bounds"
+    return column.lacks
+
+
+def missing_declarations(schema: Schema, *, delta: float | None = None, rows_public: bool = False) -> list[str]:
+    """Return a phrase for each thing that is lacking: `public`, the number of rows, then column by column.
+
+    `delta` is what the budget allows: words can only be discovered with some. None: that is not settled yet. `rows_public` says
+    whether the relation takes the number of rows as known.
+    """
+    out = [] if schema.public else [f"public = true at its top ({PUBLIC})"]
+    if rows_public and schema.rows is None:
+        out.append(ROWS_NEEDED)
+    return out + [phrase for column in schema if (phrase := _missing(column, delta))]
+
+
+def _missing(column: Column, delta: float | None) -> str:
+    what = column.lacks
+    if not what:
+        return ""
+    if what == "kind":
+        return f"{column.name}: a kind"
+    if not column.discover:
+        return f"{column.name}: {what} (or discover = true)"
+    if what != "bounds" and delta is not None and not delta > 0:
+        return f"{column.name}: {what} (to discover them takes a delta above 0)"
     return ""
 
 
-def missing_declarations(schema: Schema, *, delta: float | None = None) -> list[str]:
-    """Return a phrase for each column that lacks something and may not have it discovered.
-
-    `delta` is what the budget allows: words can only be discovered with some. None: that is not settled yet.
-    """
-    out = []
-    for column in schema:
-        what = lacks(column)
-        if what and not column.discover:
-            out.append(f"{column.name}: {what} (or discover = true)")
-        elif what == "levels" and delta is not None and not delta > 0:
-            out.append(f"{column.name}: levels (to discover them takes a delta above 0)")
-    return out
-
-
-def check_declared(schema: Schema, *, delta: float | None = None, source: str = "DATA") -> None:
+def check_declared(
+    schema: Schema, *, delta: float | None = None, rows_public: bool = False, source: str = "DATA"
+) -> None:
     """Raise unless a schema is public and says of each column what a private fit may not read from the data.
+
+    All that is lacking is named at once.
 
     Examples
     --------
-    >>> check_declared(Schema((Column("age", "integer"), Column("ill", "boolean")), public=True), source="a.csv")
+    >>> check_declared(Schema((Column("age", "integer"), Column("job", "categorical")), public=True), source="a.csv")
     Traceback (most recent call last):
     ...
-    chaffinch._base.errors.PrivacyError: A private fit needs a declared domain. age: bounds (or discover = true). Nothing \
-was read from the data. `chaffinch schema a.csv --blank -o a.toml` writes a schema to fill in.
+    chaffinch._base.errors.PrivacyError: A private fit needs a declared domain, and the schema lacks: age: bounds (or discover = true); \
+job: levels (or discover = true). Nothing was read from the data. `chaffinch schema a.csv --blank -o a.toml` writes a schema to fill in; \
+discover = "all" at its top has all found that is left open, at a price that --dry-run shows.
     """
     stem = source.rsplit("/", 1)[-1].split(".")[0] or "schema"
-    command = f"`chaffinch schema {source} --blank -o {stem}.toml` writes a schema to fill in."
-    if not schema.public:
+    command = f"`chaffinch schema {source} --blank -o {stem}.toml` writes a schema to fill in"
+    if phrases := missing_declarations(schema, delta=delta, rows_public=rows_public):
+        every = '; discover = "all" at its top has all found that is left open, at a price that --dry-run shows'
+        open_ones = any(column.lacks and not column.discover for column in schema)
         raise PrivacyError(
-            "A private fit needs a public schema, and this one does not say that it is: its levels and bounds may have been "
-            "read from the data. If nothing in it was, or all of it may be known, say public = true at its top. "
-            f"{command}"
-        )
-    if phrases := missing_declarations(schema, delta=delta):
-        raise PrivacyError(
-            f"A private fit needs a declared domain. {'; '.join(phrases)}. Nothing was read from the data. {command}"
+            f"A private fit needs a declared domain, and the schema lacks: {'; '.join(phrases)}. Nothing was read from the data. "
+            f"{command}{every if open_ones else ''}."
         )
     if not schema.modelled:
         raise PrivacyError("A private fit needs a column to model; the schema has only identifiers and free text.")
@@ -99,7 +113,8 @@ def undeclared(source: str = "DATA") -> PrivacyError:
     """Return the error for a private fit without any schema."""
     return PrivacyError(
         "A private fit needs a declared domain: levels, bounds and bins that were not read from the data. "
-        f"`chaffinch schema {source} --blank -o schema.toml` writes a schema to fill in; pass it as the schema."
+        f"`chaffinch schema {source} --blank -o schema.toml` writes a schema to fill in; pass it as the schema. Or have all of it "
+        "discovered, at a price that --dry-run shows: --discover all, with a --delta."
     )
 
 
@@ -111,7 +126,20 @@ def declared_schema(schema: Schema) -> Schema:
             f"The domain of columns with discover = true is not yet known. {'; '.join(waiting)}. Discover them first, at the cost "
             "of some budget, or declare them."
         )
-    return replace(schema, columns=tuple(declared_column(column) for column in schema), sealed=True)
+    return replace(schema, columns=declared_columns(schema), sealed=True)
+
+
+def declared_columns(columns: Iterable[Column]) -> tuple[Column, ...]:
+    """Return columns with the codecs of their declarations; raise one error that names all declarations that give none."""
+    out, faults = [], []
+    for column in columns:
+        try:
+            out.append(declared_column(column))
+        except PrivacyError as error:
+            faults.append(str(error))
+    if faults:
+        raise PrivacyError(" ".join(faults))
+    return tuple(out)
 
 
 def declared_column(column: Column) -> Column:

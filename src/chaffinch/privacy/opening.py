@@ -24,7 +24,7 @@ from ..table.table import Table
 from .budget import Budget, Charge
 from .counter import PrivateCounter
 from .discover import Discovery, discover, planned_discoveries, wanted_columns
-from .domain import check_declared, declared_column, declared_schema, lacks
+from .domain import ROWS_NEEDED, check_declared, declared_columns, declared_schema, lacks
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .parsed import warn_if_parsed
@@ -97,13 +97,10 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
     """
     _check_persons(schema.persons, unit)
     if not schema.sealed:
-        check_declared(schema, delta=budget.delta or 0.0)
+        check_declared(schema, delta=budget.delta or 0.0, rows_public=_rows_public(unit))
         schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
     if _rows_public(unit) and schema.rows is None:
-        raise PrivacyError(
-            "Under replace-one the number of rows is public, and must be declared: write rows = N at the top of the schema, "
-            "or choose neighbours = 'add-remove', where it is measured with noise."
-        )
+        raise PrivacyError(f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}.")
     whole = _spendable(schema, budget)
     discoveries: tuple[Discovery, ...] = ()
     if wanted_columns(schema):
@@ -159,13 +156,20 @@ def prepare(
 
 
 def _promised(
-    source: Any, schema: Schema | str | os.PathLike[str] | None, person: str | None, rows_per_person: int, decimal: str | None
+    source: Any, schema: Schema | str | os.PathLike[str] | None, person: str | None, rows_per_person: int, decimal: str | None,
+    budget: Budget | None = None, unit: Unit | None = None,
 ) -> Schema:  # fmt: skip
-    """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data."""
+    """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data.
+
+    With a budget and a unit, what these ask for is named in the same error.
+    """
     declared = declared_of(source, schema)
-    check_declared(declared, source=shown_source(source))
+    promised = promised_schema(declared, person=person, rows_per_person=rows_per_person)
+    delta = None if budget is None else budget.delta or 0.0
+    rows_public = unit is not None and _rows_public(unit)
+    check_declared(promised, delta=delta, rows_public=rows_public, source=shown_source(source))
     warn_if_parsed(source, declared, person)
-    return with_sign(promised_schema(declared, person=person, rows_per_person=rows_per_person), decimal)
+    return with_sign(promised, decimal)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,13 +189,14 @@ class Unread:
 def open_unread(
     path: str | os.PathLike[str], schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
     rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
+    budget: Budget | None = None, unit: Unit | None = None,
 ) -> Unread:  # fmt: skip
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
-    before `read`.
+    before `read`. `budget` and `unit` are those of the fit, if they are settled: what they need of the schema is checked with the rest.
     """
-    declared = _promised(path, schema, person, rows_per_person, decimal)
+    declared = _promised(path, schema, person, rows_per_person, decimal, budget, unit)
     source = open_header(path, encoding=encoding, delimiter=delimiter)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)
@@ -232,7 +237,8 @@ def public_rows(counter: PrivateCounter) -> tuple[int, RowsHow]:
 def _declared_part(schema: Schema) -> Schema:
     """Return the schema with codecs for what is declared; the rest is to be discovered."""
     waiting = {column.name for column in wanted_columns(schema)}
-    return replace(schema, columns=tuple(c if c.name in waiting else declared_column(c) for c in schema))
+    ready = {column.name: column for column in declared_columns(c for c in schema if c.name not in waiting)}
+    return replace(schema, columns=tuple(ready.get(column.name, column) for column in schema))
 
 
 def _rows_charge(budget: Budget, unit: Unit) -> Charge:

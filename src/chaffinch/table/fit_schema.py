@@ -20,7 +20,7 @@ from .fit import Note, fit_column
 from .infer import infer_column
 from .personal import personal_columns, personal_note, with_hint
 from .profile import Profile
-from .schema import Column, Schema
+from .schema import KINDS, UNKNOWN, Column, Schema
 from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words, step_of
 from .types import parse_type, type_name, value_type, whole_array
@@ -52,6 +52,7 @@ def fit_schema(
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
     if schema is not None:
         check_columns(source.name, names, schema)
+        _check_kinds(schema)
         schema = with_sign(schema, source.decimal) if source.text else schema
         if schema.fitted:
             return _as_fitted(source, schema)
@@ -144,6 +145,14 @@ def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
     if extra := [column for column in columns if column not in declared]:
         raise SchemaError(
             f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
+        )
+
+
+def _check_kinds(schema: Schema) -> None:
+    """Raise, with all their names, if columns have no kind."""
+    if nameless := [column.name for column in schema if column.kind == UNKNOWN]:
+        raise SchemaError(
+            f"The schema does not say of what kind these columns are: {', '.join(nameless)}. Give each a kind ({', '.join(KINDS)}), or levels."
         )
 
 

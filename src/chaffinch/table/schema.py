@@ -11,12 +11,15 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.html import html_table
 from .codec import Codec, Scalar
 
-__all__ = ["KINDS", "ROLES", "Column", "Kind", "Role", "Schema"]
+__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
 
-Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text"]
+Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text", "unknown"]
 Role = Literal["identifier", "key", "sensitive", "label", "weight", "other"]
 
-KINDS: tuple[str, ...] = get_args(Kind)
+UNKNOWN: Kind = "unknown"
+"""The kind of a column whose schema does not say: it has no codes before somebody declares it, or a private fit discovers it."""
+
+KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind != UNKNOWN)
 ROLES: tuple[str, ...] = get_args(Role)
 NUMERIC_KINDS = ("integer", "float", "date", "datetime")
 
@@ -95,7 +98,7 @@ class Column:
     def __post_init__(self) -> None:
         if not self.name or not self.name.strip():
             raise SchemaError("A column needs a name. Got an empty one.")
-        if self.kind not in KINDS:
+        if self.kind not in (*KINDS, UNKNOWN):
             raise unknown_name("kind", self.kind, KINDS)
         if self.role not in ROLES:
             raise unknown_name("role", self.role, ROLES)
@@ -132,6 +135,17 @@ class Column:
     def modelled(self) -> bool:
         """Whether the column has codes: identifiers and free text have none."""
         return self.kind not in ("identifier", "text")
+
+    @property
+    def lacks(self) -> str:
+        """What its declaration lacks before it can have codes without a look at records: "kind", "levels", "bounds", or nothing."""
+        if self.kind == UNKNOWN:
+            return "kind"
+        if self.kind == "categorical":
+            return "" if self.levels or self.type == "bool" else "levels"
+        if self.kind in NUMERIC_KINDS:
+            return "" if self.edges is not None or self.bounds is not None else "bounds"
+        return ""
 
     @property
     def written(self) -> bool:
@@ -230,6 +244,10 @@ class Schema:
     def fitted(self) -> bool:
         """Whether every modelled column has its codec."""
         return all(column.codec is not None for column in self.modelled)
+
+    def discovering(self) -> Schema:
+        """Return the schema with `discover` for every column that lacks a kind, levels or bounds: `discover = "all"` of a file."""
+        return replace(self, columns=tuple(replace(c, discover=True) if c.lacks else c for c in self.columns))
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Return the names of the columns with a role."""

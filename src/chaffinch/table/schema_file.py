@@ -7,22 +7,22 @@ import json
 import math
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
-from .decimal_sign import DecimalSign
-from .personal import names_a_person
-from .schema import KINDS, NUMERIC_KINDS, ROLES, Column, Kind, Role, Schema
-from .types import parse_type, type_name
+from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Role, Schema
+from .types import parse_type
 
-__all__ = ["blank_text", "read_schema", "schema_from_toml", "schema_text", "usual_type", "write_schema"]
+__all__ = [
+    "FORMAT", "PUBLIC", "VERSION", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
+    "write_schema",
+]  # fmt: skip
 
 FORMAT = "chaffinch-schema"
 VERSION = 1
@@ -41,7 +41,7 @@ Code = (
 class _ColumnEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    kind: Kind
+    kind: Kind | None = None
     role: Role = "other"
     type: str = ""
     title: str = ""
@@ -74,6 +74,7 @@ class _SchemaEntry(BaseModel):
     rare_below: int = 3
     public: bool = False
     rows: int | None = None
+    discover: Literal["all"] | None = None
     columns: dict[str, _ColumnEntry]
 
 
@@ -111,20 +112,23 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
-    return Schema(columns, model.rare_below, model.public, model.rows)
+    schema = Schema(columns, model.rare_below, model.public, model.rows)
+    return schema if model.discover is None else schema.discovering()
 
 
 def _column(name: str, entry: _ColumnEntry) -> Column:
-    kind = entry.type or usual_type(entry.kind, entry.levels)
+    column_kind: Kind = entry.kind or ("categorical" if entry.levels is not None else UNKNOWN)
+    kind = entry.type or usual_type(column_kind, entry.levels)
     parse_type(kind)
 
     def numbers(values: list[Moment] | None) -> tuple[float, ...] | None:
         return None if values is None else tuple(_number(value, kind, name) for value in values)
 
     typed = {str(code): code for code in [*(entry.levels or []), *entry.missing]}
-    levels = (False, True) if entry.kind == "boolean" and entry.levels is None else entry.levels
+    levels = (False, True) if column_kind == "boolean" and entry.levels is None else entry.levels
     changed = {
-        "role": "identifier" if entry.kind == "identifier" and entry.role == "other" else entry.role,
+        "kind": column_kind,
+        "role": "identifier" if column_kind == "identifier" and entry.role == "other" else entry.role,
         "type": kind,
         "missing": tuple(entry.missing),
         "levels": None if levels is None else tuple(levels),
@@ -196,7 +200,7 @@ def _explain(error: ValidationError, name: str) -> SchemaError:
         known = _ColumnEntry.model_fields if column else _SchemaEntry.model_fields
         return SchemaError(f"{where}: {unknown_name('key', key, known)}")
     if fault["type"] == "missing":
-        return SchemaError(f"{where}: '{place[-1]}' is missing. Every column needs a kind: {', '.join(KINDS)}.")
+        return SchemaError(f"{where}: '{place[-1]}' is missing.")
     if fault["type"] == "literal_error" and key in ("kind", "role"):
         return SchemaError(f"{where}: {unknown_name(key, fault['input'], KINDS if key == 'kind' else ROLES)}")
     return SchemaError(f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}.")
@@ -225,13 +229,13 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
     for column in schema:
-        lines += ["", f"[columns.{_key(column.name)}]", *_column_lines(column)]
+        lines += ["", f"[columns.{toml_key(column.name)}]", *_column_lines(column)]
     return "\n".join(lines) + "\n"
 
 
 def _column_lines(column: Column) -> list[str]:
     reason = " ".join(column.reason.split())
-    lines = [f"kind = {_toml(column.kind)}" + (f"  # {reason}" if reason else "")]
+    lines = [f"kind = {toml_value(column.kind)}" + (f"  # {reason}" if reason else "")] * (column.kind != UNKNOWN)
     plain = Column(column.name, column.kind)
     levels: tuple[Scalar, ...] | None = column.levels
     other = column.other
@@ -245,97 +249,23 @@ def _column_lines(column: Column) -> list[str]:
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
         hidden = value is None or (key == "levels" and column.kind == "boolean")
         if (shown or value != getattr(plain, key)) and not hidden:
-            lines.append(f"{key} = {_toml(value)}")
+            lines.append(f"{key} = {toml_value(value)}")
     if not column.modelled and "output" not in "".join(lines):
         lines.append('output = "drop"  # or "regenerate": row numbers')
     if column.labels:
-        inner = ", ".join(f"{_toml(str(code))} = {_toml(label)}" for code, label in column.labels)
+        inner = ", ".join(f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels)
         lines.append(f"labels = {{ {inner} }}")
     return lines
 
 
-def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None) -> str:
-    """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
-
-    `decimal` is the decimal sign of a text file where it was given.
-
-    Names and types are all that is used: no row has a say in it. Where the type settles the kind it is proposed;
-    elsewhere the kind stands in a comment, so that the file cannot be read before somebody has filled it in.
-
-    Examples
-    --------
-    >>> print(blank_text({"age": pa.int64(), "job": None}).partition("version")[2])  # doctest: +ELLIPSIS
-     = 1
-    public = true  # nothing in this file was read from the confidential data, or it may be known
-    # rows = 1000  # the number of records, if that may be known
-    <BLANKLINE>
-    [columns.age]
-    kind = "integer"  # its type is int64
-    ...
-    [columns.job]
-    # kind = "categorical"  # needed: integer, float, boolean, categorical, date, datetime, identifier or text
-    ...
-    """
-    of = f" of {source}" if source else ""
-    lines = [
-        f"# Schema{of}, to fill in from what is known of the field, not from the data. Nothing was read but names and types.",
-        "# Take away the # before each line that holds, and change what it says.",
-        "",
-        f'format = "{FORMAT}"',
-        f"version = {VERSION}",
-        f"public = true  # {PUBLIC}",
-        "# rows = 1000  # the number of records, if that may be known",
-    ]
-    for name, stored in types.items():
-        kind = None if stored is None else _kind_of(stored)
-        lines += ["", f"[columns.{_key(name)}]"]
-        lines.append(
-            f'# kind = "categorical"  # needed: {", ".join(KINDS[:-1])} or {KINDS[-1]}'
-            if kind is None or stored is None
-            else f'kind = "{kind}"  # its type is {type_name(stored)}'
-        )
-        if kind is not None and stored is not None and type_name(stored) != usual_type(kind):
-            lines.append(f'# type = "{type_name(stored)}"  # to be kept; without it: {usual_type(kind)}')
-        if names_a_person(name) >= 0:
-            lines.append(
-                '# kind = "identifier"  # instead, if it says who somebody is, as its name looks: never synthesised'
-            )
-        if kind is None:
-            lines.append('# levels = ["a", "b"]  # categorical: every value that may occur')
-            lines.append("# other = true  # categorical: other values go to (other)")
-        if kind is None or kind in NUMERIC_KINDS:
-            low, high = ("2000-01-01", "2029-12-31") if kind in ("date", "datetime") else ("0", "100")
-            lines.append(
-                f"# bounds = [{low}, {high}]  # numbers, dates, times: the range; values beyond it are clipped"
-            )
-            lines.append("# bins = 20  # how many bins of equal width; or edges = [...] for bins of your own")
-        if stored is None:
-            lines.append(
-                '# decimal = ","  # numbers: if they have a decimal comma'
-                if decimal is None
-                else f'decimal = "{decimal}"'
-            )
-        if kind != "boolean":
-            lines.append("# discover = true  # instead of levels or bounds: a private fit spends budget to find them")
-        lines.append("# nullable = true  # whether values may be missing")
-    return "\n".join(lines) + "\n"
-
-
-def _kind_of(kind: pa.DataType) -> Kind | None:
-    """The kind that a stored type settles; None for words and for what cannot be modelled."""
-    of: list[tuple[Any, Kind]] = [
-        (pa.types.is_boolean, "boolean"), (pa.types.is_integer, "integer"), (pa.types.is_floating, "float"),
-        (pa.types.is_decimal, "float"), (pa.types.is_date, "date"), (pa.types.is_timestamp, "datetime"),
-    ]  # fmt: skip
-    return next((name for test, name in of if test(kind)), None)
-
-
-def _key(name: str) -> str:
+def toml_key(name: str) -> str:
+    """Return a name as a key of TOML."""
     bare = name.isascii() and all(ch.isalnum() or ch in "-_" for ch in name)
-    return name if bare else _toml(name)
+    return name if bare else toml_value(name)
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
+    """Return a value in TOML."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -346,7 +276,7 @@ def _toml(value: Any) -> str:
         return repr(value)
     if isinstance(value, str):
         return '"' + "".join(_escape(ch) for ch in value) + '"'
-    return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return "[" + ", ".join(toml_value(item) for item in value) + "]"
 
 
 def _escape(ch: str) -> str:

@@ -176,7 +176,7 @@ class Synthesis:
         if not prepared:
             unread = open_unread(
                 source, reading.schema, **reading.text, person=self.settings.person,
-                rows_per_person=synthesiser.unit.rows_per_person,
+                rows_per_person=synthesiser.unit.rows_per_person, budget=synthesiser.budget, unit=synthesiser.unit,
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema
         self.run.observer.opened(personal_note(personal_columns(schema)))
