@@ -175,3 +175,52 @@ def test_what_cannot_be_planned(cmc, tmp_path):
     with pytest.raises(ChaffinchError, match="it is the input"):
         run(table, *cmc, "--epsilon", "1", "--json", table)
     assert table.read_text() == "a\n1\n"
+
+
+def test_the_price_of_discovery_is_shown_before_it_is_paid(run_here, data, tmp_path, monkeypatch):
+    from chaffinch.table.sources import Source
+
+    monkeypatch.setattr(Source, "table", lambda self: pytest.fail("a record was read"))
+    promise = ("--epsilon", 1, "--delta", 1e-6, "--discover", "all")
+    planned = run_here("plan", data / "cmc.csv", *promise, "--rows", 1473, "--json", tmp_path / "plan.json")
+    shown = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", *promise, "--dry-run", "--json", tmp_path / "dry.json")
+    plan, dry = (json.loads((tmp_path / name).read_text()) for name in ("plan.json", "dry.json"))
+    assert plan["discovery"] == dry["discovery"]
+    assert len(dry["discovery"]["columns"]) == 10
+    for done in (planned, shown):
+        assert done.code == 0, done.err
+        words = " ".join(done.out.split())
+        assert f"Discovery takes {dry['discovery']['share']:.1%} of the budget" in words
+        assert f"is found if about {dry['discovery']['columns'][0]['records']:,} records or more have it" in words
+    spent = sum(step["total"] for step in dry["steps"] if step["why"] == "discover = true")
+    assert spent / dry["budget"] == pytest.approx(dry["discovery"]["share"])
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--discover", "some", "--epsilon", 1, "--delta", 1e-6), "discover must be 'all'. Got 'some'."),
+        (("--discover", "all", "--epsilon", 1), "a kind (to discover it takes a delta above 0)"),
+        (("--discover", "all"), "--discover goes with --epsilon"),
+        (("--epsilon", 1), "--discover all, with a --delta"),
+    ],
+)
+def test_what_discovery_needs(run_here, data, tmp_path, options, words):
+    done = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", *options, "--dry-run")
+    assert done.code == 2
+    assert words in " ".join(done.err.split())
+
+
+def test_a_plan_without_a_schema_needs_the_names_of_columns(run_here):
+    done = run_here("plan", "--discover", "all", "--epsilon", 1, "--delta", 1e-6, "--rows", 100)
+    assert done.code == 2
+    assert "name the input" in done.err
+
+
+def test_everything_can_be_discovered(run_here, data, tmp_path):
+    done = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", "--discover", "all", "--epsilon", 20, "--delta", 1e-6, "--seed", 1)
+    assert done.code == 0, done.err
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0] == (data / "cmc.csv").read_text().splitlines()[0]
+    assert len(lines) > 1000

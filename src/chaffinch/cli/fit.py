@@ -58,7 +58,7 @@ def fit(
 
     choice.check_protected()
     if dry_run:
-        show_plan(choice, reading.schema, json)
+        show_plan(choice, input, reading, json)
         return
     check_outputs(input, output, json, ledger)
     settings = choice.synthesis(reading, output, ledger=ledger)

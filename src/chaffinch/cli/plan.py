@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, show_table, write_json
+from .settings import DiscoverIn
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..table import Schema
     from ..workflows.plan import PlanResult
+    from ..workflows.synthesise import ReadSettings
     from .settings import Choice
 
 __all__ = ["plan", "show_plan"]
@@ -37,6 +38,7 @@ def plan(
     person_id: Annotated[str | None, typer.Option(help="Column that says whose row it is.")] = None,
     rows_per_person: Annotated[int, typer.Option(help="The most rows kept of one person.")] = 1,
     rows: Annotated[int | None, typer.Option(help="The number of rows; that of the schema unless given.")] = None,
+    discover: DiscoverIn = None,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -44,16 +46,21 @@ def plan(
 ) -> None:
     """Say what to expect of a privacy budget before it is spent: from the schema, the number of rows and epsilon alone.
 
-    The data are not opened, so this may be asked as often as you like.
+    The data are not opened, so this may be asked as often as you like. With --discover and without a schema their header is read.
     """
+    from .._base.errors import InputError
     from ..workflows.plan import plan as plan_budget
+    from ..workflows.synthesise import ReadSettings
     from .settings import choose
 
     if json is not None:
         check_outputs(input or Path("."), json)
     promise: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "rows_per_person": rows_per_person, "neighbours": neighbours}
-    chosen = choose(method=method, person_id=person_id, groups=groups, **promise).settings
-    result = plan_budget(schema, chosen, rows=rows, person=person_id, neighbours=neighbours)
+    choice = choose(method=method, person_id=person_id, groups=groups, discover=discover, **promise)
+    if discover is not None and schema is None and input is None:
+        raise InputError("--discover all without a schema takes the names of columns from the data: name the input.")
+    given = schema if discover is None else choice.promised(ReadSettings(schema=schema)).promised_schema(input)
+    result = plan_budget(given, choice.settings, rows=rows, person=person_id, neighbours=neighbours)
     if json is not None:
         write_json(json, result.to_dict())
     _show(console(), result)
@@ -74,6 +81,8 @@ def _show(screen: Console, result: PlanResult) -> None:
     screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
     for sentence in advice.remedies:
         screen.print(f"- {sentence}", markup=False)
+    for sentence in result.discovery:
+        screen.print(sentence, markup=False)
     budget = split.budget
     delta = "" if budget.delta is None else f", delta {budget.delta:g}"
     screen.print(
@@ -82,14 +91,23 @@ def _show(screen: Console, result: PlanResult) -> None:
     show_table(SPLIT, split.rows_table())
 
 
-def show_plan(choice: Choice, schema: Any, json: Path | None) -> None:
-    """Print how the budget would be split. The data are not opened."""
+def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | None) -> None:
+    """Print how the budget would be split, and what discovery costs. The data are not opened; without a schema their header is read."""
     from .._base.errors import InputError
     from ..privacy.budget import HEAD
+    from ..privacy.domain import undeclared
+    from ..privacy.opening import opening_of, promised_schema
+    from ..privacy.price import discovery_price
 
     if not choice.private:
         raise InputError("--dry-run shows how a privacy budget would be split: give --epsilon.")
-    plan = choice.settings.plan(_declared(schema, choice))
+    settings = choice.settings
+    given = choice.promised(reading).promised_schema(input)
+    if given is None:
+        raise undeclared()
+    schema = promised_schema(given, person=choice.person, rows_per_person=settings.unit.rows_per_person)
+    plan = settings.plan(schema)
+    price = discovery_price(opening_of(schema, settings.budget, settings.unit))
     screen = console()
     screen.print(
         f"Budget: epsilon {plan.budget.epsilon:g}"
@@ -98,15 +116,8 @@ def show_plan(choice: Choice, schema: Any, json: Path | None) -> None:
         markup=False,
     )
     show_table(HEAD, plan.rows_table())
+    for sentence in () if price is None else price.sentences:
+        screen.print(sentence, markup=False)
     if json is not None:
-        write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict()})
-
-
-def _declared(schema: Any, choice: Choice) -> Schema:
-    from ..privacy.domain import undeclared
-    from ..privacy.opening import promised_schema
-    from ..table import read_schema
-
-    if schema is None:
-        raise undeclared()
-    return promised_schema(read_schema(schema), person=choice.person, rows_per_person=choice.settings.unit.rows_per_person)
+        discovery = {} if price is None else {"discovery": price.to_dict()}
+        write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict(), **discovery})

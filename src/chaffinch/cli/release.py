@@ -103,7 +103,7 @@ def release(
 
     choice.check_counts(rows, copies)
     if dry_run:
-        show_plan(choice, reading.schema, json)
+        show_plan(choice, input, reading, json)
         return
     known = names_of(keys)
     wanted = choice.sensitive

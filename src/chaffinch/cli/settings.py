@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ..synth import Settings
     from ..workflows.synthesise import ReadSettings, SynthesisSettings
 
-__all__ = ["Choice", "choose"]
+__all__ = ["Choice", "DiscoverIn", "choose"]
 
 ParentsIn = Annotated[int, typer.Option(help="The most parents of a column.")]
 SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
@@ -44,6 +44,10 @@ GroupsIn = Annotated[
     str | None,
     typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt, and paid for, unless given."),
 ]
+DiscoverIn = Annotated[
+    str | None,
+    typer.Option(help="all: what the schema leaves open is found with noise, at a price that --dry-run shows; no schema is needed then."),
+]
 RowsPerPerson = Annotated[int, typer.Option(help="The most rows kept of one person.")]
 Smoothing = Annotated[float | None, typer.Option(help="Weight of fewer parents, in records; 0 turns it off.")]
 Generations = Annotated[int, typer.Option(help="Generations of the genetic search.")]
@@ -58,6 +62,7 @@ class Choice:
     keep: tuple[str, ...]
     person: str | None = None
     sensitive: tuple[str, ...] = ()
+    discover: str | None = None
 
     @property
     def private(self) -> bool:
@@ -78,6 +83,10 @@ class Choice:
         if self.keep and rows is not None:
             raise InputError("--keep completes the rows of the input: --rows cannot be given with it.")
 
+    def promised(self, reading: ReadSettings) -> ReadSettings:
+        """Return how the original is read under a promise: nothing is pooled, and what is open may be discovered."""
+        return replace(reading, rare="pool", discover=self.discover)
+
     def synthesis(
         self, reading: ReadSettings, output: Path, *, ledger: Path | None, rows: int | None = None, copies: int = 1
     ) -> SynthesisSettings:
@@ -87,7 +96,7 @@ class Choice:
         if ledger is not None and not self.private:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return SynthesisSettings(
-            synthesiser=self.settings, reading=replace(reading, rare="pool") if self.private else reading, keep=self.keep,
+            synthesiser=self.settings, reading=self.promised(reading) if self.private else reading, keep=self.keep,
             person=self.person, rows=rows, copies=copies, ledger=ledger, entry=output.name,
         )  # fmt: skip
 
@@ -113,6 +122,7 @@ def choose(
     person_id: PersonId = None,
     rows_per_person: RowsPerPerson = 1,
     groups: GroupsIn = None,
+    discover: DiscoverIn = None,
 ) -> Choice:
     """Return what the options amount to; raise where they contradict each other."""
     from ..synth import SYNTHESISERS, MethodOptions
@@ -120,6 +130,8 @@ def choose(
 
     if epsilon is None and (delta is not None or neighbours or person_id or rows_per_person != 1):
         raise InputError("--delta, --neighbours, --person-id and --rows-per-person go with --epsilon: give it too.")
+    if epsilon is None and discover is not None:
+        raise InputError("--discover goes with --epsilon: without a promise the schema is inferred from all rows.")
     if person_id is None and rows_per_person != 1:
         raise InputError("--rows-per-person needs --person-id: the column that says whose row it is.")
     name, _, words = method.partition(":")
@@ -148,7 +160,7 @@ def choose(
         variant=variant,
     )
     settings = kind.from_options(options).set_params(**_own_settings(kind, method, words if not variant else ""))
-    return Choice(settings, label, options.keep, person_id, options.sensitive)
+    return Choice(settings, label, options.keep, person_id, options.sensitive, discover)
 
 
 def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:

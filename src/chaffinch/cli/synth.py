@@ -64,7 +64,7 @@ def synth(
     choice.check_counts(rows, copies)
     choice.check_protected()
     if dry_run:
-        show_plan(choice, reading.schema, json)
+        show_plan(choice, input, reading, json)
         return
     outputs = copy_paths(output, copies)
     check_outputs(input, *outputs, model, json, ledger)

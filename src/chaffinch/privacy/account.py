@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, fields
 from math import ceil, exp, floor, fsum, isclose, isfinite, log10
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from .._base.html import html_table
 from .budget import HEAD, Budget, Charge, charge_row
 from .relation import Unit
 
-__all__ = ["Account", "account_from_dict"]
+__all__ = ["Account", "account_from_dict", "grouped_rows"]
 
 
 @dataclass(frozen=True)
@@ -116,10 +116,7 @@ class Account:
 
     def rows_table(self) -> list[tuple[str, ...]]:
         """Return a few rows of text under `HEAD`: charges of one kind, reason and mechanism share a row. All are in `to_dict`."""
-        groups: dict[tuple[str, str, str], list[Charge]] = {}
-        for charge in self.charges:
-            groups.setdefault((charge.why, charge.mechanism, _kind(charge.what)), []).append(charge)
-        return [_group_row(self.budget, kind, charges) for (_, _, kind), charges in groups.items()]
+        return grouped_rows(self.budget, self.charges)
 
     def _repr_html_(self) -> str:
         return html_table(HEAD, self.rows_table(), caption=self.sentence)
@@ -147,9 +144,17 @@ class Account:
 
 
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.])")
-_OF_COLUMNS = ("table", "levels", "bounds", "quantiles")
+_OF_COLUMNS = ("table", "kind", "levels", "levels or bounds", "bounds", "quantiles")
 _COUNTED = ("choice", "distances")
 _MOST_NAMED = 4
+
+
+def grouped_rows(budget: Budget, charges: Iterable[Charge]) -> list[tuple[str, ...]]:
+    """Return a few rows of text under `HEAD`: charges of one kind, reason and mechanism share a row."""
+    groups: dict[tuple[str, str, str], list[Charge]] = {}
+    for charge in charges:
+        groups.setdefault((charge.why, charge.mechanism, _kind(charge.what)), []).append(charge)
+    return [_group_row(budget, kind, every) for (_, _, kind), every in groups.items()]
 
 
 def _kind(what: str) -> str:

@@ -71,12 +71,11 @@ def _missing(column: Column, delta: float | None) -> str:
     what = column.lacks
     if not what:
         return ""
-    if what == "kind":
-        return f"{column.name}: a kind"
+    shown = "a kind" if what == "kind" else what
     if not column.discover:
-        return f"{column.name}: {what} (or discover = true)"
+        return f"{column.name}: {shown} (or discover = true)"
     if what != "bounds" and delta is not None and not delta > 0:
-        return f"{column.name}: {what} (to discover them takes a delta above 0)"
+        return f"{column.name}: {shown} (to discover {'it' if what == 'kind' else 'them'} takes a delta above 0)"
     return ""
 
 

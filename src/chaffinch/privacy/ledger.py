@@ -13,12 +13,15 @@ from math import fsum, nextafter
 from typing import Any, Literal
 
 from .._base.errors import ClosedError, InputError
-from .account import Account
+from .account import Account, grouped_rows
 from .accounting import check_epsilon
 from .budget import Budget, Charge, charge_row
 from .relation import Unit
 
-__all__ = ["Ledger", "Plan", "Step"]
+__all__ = ["DISCOVERED", "Ledger", "Plan", "Step"]
+
+DISCOVERED = "discover = true"
+"""Why a charge is made for what the schema leaves to be discovered."""
 
 
 class Ledger:
@@ -132,8 +135,13 @@ class Plan:
         return Ledger(self.budget, self.unit)
 
     def rows_table(self) -> list[tuple[str, ...]]:
-        """Return a row of text for each step, under `HEAD`."""
-        return [charge_row(self.budget, step.charge, step.times, step.charge.what) for step in self.steps]
+        """Return a row of text for each step, under `HEAD`; discoveries of one kind share a row."""
+        discoveries = [step.charge for step in self.steps if step.charge.why == DISCOVERED]
+        others = (step for step in self.steps if step.charge.why != DISCOVERED)
+        return [
+            *grouped_rows(self.budget, discoveries),
+            *(charge_row(self.budget, step.charge, step.times, step.charge.what) for step in others),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data."""

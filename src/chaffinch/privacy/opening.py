@@ -23,12 +23,14 @@ from ..table.sources import Source
 from ..table.table import Table
 from .budget import Budget, Charge
 from .counter import PrivateCounter
-from .discover import Discovery, discover, planned_discoveries, wanted_columns
+from .discover import Discovery, planned_discoveries, wanted_columns
+from .discover import discover as discover_domain
 from .domain import ROWS_NEEDED, check_declared, declared_columns, declared_schema, lacks
+from .kinds import as_words, discover_kinds, planned_kinds
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .parsed import warn_if_parsed
-from .prepare import StoredCells, declared_of, open_cells, open_header, shown_source, with_person
+from .prepare import StoredCells, declared_of, discovering_schema, open_cells, open_header, shown_source, with_person
 from .prepare import prepare as prepare_declared
 from .relation import Unit
 
@@ -54,7 +56,9 @@ class Opening:
     """What a private fit under a schema may spend, and what of it opening the data takes; settled before they are touched.
 
     The schema has codecs for what is declared, and is sealed if nothing is to be discovered. In the budget the part of delta is set
-    apart that discovering words takes; a delta that nothing could be spent of is not in it. `rows` is the charge for the number of rows; None where it is declared.
+    apart that discovering words takes; a delta that nothing could be spent of is not in it. `kinds` are the charges for kinds that are open:
+    `discoveries` then reckon with words for these columns, and are settled when the kinds are known. `rows` is the charge for the number
+    of rows; None where it is declared.
     """
 
     schema: Schema
@@ -62,12 +66,18 @@ class Opening:
     unit: Unit
     discoveries: tuple[Discovery, ...] = ()
     rows: Charge | None = None
+    kinds: tuple[Charge, ...] = ()
 
     @property
     def charges(self) -> tuple[Charge, ...]:
         """The charges of opening, in the order in which they are made."""
-        every = [charge for discovery in self.discoveries for charge in discovery.charges]
+        every = [*self.kinds, *(charge for discovery in self.discoveries for charge in discovery.charges)]
         return (*every, self.rows) if self.rows is not None else tuple(every)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The columns whose kind is to be discovered, in order."""
+        return tuple(column.name for column in self.schema if column.lacks == "kind")
 
     @property
     def settled(self) -> bool:
@@ -101,11 +111,24 @@ def opening_of(schema: Schema, budget: Budget, unit: Unit) -> Opening:
         schema = _declared_part(schema) if wanted_columns(schema) else declared_schema(schema)
     if _rows_public(unit) and schema.rows is None:
         raise PrivacyError(f"A private fit needs a declared domain, and the schema lacks: {ROWS_NEEDED}.")
-    whole = _spendable(schema, budget)
-    discoveries: tuple[Discovery, ...] = ()
-    if wanted_columns(schema):
-        discoveries = planned_discoveries(schema, whole, DISCOVERY_SHARE * whole.total)
-    return Opening(schema, whole, unit, discoveries, None if schema.rows is not None else _rows_charge(whole, unit))
+    reckoned = as_words(schema)
+    whole = _spendable(reckoned, budget)
+    discoveries = tuple(_either(each) if schema[each.column.name].lacks == "kind" else each for each in _discoveries(reckoned, whole))
+    rows = None if schema.rows is not None else _rows_charge(whole, unit)
+    return Opening(schema, whole, unit, discoveries, rows, planned_kinds(schema, whole, unit))
+
+
+def _either(discovery: Discovery) -> Discovery:
+    """Return the discovery of a column whose kind is open under a name that says so."""
+    assert discovery.levels is not None
+    return replace(discovery, levels=replace(discovery.levels, what=f"levels or bounds of '{discovery.column.name}'"))
+
+
+def _discoveries(schema: Schema, budget: Budget) -> tuple[Discovery, ...]:
+    """What is to be discovered of columns whose kind is known, and at what cost."""
+    if not wanted_columns(schema):
+        return ()
+    return planned_discoveries(schema, budget, DISCOVERY_SHARE * budget.total)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +149,7 @@ class Undiscovered:
 def prepare(
     source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
     rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
+    discover: Literal["all"] | None = None,
 ) -> Table | Undiscovered:  # fmt: skip
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
@@ -140,7 +164,11 @@ def prepare(
     decimal
         The decimal sign of a text file, "." or ",". Unless given it is what the schema says: a point, where that says nothing. No
         record is asked.
+    discover
+        "all": what the schema leaves open is discovered by the fit, at a cost; without a schema, everything but the names of columns.
     """
+    if discover is not None:
+        schema = discovering_schema(source, schema, discover, encoding=encoding, delimiter=delimiter)
     declared = _promised(source, schema, person, rows_per_person, decimal)
     notes = personal_note(personal_columns(declared))  # by names and declarations: no record is asked
     warn_of(notes)
@@ -219,7 +247,11 @@ def open_private(
     opening = opening_of(data.schema, budget, unit)
     ledger, noise = Ledger(opening.budget, unit), noise_of(seed)
     if isinstance(data, Undiscovered):
-        discovered = discover(data.cells, data.schema, opening.discoveries, noise, opening.budget, unit, ledger.charge)
+        schema, discoveries = data.schema, opening.discoveries
+        if opening.kinds:
+            schema = discover_kinds(data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge)
+            discoveries = _discoveries(schema, opening.budget)
+        discovered = discover_domain(data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge)
         data = MemoryCounter(data.under(discovered))
     return PrivateCounter(data, ledger, noise)
 

@@ -17,12 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import FileError
+from .._base.errors import FileError, InputError
+from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
 from ..table.fit_schema import check_columns
 from ..table.read import as_schema
-from ..table.schema import Column, Schema
+from ..table.schema import UNKNOWN, Column, Schema
 from ..table.sources import Source, Tagged, open_source, recognise
 from ..table.spell import is_bytes
 from ..table.table import Origin, Table
@@ -32,7 +33,7 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells", "declared_of", "open_cells", "open_header", "prepare", "shown_source",
+    "StoredCells", "declared_of", "discovering_schema", "open_cells", "open_header", "prepare", "shown_source",
     "typed_cells", "with_person",
 ]  # fmt: skip
 
@@ -110,6 +111,23 @@ def declared_of(source: Any, schema: Schema | str | os.PathLike[str] | None) -> 
     if declared is None:
         raise undeclared(shown_source(source))
     return declared
+
+
+def discovering_schema(
+    source: Any, schema: Schema | str | os.PathLike[str] | None, discover: str = "all", *, encoding: str = "utf-8",
+    delimiter: str | None = None,
+) -> Schema:  # fmt: skip
+    """Return the schema with all that it leaves open to be discovered; without a schema, one of the names of columns alone.
+
+    Of a source only the header is read. Columns whose names say who somebody is, or number rows, are identifiers: `kind_by_name`.
+    """
+    if discover != "all":
+        raise InputError(f"discover must be 'all'. Got {discover!r}. For single columns write discover = true in the schema.")
+    declared = as_schema(schema)
+    if declared is None:
+        names = open_header(source, encoding=encoding, delimiter=delimiter).schema.names
+        declared = Schema(tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True)
+    return declared.discovering()
 
 
 def _with_plain_type(column: Column) -> Column:

@@ -6,18 +6,20 @@ import os
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .._base.errors import InputError, PrivacyError
+from .._base.errors import InputError
 from .._base.html import html_table
 from .._base.text import text_table
 from ..privacy.advice import Advice, Expectation, advise
 from ..privacy.budget import HEAD as SPLIT
-from ..privacy.discover import wanted_columns
 from ..privacy.domain import declared_schema, undeclared
 from ..privacy.ledger import Plan
+from ..privacy.opening import opening_of
 from ..privacy.prepare import with_person
+from ..privacy.price import DiscoveryPrice, discovery_price
 from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
 from ..table import Schema
 from ..table.read import as_schema
+from .assume import MOST_LEVELS, assumed_schema, with_what_is_left
 
 __all__ = ["PlanResult", "plan"]
 
@@ -29,10 +31,14 @@ HEAD = (
 
 @dataclass(frozen=True, repr=False)
 class PlanResult:
-    """What to expect of each method, the chosen one first, and how that would split its budget. Nothing has been spent."""
+    """What to expect of each method, the chosen one first, and how that would split its budget. Nothing has been spent.
+
+    `price` is what discovery would take of it; None where all is declared.
+    """
 
     advice: Advice
     split: Plan
+    price: DiscoveryPrice | None = None
 
     def rows(self) -> list[tuple[str, ...]]:
         """Return a row of words for each method, as `HEAD` names them."""
@@ -40,13 +46,24 @@ class PlanResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data: `chaffinch-advice`, version 1."""
-        return {"format": "chaffinch-advice", "version": 1, **self.advice.to_dict(), "plan": self.split.to_dict()}
+        discovery = {} if self.price is None else {"discovery": self.price.to_dict()}
+        return {"format": "chaffinch-advice", "version": 1, **self.advice.to_dict(), "plan": self.split.to_dict(), **discovery}
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the chosen method's budget is enough for, and what would help."""
+        """What the chosen method's budget is enough for, what would help, and what discovery takes of it."""
         chosen = self.advice.chosen
-        return (f"{chosen.method}: {chosen.verdict.words}", *self.advice.remedies)
+        return (f"{chosen.method}: {chosen.verdict.words}", *self.advice.remedies, *self.discovery)
+
+    @property
+    def discovery(self) -> tuple[str, ...]:
+        """What discovery takes, and what the rest of the plan reckons with; nothing where all is declared."""
+        if self.price is None:
+            return ()
+        return (
+            *self.price.sentences,
+            f"The figures above reckon with what discovery leaves, and with up to {MOST_LEVELS} levels for each column of words that is discovered.",
+        )
 
     def show(self) -> None:
         """Print the advice, then how the chosen method would split the budget."""
@@ -76,7 +93,7 @@ def plan(
     Parameters
     ----------
     schema
-        Public, with a declared domain for every column; or the path of its file.
+        Public, with a domain for every column, declared or with `discover = true`; or the path of its file.
     method
         A synthesiser with an epsilon, as `BayesNet(epsilon=1.0)`, or in a line, as "privbayes:epsilon=1".
     rows
@@ -89,27 +106,32 @@ def plan(
     chosen = synthesiser_of(method) if isinstance(method, str) else method
     if not isinstance(chosen, Settings) or not chosen.private:
         raise InputError("A plan is for a privacy budget: give a method with an epsilon, as BayesNet(epsilon=1.0).")
-    declared = _declared(as_schema(schema), rows, person)
-    split = chosen.plan(declared)
-    return PlanResult(advise(declared, declared.rows or 0, [s.expectation(declared) for s in _compared(chosen, neighbours)]), split)
+    promised = _promised(as_schema(schema), rows, person)
+    split = chosen.plan(promised)
+    compared = _compared(chosen, neighbours)
+    price = discovery_price(opening_of(promised, chosen.budget, chosen.unit))
+    if price is None:
+        declared = promised if promised.sealed else declared_schema(promised)
+    else:  # levels cannot be discovered without a delta, so nor can methods without one be compared
+        declared = assumed_schema(promised, price, promised.rows or 0)
+        compared = [with_what_is_left(s, opening_of(promised, s.budget, s.unit)) for s in compared if s.budget.delta or _no_words(price)]
+    return PlanResult(advise(declared, declared.rows or 0, [s.expectation(declared) for s in compared]), split, price)
 
 
-def _declared(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
-    """Return the schema with codecs made from its declaration alone, and with a number of rows."""
+def _no_words(price: DiscoveryPrice) -> bool:
+    return all(column.records is None for column in price.columns)
+
+
+def _promised(schema: Schema | None, rows: int | None, person: str | None) -> Schema:
+    """Return the schema that a fit would follow, with a number of rows."""
     if schema is None:
         raise undeclared()
-    schema = with_person(schema, person)
     if rows is not None and rows < 0:
         raise InputError(f"--rows must be at least 0. Got {rows}.")
     if rows is None and schema.rows is None:
         raise InputError("A plan needs the number of rows: give --rows N (roughly is enough), or declare it in the schema.")
-    if wanted := wanted_columns(schema):
-        names = ", ".join(column.name for column in wanted)
-        raise PrivacyError(
-            "A plan needs a declared domain: how many tables there are and how noisy depends on it. To be discovered: "
-            f"{names}. Declare them, or see with --dry-run what discovering them costs."
-        )
-    return declared_schema(replace(schema, rows=schema.rows if rows is None else rows))
+    promised = with_person(schema, person)
+    return replace(promised, rows=schema.rows if rows is None else rows)
 
 
 def _compared(chosen: Settings, neighbours: str | None) -> list[Settings]:

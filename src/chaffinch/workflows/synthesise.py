@@ -23,6 +23,7 @@ from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
+from ..privacy.prepare import discovering_schema
 from ..privacy.project import open_project
 from ..risk.attribution.equal import KeyedRows
 from ..synth import Model, Settings
@@ -32,6 +33,7 @@ from ..table import Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.personal import personal_columns, personal_note
+from ..table.read import as_schema
 from ..table.types import is_words, parse_type
 from ..table.write import file_format
 from .running import RunOptions
@@ -44,7 +46,7 @@ STEPS = ("read", "fit", "sample", "compare", "write")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadSettings:
-    """How the original is read: see `chaffinch.read`."""
+    """How the original is read: see `chaffinch.read`; and, for a promise, whether what is not declared is discovered: `chaffinch.prepare`."""
 
     schema: Schema | str | os.PathLike[str] | None = None
     encoding: str = "utf-8"
@@ -52,11 +54,18 @@ class ReadSettings:
     decimal: str | None = None
     rare: Literal["pool", "keep"] = "pool"
     threshold: int = THRESHOLD
+    discover: str | None = None
 
     @property
     def text(self) -> dict[str, Any]:
         """How a text file is read."""
         return {"encoding": self.encoding, "delimiter": self.delimiter, "decimal": self.decimal}
+
+    def promised_schema(self, source: Any) -> Schema | None:
+        """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
+        if self.discover is None:
+            return as_schema(self.schema)
+        return discovering_schema(source, self.schema, self.discover, encoding=self.encoding, delimiter=self.delimiter)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +184,7 @@ class Synthesis:
         unread = None
         if not prepared:
             unread = open_unread(
-                source, reading.schema, **reading.text, person=self.settings.person,
+                source, reading.promised_schema(source), **reading.text, person=self.settings.person,
                 rows_per_person=synthesiser.unit.rows_per_person, budget=synthesiser.budget, unit=synthesiser.unit,
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema
