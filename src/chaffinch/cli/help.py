@@ -22,6 +22,7 @@ def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], I
 
 NAMES: dict[str, Callable[[], Iterable[str]]] = {
     "attackers": _from("..risk.attribution.attacker", lambda of: of.attacker_words()),
+    "codebooks": _from("..table.codebooks", lambda of: (kind.title for kind in of.CODEBOOKS)),
     "kinds": _from("..outputs.kinds", lambda of: of.KINDS.names),
     "conventions": _from("..risk.attribution.tcap", lambda of: of.CONVENTIONS),
     "metrics": _from("..utility", lambda of: of.choices()),

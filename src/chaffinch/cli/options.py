@@ -36,7 +36,7 @@ Input = Annotated[
     Path,
     typer.Argument(help="A table: {formats}.", show_default=False),
 ]
-SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or SDV metadata in JSON).")]
+SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or a codebook in JSON).")]
 Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
 Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; found from its header unless given.")]
 Decimal = Annotated[

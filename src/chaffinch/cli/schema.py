@@ -38,6 +38,10 @@ def schema(
     blank: Annotated[
         bool, typer.Option("--blank", help="Write a schema to fill in: names and stored types only, no row is read.")
     ] = False,
+    codebook: Annotated[
+        Path | None,
+        typer.Option("--from", help="With --blank, which it implies: a codebook to take declarations from, {codebooks}. Its records are not read."),
+    ] = None,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -46,7 +50,8 @@ def schema(
     """Write the schema of a table, inferred from all of its rows, as TOML with a reason for each column.
 
     The schema lists levels that occur in the data: treat it as confidential. Edit it, then pass it with --schema.
-    With --blank it lists names and stored types only, for you to fill in: what a private fit needs.
+    With --blank it lists names and stored types only, for you to fill in: what a private fit needs. --from takes what a codebook
+    declares into it: value labels, allowed values, ranges.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
@@ -55,10 +60,10 @@ def schema(
 
     check_outputs(input, output, json)
     start_arrow(threads)
-    if blank:
+    if blank or codebook is not None:
         if reading.schema is not None or json is not None:
             raise InputError("--blank writes names and types alone. It goes without --schema and --json.")
-        _write_blank(input, output, reading, quiet=quiet)
+        _write_blank(input, output, reading, codebook, quiet=quiet)
         return
     with progress_bar(quiet=quiet) as progress:
         scanned = scan_input(input, reading, progress)
@@ -82,20 +87,28 @@ def schema(
         )
 
 
-def _write_blank(input: Path, output: Path | None, reading: ReadSettings, *, quiet: bool) -> None:
-    """Write a schema to fill in. The header and the stored types are read; no row has a say in it."""
+def _write_blank(input: Path, output: Path | None, reading: ReadSettings, codebook: Path | None, *, quiet: bool) -> None:
+    """Write a schema to fill in. The header, the stored types and a codebook are read; no row has a say in it."""
+    from .._base.errors import InputError, listed
     from .._base.safe_files import write_text
     from ..table.blank import blank_text
+    from ..table.codebooks import read_codebook
     from ..table.sources import Tagged, open_source
 
     scanned = open_source(input, **reading.text, tolerant=True)
     types = {
         f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in scanned.schema
     }
-    text = blank_text(types, source=input.name, decimal=scanned.decimal)
+    declared = None if codebook is None else read_codebook(codebook, list(types))
+    if declared is not None and not any(column.name in types for column in declared):
+        raise InputError(f"'{codebook}' and '{input}' have no column in common. Name the codebook of this table.")
+    text = blank_text(types, source=input.name, decimal=scanned.decimal, codebook=declared)
     if output is None:
         typer.echo(text, nl=False)
         return
     write_text(output, text)
     if not quiet:
         typer.echo(f"Wrote {output}: {len(types)} columns to fill in. No row was read.", err=True)
+        known = [] if declared is None else [column.name for column in declared]
+        if declared is not None and (absent := [name for name in types if name not in known]):
+            typer.echo(f"The codebook does not have: {listed(absent)}.", err=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
 
 from .decimal_sign import DecimalSign
 from .personal import names_a_person
-from .schema import NUMERIC_KINDS, Kind
+from .schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from .schema_file import FORMAT, PUBLIC, VERSION, toml_key, toml_value, usual_type
 from .types import type_name
 
@@ -27,13 +28,20 @@ CASES = (
 )
 """The common cases of a column, and what each is for."""
 
+EPOCH = datetime(1970, 1, 1)
+
+_KEYS = (
+    "title", "nullable", "missing", "levels", "other", "ordered", "edges", "bounds", "decimals", "decimal", "format",
+)  # fmt: skip
 _ROW_NUMBERS = re.compile(r"id|uuid|guid|index|(row|record|case)[_ ]?(id|no|nr|number|index)", re.IGNORECASE)
 
 
-def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None) -> str:
+def blank_text(
+    types: Mapping[str, pa.DataType | None], *, source: str = "", decimal: DecimalSign | None = None, codebook: Schema | None = None
+) -> str:
     """Return a schema to fill in, from the names of columns and their stored types (None: words of a text file).
 
-    `decimal` is the decimal sign of a text file where it was given. A kind is proposed where the stored type settles it, or where the
+    `decimal` is the decimal sign of a text file where it was given, `codebook` what is declared of columns elsewhere. A kind is proposed where the stored type settles it, or where the
     name says that the column tells who somebody is. `public = true` stands in a comment: it is the word of whoever fills it in.
 
     Examples
@@ -46,9 +54,11 @@ def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "", dec
     <BLANKLINE>
     """
     of = f" of {source}" if source else ""
+    declared = {} if codebook is None else {column.name: column for column in codebook}
+    known = "names and types" if codebook is None else "names, types and a codebook"
     width = max(len(case) for case, _ in CASES)
     lines = [
-        f"# Schema{of}, to fill in from what is known of the field, not from the data. Nothing was read but names and types.",
+        f"# Schema{of}, to fill in from what is known of the field, not from the data. Nothing was read but {known}.",
         "# A line for each column. The common cases:",
         *(f"#   {case:{width}}  {words}" for case, words in CASES),
         "",
@@ -60,7 +70,9 @@ def blank_text(types: Mapping[str, pa.DataType | None], *, source: str = "", dec
         "",
         "[columns]",
     ]
-    lines += [f"{toml_key(name)} = {_line(name, stored, decimal)}" for name, stored in types.items()]
+    for name, stored in types.items():
+        line = _declared(declared[name]) if name in declared else _line(name, stored, decimal)
+        lines.append(f"{toml_key(name)} = {line}")
     return "\n".join(lines) + "\n"
 
 
@@ -75,6 +87,37 @@ def _line(name: str, stored: pa.DataType | None, decimal: DecimalSign | None) ->
         keys["decimal"] = str(decimal)
     inner = ", ".join(f"{key} = {toml_value(value)}" for key, value in keys.items())
     return f"{{ {inner} }}  # {_comment(by_name, kind, stored)}" if inner else f"{{}}  # {_comment(by_name, kind, stored)}"
+
+
+def _declared(column: Column) -> str:
+    """The entry of a column that a codebook declares, and in a comment what it still needs."""
+    plain = Column(column.name, column.kind, column.role, column.type)
+    keys = {key: value for key in _KEYS if (value := getattr(column, key)) != getattr(plain, key)}
+    if column.kind == "boolean":
+        keys.pop("levels", None)
+    if column.kind != UNKNOWN and (column.kind != "categorical" or not column.levels):
+        keys = {"kind": column.kind, **keys}
+    if column.bounds is not None and column.kind in ("date", "datetime"):
+        keys["bounds"] = _Moments(tuple(_moment(end, column.kind) for end in column.bounds))
+    inner = [f"{key} = {value if isinstance(value, _Moments) else toml_value(value)}" for key, value in keys.items()]
+    if column.labels:
+        pairs = ", ".join(f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels)
+        inner.append(f"labels = {{ {pairs} }}")
+    needs = {"kind": "needs a kind, or levels", "levels": "needs levels", "bounds": "needs bounds"}.get(column.lacks)
+    comment = "; ".join(part for part in (needs, column.reason) if part)
+    return f"{{ {', '.join(inner)} }}  # {comment}" if inner else f"{{}}  # {comment}"
+
+
+class _Moments(tuple[str, ...]):
+    """Dates and times, which TOML has without quotes."""
+
+    def __str__(self) -> str:
+        return f"[{', '.join(self)}]"
+
+
+def _moment(end: float, kind: Kind) -> str:
+    day = EPOCH + (timedelta(days=end) if kind == "date" else timedelta(seconds=end))
+    return day.strftime("%Y-%m-%d" if kind == "date" else "%Y-%m-%dT%H:%M:%S")
 
 
 def _comment(by_name: Kind | None, kind: Kind | None, stored: pa.DataType | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import json
 import math
 import os
 import tomllib
@@ -79,18 +78,15 @@ class _SchemaEntry(BaseModel):
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
-    """Return the schema in a file: TOML, or SDV metadata in JSON (V1 or SINGLE_TABLE_V1)."""
+    """Return the schema in a file: TOML, or a codebook in JSON (SDV metadata, CSVW, Table Schema)."""
     file = Path(path)
     text = read_small(
         file, what="schema", most=MOST_BYTES, next_step=f"`chaffinch schema DATA -o {file.name}` writes one."
     )
     if text.lstrip().startswith("{"):
-        from .sdv import schema_from_sdv
+        from .codebooks import schema_from_json
 
-        try:
-            return schema_from_sdv(json.loads(text), name=str(file))
-        except (json.JSONDecodeError, RecursionError):
-            raise SchemaError(f"'{file}' is not valid JSON.") from None
+        return schema_from_json(text, str(file))
     return schema_from_toml(text, name=str(file))
 
 

@@ -31,7 +31,7 @@ from ..format import Labels, ReadOptions, Source, Tagged
 from .guard import check_sav
 from .limits import LETTERS, PROGRAMS, Moment, Program, Range, moment_of, pyreadstat, within
 
-__all__ = ["open_file"]
+__all__ = ["open_file", "read_labels"]
 
 BATCH_ROWS = 1 << 16
 
@@ -44,14 +44,7 @@ _NUMBERS = {"int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "float"
 def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
     """Return an SPSS ("sav") or Stata ("dta") file as a source, with what it says of its columns as labels."""
     file = _StatFile(path, form)
-    if form == "sav":
-        check_sav(path)
-    elif not file.ends():
-        raise file.damaged()
-    metadata = file.read(metadataonly=True)[1]
-    if None in metadata.column_names:
-        raise file.damaged()
-    variables = {name: _variable(file, metadata, name) for name in metadata.column_names}
+    metadata, variables = file.variables()
     title = {"file.label": metadata.file_label} if metadata.file_label else None
     schema = pa.schema([variable.field() for variable in variables.values()], metadata=title)
     n_rows = metadata.number_rows
@@ -77,6 +70,16 @@ def open_file(path: Path, options: ReadOptions, *, form: Program) -> Source:
 
     codes = _missing_codes(path, read, variables)
     return Source(str(path), schema, read, labels={name: v.labels(codes[name]) for name, v in variables.items()})
+
+
+def read_labels(path: Path, form: Program) -> dict[str, tuple[pa.DataType, Labels]]:
+    """Return the type of each variable of a file and what the file says of it, missing codes that are declared one by one among it.
+
+    No record is read: this is the codebook in the file.
+    """
+    _, variables = _StatFile(path, form).variables()
+    codes = {name: [lo for lo, hi in v.ranges if lo is not None and lo == hi and lo != ""] for name, v in variables.items()}
+    return {name: (variable.kind, variable.labels(codes[name])) for name, variable in variables.items()}
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,17 @@ class _StatFile:
                 ) from None
             raise self.damaged() from None
         return cells, metadata
+
+    def variables(self) -> tuple[Any, dict[str, _Variable]]:
+        """Return what the file says of itself and of its variables; no record is read."""
+        if self.form == "sav":
+            check_sav(self.path)
+        elif not self.ends():
+            raise self.damaged()
+        metadata = self.read(metadataonly=True)[1]
+        if None in metadata.column_names:
+            raise self.damaged()
+        return metadata, {name: _variable(self, metadata, name) for name in metadata.column_names}
 
     def ends(self) -> bool:
         """Return whether a Stata file of version 13 or later has its end: the reader would drop lost labels in silence."""

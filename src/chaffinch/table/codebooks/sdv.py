@@ -9,9 +9,10 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from .._base.errors import SchemaError, listed, unknown_name
-from .schema import Column, Kind, Schema
-from .schema_file import usual_type
+from ..._base.errors import SchemaError, listed, unknown_name
+from ..schema import Column, Kind, Schema
+from ..schema_file import usual_type
+from .codebook import CODEBOOKS, Codebook, Header
 
 __all__ = ["schema_from_sdv"]
 
@@ -82,7 +83,23 @@ def _column(name: str, entry: dict[str, Any], *, primary: bool) -> Column:
         raise SchemaError(f"Column '{name}': datetime_format must be text.")
     if form and not re.search("%[HIMSf]", form):
         kind = "date"
-    levels = (False, True) if kind == "boolean" else None
-    order = entry.get("order_by") == "numerical_value"
+    order = entry.get("order")
+    if kind == "categorical" and isinstance(order, list) and order:
+        if any(not isinstance(level, str | int | float) for level in order):
+            raise SchemaError(f"Column '{name}': order must list words or numbers.")
+        levels = tuple(order)
+        return Column(name, kind, type=usual_type(kind, levels), nullable=True, levels=levels, ordered=True, reason=reason)
+    ordered = entry.get("order_by") == "numerical_value"
     plain = Column(name, kind, type=usual_type(kind), nullable=True, reason=reason)
-    return replace(plain, levels=levels, ordered=order, format=form)
+    return replace(plain, levels=(False, True) if kind == "boolean" else None, ordered=ordered, format=form)
+
+
+def _describes(data: Any) -> bool:
+    return "METADATA_SPEC_VERSION" in data
+
+
+def _read(data: Any, name: str, header: Header) -> Schema:
+    return schema_from_sdv(data, name=name)
+
+
+CODEBOOKS.register(Codebook("sdv", "SDV metadata", _describes, _read))

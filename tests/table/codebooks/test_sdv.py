@@ -58,7 +58,7 @@ def test_sdv_metadata(tmp_path):
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        ({}, "not SDV metadata"),
+        ({"METADATA_SPEC_VERSION": "V0"}, "not SDV metadata of version V1"),
         ({"METADATA_SPEC_VERSION": "V1", "tables": {}}, "must describe one table"),
         ({"METADATA_SPEC_VERSION": "V1", "tables": {"a": {"columns": {}}, "b": {"columns": {}}}}, "It describes: a, b"),
         ({"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1"}, "has no columns"),
@@ -82,3 +82,16 @@ def test_sdv_faults_are_named(content, says, tmp_path):
     with pytest.raises(chaffinch.errors.InputError) as caught:
         chaffinch.read_schema(tmp_path / "m.json")
     assert says in str(caught.value)
+
+
+def test_an_order_that_was_written_down_lists_the_levels():
+    from chaffinch.table.codebooks.sdv import schema_from_sdv
+
+    def column(**entry):
+        data = {"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {"a": {"sdtype": "categorical", **entry}}}
+        return schema_from_sdv(data)["a"]
+
+    assert (column(order=[1, 2]).levels, column(order=[1, 2]).ordered, column(order=[1, 2]).type) == ((1, 2), True, "int64")
+    assert column(order_by="alphabetical").levels is None
+    with pytest.raises(chaffinch.errors.SchemaError, match="order must list"):
+        column(order=[[1]])

@@ -1,0 +1,98 @@
+"""What a codebook is: a file that says of columns what they are, written by people and not made from records.
+
+Value labels, constraints and lists of allowed values are declarations. Categories that a data frame or an Arrow dictionary lists are
+values that occur, and are never taken over. Whether a given file was written by hand or from the data nothing can tell: schemas made
+of codebooks are not public before a person says so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..._base.errors import FileError, SchemaError, listed
+from ..._base.registry import Registry
+from ..._base.safe_files import read_small
+from ..schema import Schema
+
+__all__ = ["CODEBOOKS", "MOST_BYTES", "Codebook", "json_object", "read_codebook", "schema_from_json"]
+
+MOST_BYTES = 64 << 20
+
+Header = Sequence[str] | None
+"""The names of columns of the data, where they are known: codebooks may have several names for one column."""
+
+
+@dataclass(frozen=True)
+class Codebook:
+    """A kind of codebook. A new one is a file in this folder, or one that a user registers in `CODEBOOKS`.
+
+    Parameters
+    ----------
+    name, title
+        In messages, and in `--help`: "csvw", "CSVW".
+    describes
+        Whether the content of a JSON file is such a codebook; None where files of this kind are no JSON.
+    from_json
+        The schema that the content says, given the name of the file and the header of the data.
+    magic
+        First bytes of files that are no JSON.
+    from_file
+        The schema that such a file says. No record may be read.
+    """
+
+    name: str
+    title: str
+    describes: Callable[[Any], bool] | None = None
+    from_json: Callable[[Any, str, Header], Schema] | None = None
+    magic: tuple[bytes, ...] = ()
+    from_file: Callable[[Path, Header], Schema] | None = None
+
+
+CODEBOOKS: Registry[Codebook] = Registry("kind of codebook")
+"""Every kind of codebook there is. Those of the package are in `table/codebooks/`."""
+
+
+def read_codebook(path: str | os.PathLike[str], header: Header = None) -> Schema:
+    """Return the schema that a codebook says, kinds open where it says none; it is not public.
+
+    `header` are the names of columns of the data, where they are known.
+    """
+    file = Path(path)
+    try:
+        with open(file, "rb") as handle:
+            head = handle.read(64)
+    except OSError as error:
+        raise FileError(f"Cannot read '{file}': {error.strerror}.") from None
+    for kind in CODEBOOKS:
+        if kind.from_file is not None and head.startswith(kind.magic):
+            return kind.from_file(file, header)
+    text = read_small(file, what="codebook", most=MOST_BYTES, next_step="Name a codebook.")
+    if not text.lstrip().startswith("{"):
+        raise SchemaError(f"'{file}' is no codebook that is known. Codebooks: {listed(kind.title for kind in CODEBOOKS)}.")
+    return schema_from_json(text, str(file), header)
+
+
+def schema_from_json(text: str, name: str, header: Header = None) -> Schema:
+    """Return the schema that JSON of any registered kind says; raise, with the kinds that there are, for any other."""
+    data = json_object(text, name)
+    for kind in CODEBOOKS:
+        if kind.describes is not None and kind.from_json is not None and kind.describes(data):
+            return kind.from_json(data, name, header)
+    kinds = listed(kind.title for kind in CODEBOOKS if kind.describes is not None)
+    raise SchemaError(f"'{name}' is JSON, but none of {kinds}. Schemas are TOML: `chaffinch schema` writes one.")
+
+
+def json_object(text: str, name: str) -> dict[str, Any]:
+    """Return an object of JSON; raise for anything else."""
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        raise SchemaError(f"'{name}' is not valid JSON.") from None
+    if not isinstance(data, dict):
+        raise SchemaError(f"'{name}' must hold an object of JSON.")
+    return data
