@@ -93,7 +93,7 @@ def test_conjunctions_are_products_of_masks_of_one_column() -> None:
         ("(age > 3", r"must have '\)'"),
         ("age > 3)", "goes on with"),
         ("age > 3 & sex == 'f'", "a sign at position 9"),
-        ("__import__('os').system('true')", "Unknown column '__import__'"),
+        ("__import__('os').system('true')", "has no comparison"),
         ("age.max() > 3", "has no comparison"),
         ("age in 3", "must have a list"),
         ("age in [wage]", "no columns"),

@@ -8,12 +8,14 @@ a product of masks, each over the levels of one column wherever the filter allow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .._base.conditions import HELP, TURNED, All, Among, AnyOf, Comparisons, Condition, Name, Not, read_condition
 from .._base.errors import InputError
 from .._base.tokens import Reader
 from .columns import Codes, Floats
@@ -27,10 +29,6 @@ Mask = NDArray[np.bool_]
 _SIGNS: dict[str, Callable[[Floats, float], Mask]] = {
     "==": np.equal, "!=": np.not_equal, "<=": np.less_equal, ">=": np.greater_equal, "<": np.less, ">": np.greater,
 }  # fmt: skip
-_TURNED = {"==": "==", "!=": "!=", "<=": ">=", ">=": "<=", "<": ">", ">": "<"}
-HELP = (
-    "Filters are made of comparisons such as AGE >= 16, SEX == 'f' or REGION in ['north', 'east'], with and, or, not."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +96,7 @@ def read_filter(text: str | None, fields: Fields, *, output: str = "") -> Filter
     if text is None or not text.strip():
         return Filter((), sizes)
     reader = Reader(text, what=f"The filter of output '{output}'" if output else "The filter")
-    conditions = _Conditions(reader, fields).either()
-    reader.finish()
+    conditions = _Conditions(reader.what, fields).masks(read_condition(reader))
     single: dict[int, Mask] = {}
     joint: _Masks = []
     for columns, mask in conditions:
@@ -118,24 +115,25 @@ _Masks = list[tuple[tuple[int, ...], Mask]]
 
 
 class _Conditions:
-    """Recursive descent. `negated` turns `or` into `and` and the reverse, so that `not (a or b)` is two conditions."""
+    """Conditions as masks. `negated` turns `or` into `and` and the reverse, so that `not (a or b)` is two conditions."""
 
-    def __init__(self, reader: Reader, fields: Fields) -> None:
-        self.reader, self.fields = reader, fields
+    def __init__(self, what: str, fields: Fields) -> None:
+        self.what, self.fields = what, fields
 
-    def either(self, *, negated: bool = False) -> _Masks:
-        parts = [self.both(negated=negated)]
-        while self.reader.accept("or"):
-            parts.append(self.both(negated=negated))
-        return [mask for part in parts for mask in part] if negated else self.one_of(parts)
+    def masks(self, condition: Condition, *, negated: bool = False) -> _Masks:
+        if isinstance(condition, Not):
+            return self.masks(condition.part, negated=not negated)
+        if isinstance(condition, All | AnyOf):
+            parts = [self.masks(part, negated=negated) for part in condition.parts]
+            together = isinstance(condition, All) != negated
+            return [mask for part in parts for mask in part] if together else self.one_of(parts)
+        if isinstance(condition, Among):
+            return [self.among(condition, negated=negated)]
+        assert isinstance(condition, Comparisons)
+        masks = self.compared(condition, negated=negated)
+        return self.one_of([[mask] for mask in masks]) if negated else masks
 
-    def both(self, *, negated: bool) -> _Masks:
-        parts = [self.one(negated=negated)]
-        while self.reader.accept("and"):
-            parts.append(self.one(negated=negated))
-        return self.one_of(parts) if negated else [mask for part in parts for mask in part]
-
-    def one_of(self, parts: list[_Masks]) -> _Masks:
+    def one_of(self, parts: Sequence[_Masks]) -> _Masks:
         """Return the single condition that all of one part hold."""
         if len(parts) == 1:
             return parts[0]
@@ -147,40 +145,36 @@ class _Conditions:
         ]
         return [(columns, np.logical_or.reduce([np.logical_and.reduce(part) for part in whole]))]
 
-    def one(self, *, negated: bool) -> _Masks:
-        self.reader.deeper()
-        try:
-            if self.reader.accept("not"):
-                return self.one(negated=not negated)
-            if self.reader.accept("("):
-                masks = self.either(negated=negated)
-                self.reader.expect(")")
-                return masks
-            return self.comparison(negated=negated)
-        finally:
-            self.reader.shallower()
+    def among(self, condition: Among, *, negated: bool) -> tuple[tuple[int, ...], Mask]:
+        field = self.operand(condition.column)
+        if not isinstance(field, Field):
+            raise InputError(f"{self.what} must have a column before 'in'. It is {HELP}")
+        mask = np.zeros(len(field.levels), dtype=bool)
+        for operand in condition.values:
+            value = self.operand(operand)
+            if isinstance(value, Field):
+                raise InputError(f"{self.what} may list numbers and words in quotes after 'in', no columns.")
+            mask[field.code(value)] = True
+        return (self.fields.position(field.name),), mask ^ condition.outside ^ negated
 
-    def comparison(self, *, negated: bool) -> _Masks:
-        reader, fields = self.reader, self.fields
-        left = _operand(reader, fields)
-        if isinstance(left, Field) and reader.ahead("in", "not"):
-            outside = bool(reader.accept("not"))
-            reader.expect("in")
-            mask = np.zeros(len(left.levels), dtype=bool)
-            for level in _listed(reader, fields):
-                mask[left.code(level)] = True
-            return [((fields.position(left.name),), mask ^ outside ^ negated)]
+    def compared(self, condition: Comparisons, *, negated: bool) -> _Masks:
         masks: _Masks = []
-        while sign := reader.accept(*_SIGNS):
-            right = _operand(reader, fields)
+        operands = [self.operand(operand) for operand in condition.operands]
+        for (left, right), sign in zip(pairwise(operands), condition.signs, strict=True):
             if isinstance(left, Field) == isinstance(right, Field):
-                raise InputError(f"{reader.what} must compare a column with a number or a word in quotes. {HELP}")
-            field, mask = _compared(left, sign, right) if isinstance(left, Field) else _compared(right, _TURNED[sign], left)
-            masks.append(((fields.position(field.name),), mask ^ negated))
-            left = right
-        if not masks:
-            raise InputError(f"{reader.what} has no comparison before {reader.next.safe_text}. {HELP}")
-        return self.one_of([[mask] for mask in masks]) if negated else masks
+                raise InputError(f"{self.what} must compare a column with a number or a word in quotes. It is {HELP}")
+            field, mask = _compared(left, sign, right) if isinstance(left, Field) else _compared(right, TURNED[sign], left)
+            masks.append(((self.fields.position(field.name),), mask ^ negated))
+        return masks
+
+    def operand(self, operand: Name | Scalar) -> Field | Scalar:
+        if not isinstance(operand, Name):
+            return operand
+        if operand.name in self.fields.names:
+            return self.fields[operand.name]
+        if operand.name in ("True", "False", "true", "false"):
+            return operand.name.capitalize() == "True"
+        raise InputError(f"{self.what}: {self.fields.unknown_column(operand.name)} Words stand in quotes.")
 
 
 def _compared(field: Field | Scalar, sign: str, value: Field | Scalar) -> tuple[Field, Mask]:
@@ -194,42 +188,3 @@ def _compared(field: Field | Scalar, sign: str, value: Field | Scalar) -> tuple[
             f"Column '{field.name}' cannot be compared by size in a filter: that needs numbers. Use == or in."
         )
     return field, _SIGNS[sign](field.values, value)
-
-
-def _operand(reader: Reader, fields: Fields) -> Field | Scalar:
-    token = reader.take()
-    if token.kind == "word":
-        return token.value
-    if token.kind == "number":
-        return _number(token.value)
-    if token.kind == "sign" and token.value == "-" and reader.next.kind == "number":
-        return -_number(reader.take().value)
-    if token.kind == "name" and token.value not in ("and", "or", "not", "in"):
-        if token.value in fields.names:
-            return fields[token.value]
-        if token.value in ("True", "False", "true", "false"):
-            return token.value.capitalize() == "True"
-        raise InputError(f"{reader.what}: {fields.unknown_column(token.value)} Words stand in quotes.")
-    raise InputError(
-        f"{reader.what} has {token.safe_text} where a column, a number or a word in quotes belongs. {HELP}"
-    )
-
-
-def _listed(reader: Reader, fields: Fields) -> list[Scalar]:
-    opened = reader.accept("[", "(")
-    if not opened:
-        raise InputError(f"{reader.what} must have a list in brackets after 'in'. {HELP}")
-    values: list[Scalar] = []
-    while True:
-        value = _operand(reader, fields)
-        if isinstance(value, Field):
-            raise InputError(f"{reader.what} may list numbers and words in quotes after 'in', no columns.")
-        values.append(value)
-        if not reader.accept(","):
-            break
-    reader.expect("]" if opened == "[" else ")")
-    return values
-
-
-def _number(text: str) -> int | float:
-    return int(text) if text.isdigit() else float(text)

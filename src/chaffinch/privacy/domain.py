@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from .._base.errors import PrivacyError
 from ..table.codec import OTHER, Categories, Codec, Intervals
 from ..table.codes import narrowest
+from ..table.constraints import cut_schema
 from ..table.discretise import fit_intervals
 from ..table.grid import is_whole, to_numbers
 from ..table.schema import NUMERIC_KINDS, Column, Schema
@@ -125,7 +126,7 @@ def declared_schema(schema: Schema) -> Schema:
             f"The domain of columns with discover = true is not yet known. {'; '.join(waiting)}. Discover them first, at the cost "
             "of some budget, or declare them."
         )
-    return replace(schema, columns=declared_columns(schema), sealed=True)
+    return cut_schema(replace(schema, columns=declared_columns(schema), sealed=True))
 
 
 def declared_columns(columns: Iterable[Column]) -> tuple[Column, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,8 +19,11 @@ from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count, thread_map
 from ..privacy.account import Account
 from ..table.codes import Codes
+from ..table.constraints import AllowedCodes, allowed_codes
 from ..table.schema import Schema
 from ..table.table import Origin, Table
+from .constraining import check_given, keep_constraints
+from .projecting import Projection, projection_of
 from .protocol import ModelColumn, ModelDescription
 
 __all__ = ["BATCH_ROWS", "FittedModel", "joined", "whole_rows"]
@@ -55,6 +59,21 @@ class FittedModel:
     def draw_codes(self, n_rows: int, rng: np.random.Generator) -> ColumnCodes:
         """Return codes of new rows for every modelled column."""
         raise NotImplementedError
+
+    @property
+    def drawing_order(self) -> tuple[str, ...]:
+        """The modelled columns in the order in which they are drawn, if `draw_codes` takes codes of the first ones as a third argument."""
+        return ()
+
+    @cached_property
+    def allowed(self) -> tuple[AllowedCodes, ...]:
+        """The combinations of codes that the constraints of the schema allow: no other is drawn."""
+        return allowed_codes(self.schema)
+
+    @cached_property
+    def projection(self) -> Projection | None:
+        """What brings the model onto the constraints of the schema; None where it hardly breaks them."""
+        return projection_of(self.allowed, self.draw_codes) if self.allowed else None
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a file needs beside the schema: plain data, and arrays by name."""
@@ -108,9 +127,12 @@ class FittedModel:
         """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory."""
         rows = self.n_rows if n_rows is None else whole_rows(n_rows)
         evidence = self.conditioned(given) if given else None
+        if evidence is not None and self.allowed:
+            check_given(self.allowed, evidence.codes)
 
         def draw(_first: int, n: int, rng: np.random.Generator) -> ColumnCodes:
-            return self.draw_codes(n, rng) if evidence is None else evidence.draw(n, rng)
+            codes = self.draw_codes(n, rng) if evidence is None else evidence.draw(n, rng)
+            return keep_constraints(self, codes, rng, evidence=evidence)
 
         for table in self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress):
             yield table if evidence is None else evidence.stamped(table)

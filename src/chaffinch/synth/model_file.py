@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import replacing
 from ..table.codec import Intervals, codec_from_dict
+from ..table.constraints import allowed_codes
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
@@ -117,7 +118,8 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name != "codec"}
         entry["codec"] = None if column.codec is None else column.codec.to_dict()
         columns.append(entry)
-    return {"rare_below": schema.rare_below, "public": schema.public, "rows": schema.rows, "columns": columns}
+    rules = {"constraints": list(schema.constraints)} if schema.constraints else {}
+    return {"rare_below": schema.rare_below, "public": schema.public, "rows": schema.rows, **rules, "columns": columns}
 
 
 def schema_from_dict(data: Any) -> Schema:
@@ -139,7 +141,12 @@ def schema_from_dict(data: Any) -> Schema:
     public = data.get("public", False)
     if not isinstance(public, bool) or not (rows is None or (isinstance(rows, int) and rows >= 0)):
         raise InputError("The model's schema has an entry of the wrong type.")
-    return Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows)
+    texts = data.get("constraints", [])
+    if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+        raise InputError("The model's schema has an entry of the wrong type.")
+    schema = Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows, constraints=tuple(texts))
+    allowed_codes(schema)
+    return schema
 
 
 def _check_column(column: Column) -> None:

@@ -15,6 +15,7 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codec import Scalar
+from .constraints import cut_schema
 from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
 from .fit import Note, fit_column
 from .infer import infer_column
@@ -86,8 +87,10 @@ def fit_schema(
         raise InputError(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
-    public, rows = (schema.public, schema.rows) if schema is not None else (False, None)
-    return FittedSchema(Schema(tuple(columns), rare_below, public=public, rows=rows), n_rows, tuple(notes))
+    if schema is None:
+        return FittedSchema(Schema(tuple(columns), rare_below), n_rows, tuple(notes))
+    fitted_schema = replace(schema, columns=tuple(columns), sealed=False, persons=0)
+    return FittedSchema(cut_schema(fitted_schema), n_rows, tuple(notes))
 
 
 def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:

@@ -12,6 +12,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codes import Codes
+from .constraints import with_broken_rows
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
 from .personal import warn_of
@@ -41,7 +42,7 @@ def read(
         A path (CSV or TSV, also gzipped; Parquet; Arrow or Feather; SPSS .sav and Stata .dta with the extra
         `pyreadstat`) or an object.
     schema
-        What columns are: a `Schema` or the path of a schema file (TOML, or SDV metadata in JSON). Without one
+        What columns are: a `Schema` or the path of a schema file (TOML, or a codebook in JSON). Without one
         it is inferred from all rows. A given schema wins over inference and is checked against the data.
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
     encoding, delimiter
@@ -72,7 +73,7 @@ def read(
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
     fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
-    return _encoded(opened, fitted.schema, fitted.notes)
+    return with_broken_rows(_encoded(opened, fitted.schema, fitted.notes), threshold)
 
 
 def open_table(data: Any, schema: Schema | None = None) -> Table:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .codec import Codec
 from .codes import Codes
+from .constraints import cut_schema
 from .encode import encode_column
 from .fit import fit_column
 from .infer import infer_column
@@ -63,7 +64,7 @@ class SubsetReader:
         table = self.table
         data = table.data.take(rows)
         columns: list[Column] = []
-        codes: list[NDArray[np.integer]] = []
+        cells: list[tuple[str, pa.Array, Tokens]] = []
         for column in table.schema:
             if not column.modelled:
                 columns.append(column)
@@ -74,9 +75,10 @@ class SubsetReader:
             plain = again if again is not None and again.modelled else replace(column, codec=None)
             fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
             columns.append(fitted)
-            codes.append(encode_column(fitted, values, tokens))
+            cells.append((fitted.name, values, tokens))
         size = None if table.schema.rows is None else len(rows)
-        schema = Schema(tuple(columns), table.schema.rare_below, public=table.schema.public, rows=size, persons=table.schema.persons)
+        schema = cut_schema(replace(table.schema, columns=tuple(columns), rows=size, sealed=False))
+        codes = [encode_column(schema[name], values, tokens) for name, values, tokens in cells]
         return Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
 
 

@@ -189,6 +189,8 @@ class Schema:
         Whether its writer says that nothing in it was read from the confidential data, or that it may be known.
     rows
         The declared number of records, where that is public.
+    constraints
+        What no record can be, by public knowledge, as "age < 16 implies marital == 'never'": see `table.constraints`. Drawn rows keep them.
     sealed
         Whether every codec comes from the declaration alone, so that no record had a say in it. Never in files.
     persons
@@ -201,6 +203,7 @@ class Schema:
     rows: int | None = None
     sealed: bool = field(default=False, compare=False)
     persons: int = field(default=0, compare=False)
+    constraints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

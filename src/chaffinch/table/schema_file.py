@@ -19,7 +19,7 @@ from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Role, Sc
 from .types import parse_type
 
 __all__ = [
-    "FORMAT", "PUBLIC", "VERSION", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
+    "FORMAT", "PUBLIC", "VERSION", "number_of", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
     "write_schema",
 ]  # fmt: skip
 
@@ -74,6 +74,7 @@ class _SchemaEntry(BaseModel):
     public: bool = False
     rows: int | None = None
     discover: Literal["all"] | None = None
+    constraints: list[str] = []
     columns: dict[str, _ColumnEntry]
 
 
@@ -108,7 +109,11 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
-    schema = Schema(columns, model.rare_below, model.public, model.rows)
+    schema = Schema(columns, model.rare_below, model.public, model.rows, constraints=tuple(model.constraints))
+    if schema.constraints:
+        from .constraints import check_rules
+
+        check_rules(schema)
     return schema if model.discover is None else schema.discovering()
 
 
@@ -118,7 +123,7 @@ def _column(name: str, entry: _ColumnEntry) -> Column:
     parse_type(kind)
 
     def numbers(values: list[Moment] | None) -> tuple[float, ...] | None:
-        return None if values is None else tuple(_number(value, kind, name) for value in values)
+        return None if values is None else tuple(number_of(value, kind, name) for value in values)
 
     typed = {str(code): code for code in [*(entry.levels or []), *entry.missing]}
     levels = (False, True) if column_kind == "boolean" and entry.levels is None else entry.levels
@@ -160,7 +165,7 @@ def _code(word: str) -> Scalar:
             return word
 
 
-def _number(value: Moment, kind: str, name: str) -> float:
+def number_of(value: Moment, kind: str, name: str) -> float:
     """Return a bound or edge as a number of the column's units: dates and times may be written as such."""
     if isinstance(value, datetime.time):
         return _time_of_day(value, kind, name)
@@ -224,6 +229,8 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
         lines.append(f"public = true  # {PUBLIC}")
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
+    if schema.constraints:
+        lines += ["constraints = [", *(f"    {toml_value(text)}," for text in schema.constraints), "]"]
     for column in schema:
         lines += ["", f"[columns.{toml_key(column.name)}]", *_column_lines(column)]
     return "\n".join(lines) + "\n"

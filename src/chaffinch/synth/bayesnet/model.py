@@ -17,6 +17,7 @@ from ...privacy.account import Account
 from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
+from ..constraining import keep_constraints
 from ..model import FittedModel, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
@@ -85,6 +86,11 @@ class BayesNetModel(FittedModel):
         return self.fitted.n_rows
 
     @property
+    def drawing_order(self) -> tuple[str, ...]:
+        """The columns in the order of the network."""
+        return self.network.order
+
+    @property
     def privacy(self) -> Account | None:
         """What a private fit spent; None without a promise."""
         return self.fitted.privacy
@@ -112,7 +118,8 @@ class BayesNetModel(FittedModel):
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
 
         def draw(first: int, n: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
-            return self.draw_codes(n, rng, {name: codes[first : first + n] for name, codes in fixed.items()})
+            drawn = self.draw_codes(n, rng, {name: codes[first : first + n] for name, codes in fixed.items()})
+            return keep_constraints(self, drawn, rng, fixed=keep)
 
         out = joined(list(self.drawn(table.n_rows, draw, seed=seed, like=table, threads=threads)))
         values = out.data

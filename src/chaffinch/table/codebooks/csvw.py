@@ -15,7 +15,10 @@ from .codebook import CODEBOOKS, Codebook, Header
 
 __all__ = ["schema_from_csvw"]
 
-_WHOLE = ["integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "gYear"]
+_WHOLE = (
+    "integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger", "negativeInteger",
+    "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte", "gYear",
+)  # fmt: skip
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(_WHOLE, "integer"), **dict.fromkeys(("number", "decimal", "double", "float"), "float"), "boolean": "boolean",
     "date": "date", **dict.fromkeys(("datetime", "dateTime", "dateTimeStamp"), "datetime"), "anyURI": "identifier",
