@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +25,9 @@ from ..table.table import Origin, Table
 from .constraining import check_given, keep_constraints
 from .projecting import Projection, projection_of
 from .protocol import ModelColumn, ModelDescription
+
+if TYPE_CHECKING:
+    from .error_bars import ErrorBars
 
 __all__ = ["BATCH_ROWS", "FittedModel", "joined", "whole_rows"]
 
@@ -164,6 +167,12 @@ class FittedModel:
         for first in range(0, len(starts), 2 * workers):
             yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)
             progress("drawing rows", min(1.0, (first + 2 * workers) / len(starts)))
+
+    def error_bars(self, columns: Sequence[str], *, level: float = 0.9) -> ErrorBars:
+        """Return what noise and model may have done to the counts of some columns of a private model, from released numbers alone."""
+        from .error_bars import error_bars
+
+        return error_bars(self, columns, level=level)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to one file: JSON and safetensors, readable by its owner only."""
