@@ -33,3 +33,17 @@ def test_every_column_is_shown_with_its_role_and_parents(model, tmp_path, run_he
 def test_a_file_that_is_no_model(data, run_here):
     done = run_here("inspect", data / "cmc.csv")
     assert (done.code, "is not a Chaffinch model" in done.err) == (2, True)
+
+
+def test_error_bars_of_a_private_model(data, tmp_path, run_here, model):
+    import json
+
+    table = chaffinch.prepare(data / "cmc.csv", data / "cmc_declared.toml")
+    chaffinch.BayesNet(epsilon=1.0, delta=1e-6).fit(table, seed=1).save(tmp_path / "p.chaffinch")
+    done = run_here("inspect", tmp_path / "p.chaffinch", "--error-bars", "wife_religion", "--json", tmp_path / "p.json")
+    assert done.code == 0, done.err
+    assert "TEST ONLY. wife_religion: measured with noise" in " ".join(done.out.split())
+    bars = json.loads((tmp_path / "p.json").read_text())["error_bars"]
+    assert (bars["basis"], len(bars["low"])) == ("measured", 2)
+    plain = run_here("inspect", model, "--error-bars", "wife_age")
+    assert (plain.code, "models with a promise of privacy" in plain.err) == (2, True)

@@ -218,6 +218,16 @@ def test_a_plan_without_a_schema_needs_the_names_of_columns(run_here):
     assert "name the input" in done.err
 
 
+def test_columns_that_are_left_out_by_their_names_are_named(run_here, tmp_path):
+    (tmp_path / "d.csv").write_text("surname,age\n" + "".join(f"s{i},{i % 50}\n" for i in range(400)))
+    promise = ("--discover", "all", "--epsilon", 20, "--delta", 1e-6)
+    for more in (("--dry-run",), ("--seed", 1, "--quiet")):
+        done = run_here("synth", tmp_path / "d.csv", "-o", tmp_path / "out.csv", *promise, *more)
+        assert done.code == 0, done.err
+        assert "names say who somebody is or number rows: surname." in " ".join((done.out + done.err).split())
+    assert (tmp_path / "out.csv").read_text().startswith("age\n")
+
+
 def test_everything_can_be_discovered(run_here, data, tmp_path):
     done = run_here("synth", data / "cmc.csv", "-o", tmp_path / "out.csv", "--discover", "all", "--epsilon", 20, "--delta", 1e-6, "--seed", 1)
     assert done.code == 0, done.err

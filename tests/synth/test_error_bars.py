@@ -140,6 +140,7 @@ def test_what_a_result_says(table):
     bars = model.error_bars(("d",), level=0.5)
     wide = model.error_bars(("d",), level=0.99)
     assert bars.basis == "measured"
+    assert bars.sentence.startswith("TEST ONLY. d: measured")
     assert "made to hold the counts of the data in 50% of the cells" in bars.sentence
     assert (wide.low <= bars.low).all()
     assert (wide.high >= bars.high).all()

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, show_table, write_json
+from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, names_of, show_table, write_json
 from .sample import ModelIn
 
 __all__ = ["inspect"]
@@ -16,6 +16,9 @@ __all__ = ["inspect"]
 def inspect(
     model: ModelIn,
     svg: Annotated[Path | None, typer.Option(help="Draw the network into this SVG file.")] = None,
+    error_bars: Annotated[
+        str | None, typer.Option(help="Of a private model: what noise may have done to the counts of these columns, as A,B.")
+    ] = None,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -27,8 +30,9 @@ def inspect(
 
     check_outputs(model, svg, json)
     loaded = load_model(model)
+    bars = None if error_bars is None else loaded.error_bars(names_of(error_bars))
     if json is not None:
-        write_json(json, loaded.to_dict())
+        write_json(json, {**loaded.to_dict(), **({} if bars is None else {"error_bars": bars.to_dict()})})
     if svg is not None:
         if (drawing := loaded.plot()) is None:
             raise InputError(f"A model of method '{loaded.method}' has nothing to draw: leave out --svg.")
@@ -41,3 +45,6 @@ def inspect(
     show_table(("column", "role", description.heading), [(c.name, c.role, c.detail) for c in description.columns])
     for sentence in description.notes:
         screen.print(sentence, markup=False)
+    if bars is not None:
+        screen.print(bars.sentence, markup=False)
+        show_table((*bars.columns, "count", "low", "high"), bars.rows())

@@ -97,6 +97,7 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     from ..privacy.budget import HEAD
     from ..privacy.domain import undeclared
     from ..privacy.opening import opening_of, promised_schema
+    from ..privacy.prepare import left_out
     from ..privacy.price import discovery_price
 
     if not choice.private:
@@ -118,6 +119,8 @@ def show_plan(choice: Choice, input: Path, reading: ReadSettings, json: Path | N
     show_table(HEAD, plan.rows_table())
     for sentence in () if price is None else price.sentences:
         screen.print(sentence, markup=False)
+    for note in left_out(schema) if choice.discover is not None and reading.schema is None else ():
+        screen.print(str(note), markup=False)
     if json is not None:
         discovery = {} if price is None else {"discovery": price.to_dict()}
         write_json(json, {"format": "chaffinch-plan", "version": 1, **plan.to_dict(), **discovery})

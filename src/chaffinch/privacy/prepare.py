@@ -17,10 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .._base.errors import FileError, InputError
+from .._base.errors import FileError, InputError, listed
 from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
+from ..table.fit import Note
 from ..table.fit_schema import check_columns
 from ..table.read import as_schema
 from ..table.schema import UNKNOWN, Column, Schema
@@ -33,7 +34,7 @@ from .persons import keep_rows
 from .values import declared_values, in_type
 
 __all__ = [
-    "StoredCells", "declared_of", "discovering_schema", "open_cells", "open_header", "prepare", "shown_source",
+    "StoredCells", "declared_of", "discovering_schema", "left_out", "open_cells", "open_header", "prepare", "shown_source",
     "typed_cells", "with_person",
 ]  # fmt: skip
 
@@ -128,6 +129,15 @@ def discovering_schema(
         names = open_header(source, encoding=encoding, delimiter=delimiter).schema.names
         declared = Schema(tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True)
     return declared.discovering()
+
+
+def left_out(schema: Schema) -> list[Note]:
+    """Return what to say of columns that are identifiers by their names alone: they are not in what is drawn."""
+    names = [column.name for column in schema if column.kind == "identifier"]
+    if not names:
+        return []
+    sentence = f"Left out, since their names say who somebody is or number rows: {listed(names)}. To have them modelled, declare them in a schema."
+    return [Note("", "identifiers", sentence)]
 
 
 def _with_plain_type(column: Column) -> Column:

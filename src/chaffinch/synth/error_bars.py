@@ -64,6 +64,8 @@ class ErrorBars:
         Measured: the standard deviation of a cell's noise, in records.
     level
         The share of cells that bars of measured tables are made for.
+    test_only
+        Whether the noise of the fit came from a seed: then model and bars are as confidential as the data.
     """
 
     columns: tuple[str, ...]
@@ -74,11 +76,12 @@ class ErrorBars:
     basis: Basis
     noise: float | None
     level: float
+    test_only: bool = False
 
     @property
     def sentence(self) -> str:
         """What the bars are, in words."""
-        named = ", ".join(self.columns)
+        named = "TEST ONLY. " * self.test_only + ", ".join(self.columns)
         if self.basis == "measured":
             return (
                 f"{named}: measured with noise of a standard deviation of {self.noise:.4g} records in each cell; the bars are made to hold the "
@@ -106,7 +109,7 @@ class ErrorBars:
         """Return the bars as plain data: `chaffinch-error-bars`, version 1."""
         return {
             "format": "chaffinch-error-bars", "version": 1, "columns": list(self.columns), "codes": [list(names) for names in self.names],
-            "basis": self.basis, "level": self.level, "noise": self.noise, "sentence": self.sentence,
+            "basis": self.basis, "level": self.level, "noise": self.noise, "test_only": self.test_only, "sentence": self.sentence,
             "estimate": self.estimate.tolist(), "low": self.low.tolist(), "high": self.high.tolist(),
         }  # fmt: skip
 
@@ -137,7 +140,7 @@ def error_bars(model: FittedModel, columns: Sequence[str], *, level: float = 0.9
     low, high = released.bars(chosen)
     noise = released.noise(chosen)
     names = tuple(tuple(model.schema[name].fitted_codec.names()) for name in chosen)
-    return ErrorBars(chosen, names, released.estimate, low, high, "bounds" if noise is None else "measured", noise, level)
+    return ErrorBars(chosen, names, released.estimate, low, high, "bounds" if noise is None else "measured", noise, level, account.test_only)
 
 
 def measured_tables(account: Account, names: Mapping[str, Any]) -> dict[frozenset[str], float]:

@@ -23,7 +23,7 @@ from .._base.seeds import seed_sequence
 from ..counts import MemoryCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
-from ..privacy.prepare import discovering_schema
+from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..risk.attribution.equal import KeyedRows
 from ..synth import Model, Settings
@@ -188,7 +188,8 @@ class Synthesis:
                 rows_per_person=synthesiser.unit.rows_per_person, budget=synthesiser.budget, unit=synthesiser.unit,
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema
-        self.run.observer.opened(personal_note(personal_columns(schema)))
+        by_name = left_out(schema) if reading.discover is not None and reading.schema is None else []
+        self.run.observer.opened([*personal_note(personal_columns(schema)), *by_name])
         check(schema)
         charge_ledger(self.settings, schema, self.run.seed)
         if unread is None:
