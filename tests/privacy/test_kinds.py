@@ -70,7 +70,9 @@ def test_declared_missing_codes_and_decimal_commas():
         ([0, 0, 0, 90, 10, 0, 0], ("datetime", False)),
         ([0, 0, 0, 90, 0, 0, 0], ("date", False)),
         ([0, 0, 0, 0, 0, 90, 0], ("boolean", False)),
-        ([0, 2, 0, 0, 0, 0, 1], ("categorical", False)),  # nothing says anything
+        ([0, 3, 0, 0, 0, 0, 1], ("integer", False)),  # little says little
+        ([0, 3, 3, 0, 0, 0, 1], ("float", False)),
+        ([-2, -1, -3, -1, -2, -3, -1], ("categorical", False)),  # and nothing says nothing
         ([0, 0, 0, 0, 0, 0, 0], ("categorical", False)),
     ],
 )
