@@ -10,7 +10,15 @@ import pytest
 
 import chaffinch
 from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.kinds import CLASSES, KINDS_SHARE, as_words, cell_classes, kind_from_counts, planned_kinds
+from chaffinch.privacy.kinds import (
+    CLASSES,
+    KINDS_SHARE,
+    as_words,
+    cell_classes,
+    kind_from_counts,
+    planned_kinds,
+    with_decimals,
+)
 from chaffinch.privacy.opening import open_private, opening_of
 from chaffinch.privacy.relation import Unit
 from chaffinch.table import Column, Schema
@@ -133,3 +141,23 @@ def test_neighbours_differ_in_one_class_of_each_column():
         more = pa.concat_arrays([base, pa.array([cell], pa.large_string())])
         change = np.bincount(cell_classes(OPEN, more), minlength=len(CLASSES)) - before
         assert sorted(change.tolist()) == [0] * (len(CLASSES) - 1) + [1]
+
+
+def test_a_decimal_comma_is_that_of_kinds_that_are_open_too(tmp_path):
+    rng = np.random.default_rng(3)
+    (tmp_path / "d.csv").write_text("pay;sex\n" + "".join(f"{v:.2f};f\n".replace(".", ",") for v in rng.normal(50, 9, 2000)))
+    data = chaffinch.prepare(tmp_path / "d.csv", discover="all", decimal=",")
+    with open_private(data, Budget(8.0, 1e-6), Unit("add-remove"), seed=3) as counter:
+        assert (counter.schema["pay"].kind, counter.schema["pay"].decimal) == ("float", ",")
+        assert counter.schema["pay"].size > 3
+        assert counter.schema["pay"].decimals in (2, 3)  # bins of about 1: a hundredth of the narrowest
+
+
+def test_decimals_follow_the_narrowest_bin():
+    columns = (
+        Column("a", "float", edges=(0.0, 0.31239, 10.0), binning="edges"), Column("b", "float", bounds=(0, 4000), bins=4),
+        Column("c", "float", bounds=(0, 1)), Column("d", "integer", bounds=(0, 9)), Column("e", "float", bounds=(0, 1), decimals=5),
+    )  # fmt: skip
+    schema = with_decimals(Schema(columns), ("a", "b", "d", "e"))
+    assert [column.decimals for column in schema] == [3, 0, None, None, 5]
+    assert schema["a"].edges == (0.0, 0.312, 10.0)

@@ -6,6 +6,7 @@ class, also empty ones. The kind is decided on noisy counts alone. Levels and bo
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from .noise import Noise
 from .prepare import StoredCells
 from .relation import Unit
 
-__all__ = ["CLASSES", "KINDS_SHARE", "as_words", "cell_classes", "discover_kinds", "kind_from_counts", "planned_kinds"]
+__all__ = ["CLASSES", "KINDS_SHARE", "as_words", "cell_classes", "discover_kinds", "kind_from_counts", "planned_kinds", "with_decimals"]
 
 KINDS_SHARE = 0.04
 """The share of the budget for kinds that are to be discovered, shared evenly by their columns."""
@@ -84,6 +85,25 @@ def discover_kinds(
         noisy = noise.laplace(counts, scale) if budget.kind == "pure" else noise.gaussian(counts, scale)
         kinds[column.name] = _of_kind(column, *kind_from_counts(noisy, std))
     return replace(schema, columns=tuple(kinds.get(column.name, column) for column in schema))
+
+
+def with_decimals(schema: Schema, names: Sequence[str]) -> Schema:
+    """Return the schema with decimals for floats among some columns, a hundred steps to their narrowest bin: how many the data have is not known.
+
+    Done to edges that were released.
+    """
+    columns = [_rounded(c) if c.name in names and c.kind == "float" and c.decimals is None else c for c in schema]
+    return replace(schema, columns=tuple(columns))
+
+
+def _rounded(column: Column) -> Column:
+    ends = column.edges or column.bounds
+    if ends is None:
+        return column
+    width = float(np.diff(ends).min()) / (1 if column.edges else column.bins)
+    decimals = min(max(2 - math.floor(math.log10(width)), 0), 15)
+    edges = None if column.edges is None else tuple(round(edge, decimals) for edge in column.edges)
+    return replace(column, decimals=decimals, edges=edges)
 
 
 def cell_classes(column: Column, values: pa.Array) -> NDArray[np.int64]:

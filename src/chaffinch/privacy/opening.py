@@ -26,7 +26,7 @@ from .counter import PrivateCounter
 from .discover import Discovery, planned_discoveries, wanted_columns
 from .discover import discover as discover_domain
 from .domain import ROWS_NEEDED, check_declared, declared_columns, declared_schema, lacks
-from .kinds import as_words, discover_kinds, planned_kinds
+from .kinds import as_words, discover_kinds, planned_kinds, with_decimals
 from .ledger import Ledger, Plan, Step
 from .noise import noise_of
 from .parsed import warn_if_parsed
@@ -252,7 +252,7 @@ def open_private(
             schema = discover_kinds(data.cells, schema, opening.kinds, noise, opening.budget, unit, ledger.charge)
             discoveries = _discoveries(schema, opening.budget)
         discovered = discover_domain(data.cells, schema, discoveries, noise, opening.budget, unit, ledger.charge)
-        data = MemoryCounter(data.under(discovered))
+        data = MemoryCounter(data.under(with_decimals(discovered, opening.unknown)))
     return PrivateCounter(data, ledger, noise)
 
 

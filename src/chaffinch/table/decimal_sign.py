@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .._base.errors import InputError, SchemaError, listed
-from .schema import Column, Schema
+from .schema import UNKNOWN, Column, Schema
 from .types import parse_type, value_type
 
 __all__ = [
@@ -118,7 +118,8 @@ def with_sign(schema: Schema, decimal: str | None) -> Schema:
     sign = check_sign(decimal)
     if sign is None:
         return schema
-    columns = (replace(c, decimal=sign) if c.kind in ("integer", "float") or has_decimals(c) else c for c in schema)
+    numbers = ("integer", "float", UNKNOWN)
+    columns = (replace(c, decimal=sign) if c.kind in numbers or has_decimals(c) else c for c in schema)
     return replace(schema, columns=tuple(columns))
 
 
