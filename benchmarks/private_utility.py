@@ -1,8 +1,11 @@
-"""Private synthesisers on coarse Adult, Cardio and CMC: distance of marginals against epsilon, beside dpmm, mbi and DataSynthesizer.
+"""Private synthesisers: distance of marginals against epsilon, beside dpmm, mbi and DataSynthesizer.
 
     python benchmarks/private_utility.py [--only ours|others|peers] [--resume] [--rows N] [--runs N]
+    python benchmarks/private_utility.py --folder DIR [--tables judging] [--only ours|peers] [--methods "BayesNet;PrivBayes"]
+                                         [--epsilons 0.1,1,10] [--runs N] [--resume]
 
-See benchmarks/private/. With --rows or --runs this is a trial: nothing is saved.
+The first is on coarse Adult, Cardio and CMC; with --rows or --runs it is a trial: nothing is saved. The second is on tables of a folder
+of Parquet files, by their names or by the sets of private/folder.py; without --resume it is a trial. See benchmarks/private/.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 from private.compare import RUNS, compare
+from private.judge import Question, judge
 from private.plot import redraw
 
 
@@ -20,7 +24,15 @@ def main() -> None:
     parser.add_argument("--resume", action="store_true", help="keep the runs that a stopped benchmark has done")
     parser.add_argument("--rows", type=int, help="only the first rows; nothing is saved")
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each fit; nothing is saved unless it is 5")
+    parser.add_argument("--folder", help="a folder of Parquet files: these tables instead")
+    parser.add_argument("--tables", default="tuning,judging", help="names of tables, or sets of them")
+    parser.add_argument("--methods", help="names of our methods, with semicolons between them")
+    parser.add_argument("--epsilons", help="numbers with commas between them")
     asked = parser.parse_args()
+    if asked.folder is not None:
+        question = Question.of(asked.folder, asked.tables, asked.methods, asked.epsilons, asked.runs)
+        judge(question, only=asked.only, resume=asked.resume)
+        return
     compare(only=asked.only, resume=asked.resume, rows=asked.rows, repeats=asked.runs)
     if asked.rows is None and asked.runs == RUNS:
         redraw()

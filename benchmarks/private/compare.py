@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from common import HERE, SCRATCH, save, show
@@ -57,16 +58,17 @@ def key_of(run: Run) -> Key:
 class Runs:
     """The runs done so far, kept in a file of JSON lines."""
 
-    def __init__(self, *, resume: bool, kept: bool) -> None:
+    def __init__(self, *, resume: bool, kept: bool, note: Path = NOTE) -> None:
         if kept and not resume:
-            NOTE.unlink(missing_ok=True)
-        done = NOTE.read_text().splitlines() if resume and NOTE.exists() else []
+            note.unlink(missing_ok=True)
+        done = note.read_text().splitlines() if resume and note.exists() else []
         self._runs: list[Run] = [json.loads(line) for line in done]
         self._kept = kept
+        self._note = note
 
-    def of(self, key: Key) -> list[Run]:
-        """Return the runs of a key."""
-        return [run for run in self._runs if key_of(run) == key]
+    def of(self, key: Key, source: str | None = None) -> list[Run]:
+        """Return the runs of a key; with a source, only those that noted this state of it."""
+        return [run for run in self._runs if key_of(run) == key and (source is None or run.get("source") == source)]
 
     def add(self, key: Key, found: Iterable[Run]) -> None:
         """Keep runs, in memory and in the file."""
@@ -75,16 +77,18 @@ class Runs:
         self._runs += new
         if self._kept:
             SCRATCH.mkdir(exist_ok=True)
-            with open(NOTE, "a") as handle:
+            with open(self._note, "a") as handle:
                 handle.writelines(json.dumps(run) + "\n" for run in new)
 
 
-def run_ours(name: str, coarse: Coarse, method: str, epsilon: float | None, runs: int) -> list[Run]:
+def run_ours(
+    name: str, coarse: Coarse, method: str, epsilon: float | None, runs: int, *, delta: float = DELTA
+) -> list[Run]:
     """Return runs of one of ours in a process of its own."""
     folder = SCRATCH / f"private_{name}"
     coarse.write(folder)
     told = "none" if epsilon is None else f"{epsilon:g}"
-    command = [sys.executable, "-m", "private.ours", str(folder), method, told, str(runs)]
+    command = [sys.executable, "-m", "private.ours", str(folder), method, told, str(runs), f"{delta:g}"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE, env={**os.environ, **THREADS})
     if done.returncode:
         raise SystemExit(f"{method} at epsilon {told} failed on {name}:\n{done.stderr[-2000:]}")

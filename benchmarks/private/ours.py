@@ -1,6 +1,6 @@
 """One of our synthesisers on one table at one epsilon, in a process of its own: distances, seconds and memory as JSON.
 
-    python -m private.ours FOLDER METHOD EPSILON RUNS               (in benchmarks/)
+    python -m private.ours FOLDER METHOD EPSILON RUNS DELTA         (in benchmarks/)
 
 FOLDER holds codes.npy and domain.json; EPSILON "none" is no privacy. No seed is given: noise comes from the operating system through OpenDP, as in a release. Before the runs that count, a fit of the first
 1,000 rows loads the compiled kernels.
@@ -30,11 +30,11 @@ Settings = Any
 Make = Callable[[float], Settings]
 
 
-def methods() -> dict[str, Make]:
-    """Return the private synthesisers that are compared, each as a function of epsilon."""
+def methods(delta: float = DELTA) -> dict[str, Make]:
+    """Return the private synthesisers that are compared, each as a function of epsilon; delta is for those that spend one."""
     out: dict[str, Make] = {
-        "BayesNet": lambda e: BayesNet(epsilon=e, delta=DELTA),
-        "BayesNet, genetic": lambda e: BayesNet(search="genetic", epsilon=e, delta=DELTA),
+        "BayesNet": lambda e: BayesNet(epsilon=e, delta=delta),
+        "BayesNet, genetic": lambda e: BayesNet(search="genetic", epsilon=e, delta=delta),
         "BayesNet, pure": lambda e: BayesNet(epsilon=e),
         "PrivBayes": lambda e: PrivBayes(epsilon=e),
         "PrivBayes, add-remove": lambda e: PrivBayes(epsilon=e, neighbours="add-remove"),
@@ -57,9 +57,9 @@ PLAIN: dict[str, Callable[[], Settings]] = {
 """Without a promise, for comparison."""
 
 
-def settings_of(method: str, epsilon: float | None) -> Settings:
+def settings_of(method: str, epsilon: float | None, delta: float) -> Settings:
     """Return the settings of a method; epsilon None is no privacy."""
-    return PLAIN[method]() if epsilon is None else methods()[method](epsilon)
+    return PLAIN[method]() if epsilon is None else methods(delta)[method](epsilon)
 
 
 def cpu() -> float:
@@ -79,11 +79,11 @@ def bootstrap(coarse: Coarse, seed: int) -> Cells:
     return coarse.codes[rng.integers(0, coarse.n_rows, coarse.n_rows)]
 
 
-def run(coarse: Coarse, method: str, epsilon: float | None, runs: int) -> list[dict[str, float]]:
+def run(coarse: Coarse, method: str, epsilon: float | None, runs: int, delta: float = DELTA) -> list[dict[str, float]]:
     """Return, for each run, the distances, the seconds of fit and sample together, and the peak memory of the process in MiB."""
     if method == BOOTSTRAP:
         return [asdict(distances(coarse, bootstrap(coarse, i))) for i in range(runs)]
-    settings = settings_of(method, epsilon)
+    settings = settings_of(method, epsilon, delta)
     small, table = coarse.head(1000), coarse.declared()
     settings.fit(small.declared()).sample(small.n_rows)
     made, costs = [], []
@@ -98,8 +98,9 @@ def run(coarse: Coarse, method: str, epsilon: float | None, runs: int) -> list[d
 
 def main() -> None:
     """Run what the command line names and print it."""
-    folder, method, epsilon, runs = sys.argv[1:]
-    print(json.dumps(run(Coarse.read(Path(folder)), method, None if epsilon == "none" else float(epsilon), int(runs))))
+    folder, method, told, runs, delta = sys.argv[1:]
+    epsilon = None if told == "none" else float(told)
+    print(json.dumps(run(Coarse.read(Path(folder)), method, epsilon, int(runs), float(delta))))
 
 
 if __name__ == "__main__":
