@@ -93,7 +93,7 @@ def peers(runs: Runs, question: Question) -> None:
         for name in question.tables
         if seed <= PEER_RUNS.get((peer, epsilon), 0) and (peer == MST or name in AIM_TABLES)
     ]
-    wanted.sort(key=lambda ask: (ask[1] == AIM, ask[0]))
+    wanted.sort(key=lambda ask: ask[0] + 1.5 * (ask[1] == AIM))
     for seed, peer, epsilon, name in wanted:
         key: Key = (name, peer, epsilon)
         if len(runs.of(key)) >= seed or any("stopped" in run for run in runs.of(key)):
