@@ -1,7 +1,7 @@
 """Private synthesisers: distance of marginals against epsilon, beside dpmm, mbi and DataSynthesizer.
 
     python benchmarks/private_utility.py [--only ours|others|peers] [--resume] [--rows N] [--runs N]
-    python benchmarks/private_utility.py --folder DIR [--tables judging] [--only ours|peers] [--methods "BayesNet;PrivBayes"]
+    python benchmarks/private_utility.py --folder DIR [--tables judging] [--only ours|trees|peers] [--methods "BayesNet;PrivBayes"]
                                          [--epsilons 0.1,1,10] [--runs N] [--resume]
 
 The first is on coarse Adult, Cardio and CMC; with --rows or --runs it is a trial: nothing is saved. The second is on tables of a folder
@@ -20,7 +20,7 @@ from private.plot import redraw
 def main() -> None:
     """Run what is asked, then draw the picture."""
     parser = argparse.ArgumentParser(description="Private synthesisers beside each other.")
-    parser.add_argument("--only", choices=["ours", "others", "peers"])
+    parser.add_argument("--only", choices=["ours", "others", "peers", "trees"])
     parser.add_argument("--resume", action="store_true", help="keep the runs that a stopped benchmark has done")
     parser.add_argument("--rows", type=int, help="only the first rows; nothing is saved")
     parser.add_argument("--runs", type=int, default=RUNS, help="runs of each fit; nothing is saved unless it is 5")

@@ -2,10 +2,8 @@
 
 python mbi_run.py FOLDER METHOD EPSILON DELTA SEED OUT.npy
 
-mbi 2 ships the engine, not the mechanisms. These are the mechanisms in short. MST, after McKenna, Miklau and Sheldon (2021): a third of
-the budget (zCDP, one record added or removed) for noisy columns, whose rare levels are merged, a third for a spanning tree, chosen edge
-by edge by the exponential mechanism on the L1 distance of pairs from independence, a third for the tables of the tree; then mirror
-descent. AIM: see `aim`. Noise is numpy's, which is good enough to measure and not for a release.
+mbi 2 ships the engine, not the mechanisms. MST: see `mst.py`. AIM: see `aim`. Noise is numpy's, which is good enough to measure and not for
+a release.
 """
 
 from __future__ import annotations
@@ -23,92 +21,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 warnings.simplefilter("ignore")
 import mbi  # noqa: E402  (it warns when imported)
 
-Codes = NDArray[np.int64]
-Counts = NDArray[np.float64]
-
-
-def rho_of(epsilon: float, delta: float) -> float:
-    """Return the largest zCDP that gives (epsilon, delta), by the conversion of Canonne, Kamath and Steinke (2020), proposition 12."""
-
-    def least(rho: float) -> float:
-        # delta of rho-zCDP at epsilon: the least over the order a of exp((a - 1)(a rho - epsilon)) (1 - 1 / a)^a / (a - 1)
-        a = 1 + np.logspace(-4, 5, 20_000)
-        told = (a - 1) * (a * rho - epsilon) + a * np.log1p(-1 / a) - np.log(a - 1)
-        return float(np.exp(min(told.min(), 0.0)))
-
-    low, high = 0.0, epsilon + 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if least(middle) <= delta else (low, middle)
-    return low
-
-
-def counted(codes: Codes, sizes: Sequence[int], clique: Sequence[int]) -> Counts:
-    """Return the counts of a marginal, one axis a column."""
-    shape = [sizes[j] for j in clique]
-    cells = np.ravel_multi_index([codes[:, j] for j in clique], shape)
-    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
-
-
-def exponential(scores: Sequence[float], epsilon: float, sensitivity: float, rng: np.random.Generator) -> int:
-    """Return the place of the largest score plus Gumbel noise: the exponential mechanism."""
-    return int((epsilon / 2 / sensitivity * np.array(scores) + rng.gumbel(size=len(scores))).argmax())
+# Last, so that no file beside this one is imported in place of a package.
+sys.path.append(str(Path(__file__).parents[1]))
+from private.mst import Codes, Counts, counted, exponential, measure_tree, rho_of  # noqa: E402
 
 
 def mst(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator) -> Codes:
-    """Return synthetic codes of a tree.
-
-    Levels whose noisy count is below three standard deviations are one level for the tree, as published, and are drawn evenly after it.
-    """
-    width = len(sizes)
-    sigma = math.sqrt(width / (2 * rho / 3))
-    columns = [counted(codes, sizes, [j]) for j in range(width)]
-    columns = [counts + rng.normal(0, sigma, counts.shape) for counts in columns]
-    common = [counts >= 3 * sigma for counts in columns]
-    merged, shrunk, single = np.empty_like(codes), [], []
-    for j, (counts, stay) in enumerate(zip(columns, common, strict=True)):
-        place = np.where(stay, np.cumsum(stay) - 1, stay.sum())
-        merged[:, j] = place[codes[:, j]]
-        rest = [] if stay.all() else [counts[~stay].sum()]
-        shrunk.append(int(stay.sum()) + len(rest))
-        # The sum of several noisy counts has the noise of all of them: it is measured on the scale of one.
-        scale = [1.0] * int(stay.sum()) + [1 / math.sqrt((~stay).sum()) for _ in rest]
-        single.append((np.concatenate([counts[stay], rest]), np.array(scale)))
-    total = max(float(np.mean([counts.sum() for counts, _ in single])), 1.0)
-    # Columns alone need no engine: clipped and scaled, they are the model of independence.
-    shares = [np.maximum(counts, 0) / max(np.maximum(counts, 0).sum(), 1e-9) for counts, _ in single]
-    pairs = {pair: counted(merged, shrunk, pair) for pair in combinations(range(width), 2)}
-    scores = {(a, b): float(np.abs(t - total * np.outer(shares[a], shares[b])).sum()) for (a, b), t in pairs.items()}
-    epsilon, group = math.sqrt(8 * rho / 3 / max(width - 1, 1)), list(range(width))
-    tree: list[tuple[int, int]] = []
-    while len(tree) < width - 1:
-        open_ = [pair for pair in scores if group[pair[0]] != group[pair[1]]]
-        a, b = open_[exponential([scores[pair] for pair in open_], epsilon, 1.0, rng)]
-        tree.append((a, b))
-        group = [group[a] if held == group[b] else held for held in group]
+    """Return synthetic codes of a tree."""
+    released = measure_tree(codes, sizes, rho, rng)
+    std, spread = released.column_std, released.pair_std
     measured = [
-        mbi.LinearMeasurement(counts * scale, (str(j),), sigma, query=mbi.WeightedQuery(scale))
-        for j, (counts, scale) in enumerate(single)
+        mbi.LinearMeasurement(noisy, (str(j),), std, query=mbi.WeightedQuery(weights))
+        for j, (noisy, weights) in enumerate(zip(released.columns, released.weights, strict=True))
     ]
-    spread = math.sqrt(max(width - 1, 1) / (2 * rho / 3))
-    for a, b in tree:
-        noisy = (pairs[a, b] + rng.normal(0, spread, pairs[a, b].shape)).ravel()
-        measured.append(mbi.LinearMeasurement(noisy, (str(a), str(b)), spread))
-    domain = mbi.Domain(tuple(str(j) for j in range(width)), tuple(shrunk))
-    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=total, iters=1000)
-    drawn = rows_of(model, len(codes), width)
-    out = np.empty_like(drawn)
-    for j, stay in enumerate(common):
-        levels, rare = np.flatnonzero(stay), np.flatnonzero(~stay)
-        out[:, j] = np.append(levels, -1)[np.minimum(drawn[:, j], len(levels))]
-        merged_rows = out[:, j] < 0
-        out[merged_rows, j] = rng.choice(rare, int(merged_rows.sum())) if merged_rows.any() else 0
-    return out
+    for (a, b), noisy in zip(released.tree, released.pairs, strict=True):
+        measured.append(mbi.LinearMeasurement(noisy.ravel(), (str(a), str(b)), spread))
+    domain = mbi.Domain(tuple(str(j) for j in range(len(sizes))), released.sizes)
+    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=released.total, iters=1000)
+    return released.expanded(rows_of(model, len(codes), len(sizes)), rng)
 
 
 def aim(codes: Codes, sizes: Sequence[int], rho: float, rng: np.random.Generator) -> Codes:

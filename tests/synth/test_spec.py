@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import get_type_hints
 
 import pytest
@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chaffinch
-from chaffinch.synth.spec import synthesiser_of
+from chaffinch.synth.settings import Settings
+from chaffinch.synth.spec import settings_of, synthesiser_of
 
 BayesNet, PrivBayes, FieldGroups = chaffinch.BayesNet, chaffinch.PrivBayes, chaffinch.FieldGroups
 
@@ -66,13 +67,22 @@ def test_a_line_is_what_python_makes(spec, made):
         ("privbayes:dprt:epsilon=1", "Unknown variant 'dprt'. Did you mean 'dpart'?"),
         ("privbayes:dpart:variant=sdg,epsilon=1", "Setting 'variant' is there twice"),
         ("privbayes:epsilon=1,agree=yes", "agree is true or false. Got 'yes'"),
-        ("independent:epsilon=1", "'independent' has no settings"),
+        ("independent:epsilon=1", "Unknown independent setting 'epsilon'"),
     ],
 )
 def test_what_is_wrong_is_named(spec, message):
     with pytest.raises(chaffinch.errors.ChaffinchError) as raised:
         synthesiser_of(spec)
     assert message in str(raised.value)
+
+
+def test_a_method_without_settings_says_so():
+    @dataclass(frozen=True)
+    class Bare(Settings):
+        name = "bare"
+
+    with pytest.raises(chaffinch.errors.InputError, match=r"'bare' has no settings\. Got 'epsilon': leave it out"):
+        settings_of(Bare, [("epsilon", "1")], "bare:epsilon=1")
 
 
 def test_every_argument_of_the_api_can_be_written():

@@ -11,6 +11,7 @@ from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.network import Network
 from .bayesnet.tables import table_from_marginal
 from .data import counter_of
+from .model import Draw
 from .settings import SYNTHESISERS, Settings
 
 __all__ = ["Independent"]
@@ -20,6 +21,8 @@ __all__ = ["Independent"]
 @dataclass(frozen=True, repr=False)
 class Independent(Settings):
     """A synthesiser that draws each column from its own distribution: a network without edges.
+
+    `draw`: "independent" (None, the default): rows one by one; or "systematic".
 
     Examples
     --------
@@ -35,11 +38,16 @@ class Independent(Settings):
     refused: ClassVar[tuple[str, ...]] = ("sensitive", "keep", "require", "forbid", "root")
     refusal: ClassVar[str] = "has no edges"
 
+    draw: Draw | None = None
+
+    def __post_init__(self) -> None:
+        self.check_draw()
+
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a model of a table, or of whatever a counter counts. Nothing is drawn: the seed has no effect."""
         counter, origin = counter_of(data)
         names = counter.schema.names
         progress("counting the columns", -1)
         tables = tuple(table_from_marginal(m, smoothing=0.0) for m in counter.marginals([(name,) for name in names]))
-        fitted = FitSummary("independent", "none", "none", n_rows=counter.n_rows)
+        fitted = FitSummary("independent", "none", "none", n_rows=counter.n_rows, draw=self.drawing)
         return BayesNetModel(counter.schema, Network(names, ((),) * len(names)), tables, fitted, origin)

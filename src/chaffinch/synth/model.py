@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -29,12 +29,15 @@ from .protocol import ModelColumn, ModelDescription
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = ["BATCH_ROWS", "FittedModel", "joined", "whole_rows"]
+__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "joined", "whole_rows"]
 
 BATCH_ROWS = 1 << 16
 """Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
 
 ColumnCodes = Mapping[str, NDArray[np.uint32]]
+
+Draw = Literal["systematic", "independent"]
+"""How rows of a batch are drawn: so that counts are as near to what is expected as they can be, or one by one."""
 
 
 class FittedModel:

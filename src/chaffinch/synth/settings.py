@@ -19,7 +19,7 @@ from ..privacy.budget import Budget, Charge
 from ..privacy.ledger import Plan, Step
 from ..privacy.relation import Neighbours, Unit
 from ..table.schema import Schema
-from .model import FittedModel
+from .model import Draw, FittedModel
 from .protocol import Model
 
 __all__ = ["SYNTHESISERS", "MethodOptions", "PureMethod", "Settings", "method_words", "noise_step"]
@@ -91,6 +91,16 @@ class Settings:
         if epsilon is None:
             raise InputError("There is no budget without epsilon.")
         return Budget(epsilon, getattr(self, "delta", None))
+
+    @property
+    def drawing(self) -> Draw:
+        """How models of a fit draw rows: as `draw` says; without it systematically under a promise, one by one without one."""
+        return getattr(self, "draw", None) or ("systematic" if self.private else "independent")
+
+    def check_draw(self) -> None:
+        """Raise unless `draw` is a way to draw rows, or None."""
+        if (draw := getattr(self, "draw", None)) is not None and draw not in get_args(Draw):
+            raise unknown_name("way to draw rows", draw, get_args(Draw))
 
     def check_promise(self) -> None:
         """Raise unless epsilon, delta and the relation are those of a promise that can be kept."""
@@ -196,6 +206,7 @@ class PureMethod(Settings):
         if self.epsilon is None:
             raise InputError(f"{type(self).__name__} needs epsilon. For no privacy use {self.without}.")
         self.check_promise()
+        self.check_draw()
 
     @property
     def budget(self) -> Budget:

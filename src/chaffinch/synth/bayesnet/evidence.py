@@ -6,7 +6,8 @@ Columns with a given value are set; the others are drawn in order. A row is then
 
 which is rejection sampling from the network's own conditional distribution: what is accepted has exactly that distribution.
 Values of columns without parents cost nothing; the rarer the given values are under what precedes them, the more
-rows are drawn for one that stays.
+rows are drawn for one that stays. Where rows are rejected they are drawn one by one: among rows that hang together, the first accepted
+ones would not have exactly that distribution.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class Evidence:
                     "Give fewer, or others."
                 )
             fixed = {name: np.full(size, code, dtype=np.uint32) for name, code in self.codes.items()}
-            codes = self.model.draw_codes(size, rng, fixed)
+            codes = self.model.draw_codes(size, rng, fixed, draw="independent" if self._rejects else None)
             stay = rng.random(size) < self._share(codes)
             accepted.append({name: codes[name][stay] for name in names})
             have, drawn = have + int(stay.sum()), drawn + size
@@ -93,6 +94,11 @@ class Evidence:
                 at = data.column_names.index(name)
                 data = data.set_column(at, data.schema.field(name), pa.repeat(value, table.n_rows))
         return replace(table, data=data)
+
+    @property
+    def _rejects(self) -> bool:
+        """Whether some rows may not stay: a given column has parents."""
+        return any(self.model.network[name] for name in self.codes)
 
     def _share(self, codes: Mapping[str, NDArray[np.uint32]]) -> NDArray[np.float64]:
         out = np.ones(len(next(iter(codes.values()))))

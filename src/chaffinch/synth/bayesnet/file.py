@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ...privacy.account import account_from_dict
 from ...table.schema import Schema
+from ..model import Draw
 from .model import BayesNetModel, FitSummary
 from .network import Network
 from .protection import Cut, Protection
@@ -72,7 +73,7 @@ def network_from_state(
 
 def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) -> FitSummary:
     """Return how a network was fitted; raise unless it is of the right types and speaks of the model's columns."""
-    whole = {"privacy": None, **data}
+    whole = {"privacy": None, "draw": "independent", **data}
     whole = {field.name: whole.pop(KEYS.get(field.name, field.name)) for field in fields(FitSummary)} | whole
     if len(whole) != len(fields(FitSummary)):
         raise InputError("The account of the fit has other entries than this release knows.")
@@ -93,6 +94,7 @@ def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) 
         and all(isinstance(x, int) and x >= 0 for x in (summary.n_rows, summary.parents))
         and all(isinstance(name, str) and name in names for name in columns)
         and (protection is None or protection.protect in ("separate", "together"))
+        and summary.draw in get_args(Draw)
     )
     if not sound:
         raise InputError("The account of the fit does not go with the model.")

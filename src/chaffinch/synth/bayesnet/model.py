@@ -18,13 +18,14 @@ from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints
-from ..model import FittedModel, joined
+from ..model import Draw, FittedModel, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
 from .evidence import Evidence
 from .network import Network
 from .protection import Protection
 from .sampling import Sampler
+from .systematic import TIES
 from .tables import ConditionalTable
 
 __all__ = ["BayesNetModel", "FitSummary"]
@@ -35,7 +36,7 @@ class FitSummary:
     """How a model was learnt: search, score and its value, what is protected, how many records there were.
 
     `privacy` is the account of what a private fit spent; without one there is no promise. `n_rows` is then the public number of
-    rows: declared, or measured with noise. `strengths` follow the edges of the network, in nats.
+    rows: declared, or measured with noise. `strengths` follow the edges of the network, in nats. `draw` is how rows are drawn.
     """
 
     method: str
@@ -50,6 +51,7 @@ class FitSummary:
     n_rows: int = 0
     parents: int = 0
     privacy: Account | None = None
+    draw: Draw = "independent"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,6 +183,7 @@ class BayesNetModel(FittedModel):
             "score": fitted.score,
             "fitness": fitted.fitness,
             "protection": None if fitted.protection is None else fitted.protection.to_dict(),
+            "draw": fitted.draw,
             **({} if fitted.privacy is None else {"privacy": fitted.privacy.to_dict()}),
         }
 
@@ -219,17 +222,37 @@ class BayesNetModel(FittedModel):
         return list(zip(self.network.order, self.network.parents, strict=True))
 
     @cached_property
+    def _sizes(self) -> dict[str, int]:
+        return dict(zip(self.schema.names, self.schema.sizes, strict=True))
+
+    @cached_property
     def _samplers(self) -> tuple[Sampler, ...]:
         return tuple(Sampler(table) for table in self.tables)
 
     def draw_codes(
-        self, n_rows: int, rng: np.random.Generator, fixed: Mapping[str, NDArray[np.uint32]] | None = None
+        self,
+        n_rows: int,
+        rng: np.random.Generator,
+        fixed: Mapping[str, NDArray[np.uint32]] | None = None,
+        *,
+        draw: Draw | None = None,
     ) -> Mapping[str, NDArray[np.uint32]]:
-        """Return codes of new rows, column by column in the order of the network; fixed columns are taken as given."""
+        """Return codes of new rows, column by column in the order of the network; fixed columns are taken as given.
+
+        Rows are drawn as the fit says, or as `draw` says. Either way each row alone has exactly the distribution of the network.
+        """
         codes: dict[str, NDArray[np.uint32]] = dict(fixed or {})
+        systematic = (draw or self.fitted.draw) == "systematic"
         for name, sampler in zip(self.network.order, self._samplers, strict=True):
-            if name not in codes:
-                codes[name] = sampler.draw([codes[p] for p in sampler.table.parents], rng.random(n_rows))
+            if name in codes:
+                continue
+            parents = [codes[p] for p in sampler.table.parents]
+            if systematic:
+                others = [other for other in codes if other not in sampler.table.parents][-TIES:]
+                ties = [(codes[other], self._sizes[other]) for other in others]
+                codes[name] = sampler.draw_systematic(parents, ties, n_rows, rng)
+            else:
+                codes[name] = sampler.draw(parents, rng.random(n_rows))
         return codes
 
     def conditioned(self, given: Mapping[str, Any]) -> Evidence:

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from .systematic import rows_by_group, systematic_codes, systematic_uniforms
 from .tables import ConditionalTable
 
 __all__ = ["Sampler"]
@@ -44,6 +45,53 @@ class Sampler:
         given = np.stack(parents) if parents else np.empty((0, len(uniform)), dtype=np.uint32)
         _draw(out, given, uniform, float(self.table.smoothing), self._arrays)
         return out
+
+    def draw_systematic(
+        self,
+        parents: Sequence[NDArray[np.uint32]],
+        ties: Sequence[tuple[NDArray[np.uint32], int]],
+        n_rows: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.uint32]:
+        """Return a code for each row by systematic sampling among the rows that have the same distribution.
+
+        `ties`: columns, with their numbers of codes, that rows with the same parents are sorted by (see `systematic`).
+        """
+        given = np.stack(parents) if parents else np.empty((0, n_rows), dtype=np.uint32)
+        groups = _rows(given, self._arrays) if parents else np.zeros(n_rows, dtype=np.int64)
+        order, starts, numbers = rows_by_group(groups, len(self._arrays[1]) if parents else 1, ties, rng)
+        offsets = rng.random(len(numbers))
+        if self.table.smoothing > 0:
+            return self.draw(parents, systematic_uniforms(order, starts, offsets))
+        return np.asarray(systematic_codes(order, starts, numbers, offsets, self._arrays[-4:]))
+
+
+@numba.njit(nogil=True, cache=True)
+def _rows(parents, arrays):  # type: ignore[no-untyped-def]
+    """Return where each row's distribution stands: with all its parents if they occur together, else with the first of them."""
+    sizes, keys, first_key, lookup, first_lookup = arrays[:5]
+    k, n = parents.shape
+    out = np.zeros(n, dtype=np.int64)
+    level_key = np.empty(k + 1, dtype=np.int64)
+    for i in range(n):
+        key = 0
+        level_key[0] = 0
+        for p in range(k):
+            key = key * sizes[p] + parents[p, i]
+            level_key[p + 1] = key
+        for level in range(k, 0, -1):
+            if first_lookup[level + 1] > first_lookup[level]:
+                at = lookup[first_lookup[level] + level_key[level]]
+                if at >= 0:
+                    out[i] = first_key[level] + at
+                    break
+            else:
+                low, high = first_key[level], first_key[level + 1]
+                low += np.searchsorted(keys[low:high], level_key[level])
+                if low < high and keys[low] == level_key[level]:
+                    out[i] = low
+                    break
+    return out
 
 
 @numba.njit(nogil=True, cache=True)

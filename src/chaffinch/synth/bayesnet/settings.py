@@ -17,6 +17,7 @@ from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
 from ...table.schema import Schema
 from ..data import counter_of
+from ..model import Draw
 from ..settings import SYNTHESISERS, MethodOptions, Settings
 from .genetic import Evolution, genetic_search
 from .greedy import greedy_search
@@ -77,6 +78,9 @@ class BayesNet(Settings):
         exactly, without one it is Laplace noise under pure epsilon.
     neighbours, rows_per_person
         Whose data a private fit protects: by default tables that differ in one record added or removed.
+    draw
+        How rows are drawn: "systematic", counts as near to what the model expects as they can be, or "independent", one by one. None:
+        systematic under a promise, which covers whatever is drawn; independent without one, since counts show the data then.
 
     Examples
     --------
@@ -112,6 +116,7 @@ class BayesNet(Settings):
     delta: float | None = None
     neighbours: Neighbours = "add-remove"
     rows_per_person: int = 1
+    draw: Draw | None = None
 
     def __post_init__(self) -> None:
         for name in ("sensitive", "keep", "order"):
@@ -127,6 +132,7 @@ class BayesNet(Settings):
             raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
         if self.parents < 1:
             raise InputError(f"parents must be at least 1. Got {self.parents}.")
+        self.check_draw()
         if self.epsilon is not None:
             self._check_private()
         elif self.delta is not None:
@@ -180,6 +186,7 @@ class BayesNet(Settings):
             protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
             n_rows=counter.n_rows,
             parents=self.parents,
+            draw=self.drawing,
         )
         return BayesNetModel(counter.schema, network, tables, fitted, origin)
 

@@ -21,6 +21,7 @@ from ...privacy.relation import Neighbours
 from ...table.schema import Schema
 from ..bayesnet.model import BayesNetModel, FitSummary
 from ..data import private_data
+from ..model import Draw
 from ..private_model import private_model
 from ..settings import SYNTHESISERS, PureMethod
 from .groups import check_groups, resolved_groups
@@ -64,6 +65,8 @@ class FieldGroups(PureMethod):
     empty
         A group with nothing above its threshold is drawn from its noisy single columns ("columns"), or has the first level in all
         columns ("first", as published).
+    draw
+        How rows are drawn: "systematic" (None, the default) or "independent", one by one as published.
 
     Examples
     --------
@@ -84,6 +87,7 @@ class FieldGroups(PureMethod):
     threshold: float = 1.9
     learning: float = 0.3
     empty: Empty = "columns"
+    draw: Draw | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -138,5 +142,5 @@ class FieldGroups(PureMethod):
             at = [schema.names.index(name) for name in group]
             parents += [at[:i] if linked else [] for i in range(len(at))]
         search, score = ("groups", "distance") if split.learnt else ("given", "none")
-        summary = FitSummary(self.name, search, score, privacy=account)
+        summary = FitSummary(self.name, search, score, privacy=account, draw=self.drawing)
         return private_model(schema, order, parents, tables, summary, origin=origin)

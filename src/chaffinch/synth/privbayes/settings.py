@@ -19,6 +19,7 @@ from ...privacy.sensitivity import SCORES
 from ...table.schema import Schema
 from ..bayesnet.model import BayesNetModel, FitSummary
 from ..data import private_data
+from ..model import Draw
 from ..noisy import agreed, clipped
 from ..private_model import private_model
 from ..settings import SYNTHESISERS, MethodOptions, PureMethod
@@ -85,6 +86,8 @@ class PrivBayes(PureMethod):
         The most rows of one person, where the table was prepared with a person's identifier.
     most_candidates
         The most families weighed in a round; where there are more, as many are drawn blindly.
+    draw
+        How rows are drawn: "systematic" (None, the default) or "independent", one by one as published.
 
     Examples
     --------
@@ -109,6 +112,7 @@ class PrivBayes(PureMethod):
     delta: float | None = None
     rows_per_person: int = 1
     most_candidates: int = 10_000
+    draw: Draw | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -171,7 +175,7 @@ class PrivBayes(PureMethod):
             progress("measuring the tables", -1)
             tables = measure(counter, structure, split)
             account = counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how)
-        summary = FitSummary(self.title, "privbayes", split.score, privacy=account)
+        summary = FitSummary(self.title, "privbayes", split.score, privacy=account, draw=self.drawing)
         return private_model(
             counter.schema,
             structure.order,

@@ -93,6 +93,7 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         protection=noisy_protection(settings, rules, gaps, known.margins, assembled, known.total),
         parents=settings.parents,
         privacy=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
+        draw=settings.drawing,
     )
     return private_model(counter.schema, assembled.order, assembled.parents, assembled.tables, summary, origin=origin)
 
