@@ -1,7 +1,8 @@
 """Our private network and its peers on the tables of a folder: results/private_tables.csv, and what that says of the goals.
 
 Every run is one line of scratch/private_tables.jsonl as soon as it is done. Runs of ours count only for the state of the source that
-they were measured with; those of peers stay. Ours and peers may run beside each other: lines are appended.
+they were measured with; those of peers stay. Ours and peers may run beside each other: lines are appended. All but what runs on mbi is run in
+this process, so the peak memory is that of all that ran before, too.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from pathlib import Path
 
 from common import SCRATCH, SOURCE, save, show
 
-from private.compare import HEAD, Key, Run, Runs, row, run_ours
+from private.compare import HEAD, Key, Run, Runs, row
 from private.folder import SETS, folder_table
 from private.ours import BOOTSTRAP
+from private.ours import run as run_ours
 from private.peers import MBI
 from private.peers import run as run_peer
 from private.tree import run as run_tree
@@ -81,7 +83,7 @@ def ours(runs: Runs, question: Question) -> None:
         for key in question.keys(name):
             missing = question.repeats - len(runs.of(key, SOURCE))
             if missing > 0:
-                done = run_ours(name, coarse, key[1], key[2], missing, delta=DELTA)
+                done = run_ours(coarse, key[1], key[2], missing, DELTA)
                 runs.add(key, [{**run, "source": SOURCE} for run in done])
                 print(name, *row(runs.of(key, SOURCE)), flush=True)
 

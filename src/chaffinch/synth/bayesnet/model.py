@@ -248,8 +248,8 @@ class BayesNetModel(FittedModel):
                 continue
             parents = [codes[p] for p in sampler.table.parents]
             if systematic:
-                others = [other for other in codes if other not in sampler.table.parents][-TIES:]
-                ties = [(codes[other], self._sizes[other]) for other in others]
+                others = [other for other in codes if other not in sampler.table.parents]
+                ties = [(codes[other], self._sizes[other]) for other in others[max(len(others) - TIES, 0) :]]
                 codes[name] = sampler.draw_systematic(parents, ties, n_rows, rng)
             else:
                 codes[name] = sampler.draw(parents, rng.random(n_rows))
