@@ -177,6 +177,7 @@ class BayesNet(Settings):
         fitted = FitSummary(
             method="bayesnet",
             search="given" if self.network is not None else self.search,
+            draw=self.drawing,
             score=self._score,
             fitness=fitness,
             strengths=strengths,
@@ -186,7 +187,6 @@ class BayesNet(Settings):
             protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
             n_rows=counter.n_rows,
             parents=self.parents,
-            draw=self.drawing,
         )
         return BayesNetModel(counter.schema, network, tables, fitted, origin)
 
