@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from chaffinch import BayesNet, read
+from chaffinch import BayesNet, Independent, read
 from chaffinch.risk.shadows import Generator
 from chaffinch.risk.shadows.generator import coded, unknown_code
 
@@ -71,3 +71,17 @@ def test_a_function_gets_the_table_that_was_read_anew():
     )
     assert sizes == [3]
     assert base.schema["town"].size == 4
+
+
+def test_a_shadow_draws_rows_as_the_release_does():
+    """Systematic rows have the subset's own counts of a column without parents, to less than one; rows drawn one by one do not."""
+    base = read(rich_frame()[["town", "sex"]], rare="keep")
+    near = {}
+    for draw in ("systematic", "independent"):
+        generator = Generator(Independent(draw=draw), base, "population")
+        subset = generator.subset(np.arange(200))
+        codes = generator.release(subset, tables=5, rows=200, seed=np.random.SeedSequence(3)).codes
+        own = np.bincount(subset.code("town"), minlength=4)
+        near[draw] = [np.abs(np.bincount(table[:, 0], minlength=4) - own).max() for table in codes]
+    assert max(near["systematic"]) < 1
+    assert min(near["independent"]) >= 1  # of about 68 each: all three within 0 once in some 1,000 draws
