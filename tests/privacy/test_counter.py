@@ -267,6 +267,50 @@ def test_distances_and_tables_move_by_at_most_what_is_claimed(unit, pure):
 
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours}-{u.rows_per_person}")
+@pytest.mark.parametrize("pure", [True, False], ids=["epsilon", "rho"])
+def test_picks_of_far_tables_move_by_at_most_what_is_claimed(unit, pure):
+    """Two picks share an amount: each has epsilon = 2 D / scale, and in rho epsilon^2 / 8."""
+    amount, sizes = 0.3, (2, 3) if unit.rows_per_person == 1 else (2, 2)
+    cliques, shapes = [("c0",), ("c1",), ("c0", "c1")], (sizes[:1], sizes[1:], sizes)
+    peaked = [np.where(np.arange(math.prod(shape)) == 0, 9.0, 0.0).reshape(shape) for shape in shapes]
+    answers = cache(
+        lambda rows: asked(
+            rows, sizes, unit, pure, lambda c: c.farthest(cliques, peaked, [0.3, 0.0, 1.5], 2, amount, why="test")
+        )
+    )
+    epsilon = amount / 2 if pure else math.sqrt(8 * amount / 2)
+    worst = 0.0
+    for one, other in neighbours_of(sizes, unit, 2 if unit.rows_per_person == 1 else 1):
+        (a, scale), (b, same) = answers(tuple(sorted(one)))[0], answers(tuple(sorted(other)))[0]
+        assert scale == same
+        worst = max(worst, np.abs(a - b).max() / (scale * epsilon / 2))
+    assert 0.99 < worst <= 1 + 1e-9
+
+
+def test_far_tables_are_picked_one_after_the_other():
+    """Distances 10, 5 and 0 of one column of ten records, with a handicap of 8 for the first: far ones win where noise is small."""
+    rows, sizes = [(0,)] * 10, (2,)
+    models = [np.array([0.0, 10.0]), np.array([5.0, 5.0]), np.array([10.0, 0.0])]
+    counter = opened(rows, sizes)
+    assert counter.farthest([("c0",)] * 3, models, [0.0] * 3, 2, 1e5, why="test") == [0, 1]
+    assert counter.farthest([("c0",)] * 3, models, [8.0, 0.0, 0.0], 3, 1e5, why="test") == [1, 0, 2]
+    assert counter.ledger.charges[0].what == "choice of 2 of 3 tables, one after the other"
+    with pytest.raises(InputError, match=r"picks must be between 1 and the number of candidates, 3\. Got 4"):
+        counter.farthest([("c0",)] * 3, models, [0.0] * 3, 4, 1.0, why="test")
+    # At rho 0.08 a pick has epsilon 0.8 and a sensitivity of 1/2: chances go as exp(0.8 distance), up to the grid's step.
+    many, budget = 4000, Budget(1e6, 1e-6)
+    rng = np.random.default_rng(4)
+    firsts = [
+        opened(rows, sizes, budget=budget, noise=noise_of(rng)).farthest(
+            [("c0",)] * 2, [np.array([10.0, 1.0]), np.array([10.0, 0.0])], [0.0] * 2, 1, 0.08, why="test"
+        )[0]
+        for _ in range(many)
+    ]
+    chance = 1 / (1 + math.exp(0.8 * 0.5))
+    assert abs(np.mean(firsts) - chance) < 5 * math.sqrt(chance * (1 - chance) / many)
+
+
+@pytest.mark.parametrize("unit", UNITS, ids=lambda u: f"{u.neighbours}-{u.rows_per_person}")
 @pytest.mark.parametrize("score", ["I", "R", "F"])
 def test_scores_move_by_at_most_what_is_claimed(unit, score):
     sizes, epsilon, families = (2, 2), 0.5, [(0, (1,)), (1, (0,)), (0, ())]
@@ -388,6 +432,7 @@ ASKS = {
     "tables": lambda c, amount: c.tables([("c0",), ("c1",)], [amount / 2] * 2, why="test"),
     "select": lambda c, amount: c.select([(0, (1,)), (1, (0,))], "R", amount, rows=2, why="test"),
     "distances": lambda c, amount: c.distances([("c0", "c1")], [np.ones((2, 3))], amount, why="test"),
+    "farthest": lambda c, amount: c.farthest([("c0",), ("c1",)], [np.ones(2), np.ones(3)], [0, 0], 2, amount, why="test"),
 }
 
 
@@ -457,7 +502,7 @@ def test_no_attribute_tells_what_was_not_paid_for():
     counter = opened(some_rows(0, SIZES, 9), SIZES)
     public = {name for name in dir(counter) if not name.startswith("_")}
     assert public == {
-        *("check_rows", "close", "closed", "distances", "ledger", "pure"),
+        *("check_rows", "close", "closed", "distances", "farthest", "ledger", "pure"),
         *("rows", "schema", "select", "tables", "test_only", "unit"),
     }
     for name in ("n_rows", "marginals", "table", "counter"):

@@ -384,6 +384,11 @@ def scores_halved(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(counter_module, "sensitivity", lambda *words, **more: whole(*words, **more) / 2)
 
 
+def distances_eighth(patch: pytest.MonkeyPatch) -> None:
+    whole = PrivateCounter._distance_jump.fget
+    patch.setattr(PrivateCounter, "_distance_jump", property(lambda counter: whole(counter) // 8))
+
+
 def noise_over_n(patch: pytest.MonkeyPatch) -> None:
     whole = PrivateCounter._noisy
     patch.setattr(
@@ -430,6 +435,7 @@ MUTANTS: dict[str, tuple[Case, Callable[[pytest.MonkeyPatch], None], str]] = {
     "half the L2 distance, Gaussian": (CASES["network, Gaussian"], lambda patch: halved(patch, "l2_up"), "share"),
     "Gaussian noise for Laplace's price": (CASES["network, words discovered"], cheap_law, "share"),
     "half the sensitivity of a score": (CASES["privbayes, permute-and-flip"], scores_halved, "share"),
+    "an eighth of the sensitivity of distances and picks": (CASES["network, zCDP"], distances_eighth, "share"),
     "a row too many of a person": (CASES["network, persons"], one_row_too_many, "share"),
     "a threshold one too low": (CASES["network, words discovered"], low_threshold, "delta_share"),
     "a scale that knows the number of rows": (GROUPED, noise_over_n, "depends on a record"),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Choice", "DiscoverIn", "choose"]
 
-ParentsIn = Annotated[int, typer.Option(help="The most parents of a column.")]
+ParentsIn = Annotated[
+    int | None, typer.Option(help="The most parents of a column. Default: 3; 5 with --epsilon.", show_default=False)
+]
 SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
 ScoreIn = Annotated[str | None, typer.Option(help="penalised, pairwise or joint; each search has its own default.")]
 LabelIn = Annotated[str | None, typer.Option(help="What a learner is to predict: the one link sensitive columns keep.")]
@@ -103,7 +105,7 @@ class Choice:
 
 def choose(
     *,
-    parents: ParentsIn = 3,
+    parents: ParentsIn = None,
     search: SearchIn = "ordering",
     score: ScoreIn = None,
     label: LabelIn = None,

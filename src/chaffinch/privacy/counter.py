@@ -191,19 +191,47 @@ class PrivateCounter:
         that is q times as much in L1 and sqrt(q) times in L2. Distances are whole numbers of a small step, rounding adds one.
         """
         counter = self._open()
-        jump = -(-self.unit.l1 * _DISTANCE_STEPS // 2) + 1
-        many = max(len(cliques), 1)
+        jump, many = self._distance_jump, max(len(cliques), 1)
         scale, std = self._scale(amount, l1=jump * many, l2=jump * many**0.5 * (1 + 1e-12))
         self._charge_noise(f"distances of {len(cliques):,} tables from the model", amount, why, std / _DISTANCE_STEPS)
-        steps = np.empty(len(cliques), dtype=np.int64)
-        expected = iter(models)
-        for start in range(0, len(cliques), _TABLES_HELD):
-            some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
-            for i, marginal in enumerate(counter.marginals(some), start=start):
-                gap = np.abs(np.asarray(marginal.dense(), dtype=np.float64) - next(expected)).sum() / 2
-                steps[i] = np.floor(gap * _DISTANCE_STEPS)
-        noisy = self._noisy(steps, scale)
+        noisy = self._noisy(_distance_steps(counter, cliques, models), scale)
         return noisy / _DISTANCE_STEPS, std / _DISTANCE_STEPS
+
+    def farthest(
+        self, cliques: Sequence[Sequence[str]], models: Iterable[NDArray[np.float64]], handicaps: Sequence[float],
+        picks: int, amount: float, *, why: str,
+    ) -> list[int]:  # fmt: skip
+        """Return the positions of some cliques whose counts are far from a public model of them, after a handicap; far ones more likely.
+
+        Distances and their sensitivity are those of `distances`: each moves by at most `unit.l1` / 2, and a step for rounding. A
+        handicap, in records, is public and moves nothing. Each pick is a choice of its own among those that are left, by
+        permute-and-flip if amounts are epsilons, and by the exponential mechanism if they are rhos (epsilon = sqrt(8 rho)), and gets an
+        equal part of the amount: they add up. Who is left depends on earlier picks alone.
+        """
+        counter = self._open()
+        if not 1 <= picks <= len(cliques):
+            raise InputError(f"picks must be between 1 and the number of candidates, {len(cliques):,}. Got {picks}.")
+        mechanism: Mechanism = "permute-and-flip" if self.pure else "exponential"
+        what = f"choice of {picks:,} of {len(cliques):,} tables, one after the other"
+        noise = f"distance from the model, sensitivity {self._distance_jump / _DISTANCE_STEPS:.4g}"
+        self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
+        part = amount / picks
+        epsilon = part if self.pure else (8 * part) ** 0.5
+        scores = _distance_steps(counter, cliques, models)
+        scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(np.int64)
+        draw = self._noise.permute_and_flip if self.pure else self._noise.exponential
+        left = np.arange(len(cliques))
+        out: list[int] = []
+        for _ in range(picks):
+            at = draw(scores[left], 2 * self._distance_jump / epsilon)
+            out.append(int(left[at]))
+            left = np.delete(left, at)
+        return out
+
+    @property
+    def _distance_jump(self) -> int:
+        """By how many steps one person can move a distance from a model."""
+        return -(-self.unit.l1 * _DISTANCE_STEPS // 2) + 1
 
     def _open(self) -> Counter:
         if self._counter is None:
@@ -221,3 +249,17 @@ class PrivateCounter:
 
     def _noisy(self, values: NDArray[np.int64], scale: float) -> NDArray[np.int64]:
         return self._noise.laplace(values, scale) if self.pure else self._noise.gaussian(values, scale)
+
+
+def _distance_steps(
+    counter: Counter, cliques: Sequence[Sequence[str]], models: Iterable[NDArray[np.float64]]
+) -> NDArray[np.int64]:
+    """Return half the L1 distances of the cliques' counts from their models, in whole steps."""
+    steps = np.empty(len(cliques), dtype=np.int64)
+    expected = iter(models)
+    for start in range(0, len(cliques), _TABLES_HELD):
+        some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
+        for i, marginal in enumerate(counter.marginals(some), start=start):
+            gap = np.abs(np.asarray(marginal.dense(), dtype=np.float64) - next(expected)).sum() / 2
+            steps[i] = np.floor(gap * _DISTANCE_STEPS)
+    return steps

@@ -32,7 +32,7 @@ class MethodOptions:
     `variant` is the word after the colon, as in privbayes:dpart. None and empty mean: the method's own default.
     """
 
-    parents: int = 3
+    parents: int | None = None
     search: str = "ordering"
     score: str | None = None
     label: str | None = None

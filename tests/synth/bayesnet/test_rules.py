@@ -138,7 +138,7 @@ def assert_obeyed(network: Network, settings: BayesNet) -> None:
     """Check a network against the promises, one edge at a time: written from the issue, not from the rules."""
     hidden, label = set(settings.sensitive), settings.label
     together = settings.protect == "together"
-    assert network.most_parents <= settings.parents
+    assert network.most_parents <= settings.most_parents
     for parent, child in network.edges:
         if parent in hidden:
             assert together, "with separate no sensitive column has a child"

@@ -38,6 +38,9 @@ Edge = tuple[str, str]
 SMOOTHING = 1.0
 """Weight of fewer parents, in records. See docs/design/0005."""
 
+PARENTS, PRIVATE_PARENTS = 3, 5
+"""The most parents of a column unless told otherwise, without and with a promise."""
+
 _SCORES: dict[str, tuple[Score, ...]] = {
     "ordering": ("penalised", "pairwise", "joint"),
     "greedy": ("joint", "penalised"),
@@ -53,7 +56,8 @@ class BayesNet(Settings):
     Parameters
     ----------
     parents
-        The most parents of a column (k in the papers).
+        The most parents of a column (k in the papers). None: 3, and under a promise 5, where only links that are worth their
+        noise are taken.
     search
         "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (Hittmeir,
         Mayer and Ekelhart 2022). Under a promise "ordering" and "genetic" run on distances that are measured once (docs/design/0012).
@@ -97,7 +101,7 @@ class BayesNet(Settings):
     promise: ClassVar[Literal["optional"]] = "optional"
     refused: ClassVar[tuple[str, ...]] = ()
 
-    parents: int = 3
+    parents: int | None = None
     search: Search = "ordering"
     score: Score | None = None
     label: str | None = None
@@ -128,9 +132,9 @@ class BayesNet(Settings):
         for name in ("require", "forbid"):
             if (edges := tuple(_edge(edge) for edge in getattr(self, name))) != getattr(self, name):
                 object.__setattr__(self, name, edges)
-        if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer):
+        if isinstance(self.parents, bool) or not isinstance(self.parents, int | np.integer | None):
             raise InputError(f"parents must be a whole number of at least 1. Got {self.parents!r}.")
-        if self.parents < 1:
+        if self.parents is not None and self.parents < 1:
             raise InputError(f"parents must be at least 1. Got {self.parents}.")
         self.check_draw()
         if self.epsilon is not None:
@@ -145,6 +149,13 @@ class BayesNet(Settings):
             value = getattr(self, name)
             if value is not None and (not np.isfinite(value) or value < 0):
                 raise InputError(f"{name} must be at least 0. Got {value}.")
+
+    @property
+    def most_parents(self) -> int:
+        """The most parents of a column."""
+        if self.parents is not None:
+            return int(self.parents)
+        return PARENTS if self.epsilon is None else PRIVATE_PARENTS
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:
@@ -163,7 +174,7 @@ class BayesNet(Settings):
         counter, origin = counter_of(data)
         names = counter.schema.names
         rules = self.rules(names)
-        price = default_penalty(counter.n_rows, self.parents) if self.penalty is None else self.penalty
+        price = default_penalty(counter.n_rows, self.most_parents) if self.penalty is None else self.penalty
         scores = FamilyScores(counter, penalty=price)
         progress("searching the network", -1)
         parents, fitness = self._structure(scores, rules, generator(seed))
@@ -186,14 +197,14 @@ class BayesNet(Settings):
             keep=self.keep,
             protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
             n_rows=counter.n_rows,
-            parents=self.parents,
+            parents=self.most_parents,
         )
         return BayesNetModel(counter.schema, network, tables, fitted, origin)
 
     def rules(self, names: Sequence[str]) -> Rules:
         """Return the rules that the settings amount to for these columns; raise where they contradict each other."""
         same = {field.name: getattr(self, field.name) for field in fields(Constraints) if field.name != "most"}
-        return make_rules(names, Constraints(self.parents, **same))
+        return make_rules(names, Constraints(self.most_parents, **same))
 
     def plan(self, schema: Schema) -> Plan:
         """Return how the budget would be split on a declared schema, before anything is spent."""
@@ -208,7 +219,7 @@ class BayesNet(Settings):
         """Return about how many sets of columns a fit counts: all up to the largest family, or what a search of orders visits."""
         if self.network is not None:
             return n_columns
-        width = 2 if self.search == "genetic" else self.parents + 1
+        width = 2 if self.search == "genetic" else self.most_parents + 1
         every = n_columns <= 16 or self.search == "greedy"
         return sum(comb(n_columns, w) for w in range(1, width + 1)) if every else n_columns * 600
 
@@ -251,9 +262,9 @@ class BayesNet(Settings):
         parents: list[Columns] = []
         for i, name in enumerate(names):
             chosen = tuple(sorted(names.index(p) for p in self.network[name]))
-            if len(chosen) > self.parents:
+            if len(chosen) > self.most_parents:
                 raise InputError(
-                    f"The given network gives '{name}' {len(chosen)} parents, but parents = {self.parents}. Raise it."
+                    f"The given network gives '{name}' {len(chosen)} parents, but parents = {self.most_parents}. Raise it."
                 )
             for parent in chosen:
                 if not rules.allowed[i, parent]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError, TooLargeError, listed, unknown_name
 from ...privacy.counter import MOST_CELLS
 from ...table.schema import Schema
-from ..bayesnet.private.links import product_of
+from ..bayesnet.private.estimate import product_of
 
 __all__ = [
     "Group",

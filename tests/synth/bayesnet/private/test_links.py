@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chaffinch.synth.bayesnet.private.estimate import product_of
 from chaffinch.synth.bayesnet.private.links import (
     Candidates,
     Gaps,
     amounts_for,
     bar_of,
     possible_pairs,
-    product_of,
     triples_of,
 )
 from chaffinch.synth.bayesnet.rules import Constraints, make_rules

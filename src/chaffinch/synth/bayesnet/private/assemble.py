@@ -1,14 +1,16 @@
 """From estimated tables to a network: parents are chosen, and each column's table is the flattest one that has the estimated sums.
 
-Columns are drawn one after the other into a large sample, whose counts stand for the distribution of the parents. A child's table
-given several parents starts as if they told nothing of it and is raked to the estimated table of the child with each of them: the
-distribution of largest entropy among those (a log-linear model without the interactions that nobody measured).
+A child's table given several parents starts as if they told nothing of it and is raked to the estimated table of the child with each
+of them: the distribution of largest entropy among those (a log-linear model without the interactions that nobody measured).
+The distribution of the parents themselves is that of one column, or of one estimated table, or is counted in a sample drawn
+from the tables so far, of the columns that it takes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +18,12 @@ from numpy.typing import NDArray
 from ....counts.marginal import Marginal
 from ..rules import Rules
 from ..sampling import Sampler
-from ..tables import ConditionalTable, table_from_marginal
-from .estimate import Table, Target, cells_of, conditional_target, raked
+from ..tables import table_from_marginal
+from .estimate import Table, Target, conditional_target, raked
 
-__all__ = ["Assembled", "assemble", "limited"]
+__all__ = ["Assembled", "Sample", "assemble", "limited", "spread_evenly"]
 
-SAMPLE = (20_000, 100_000)
+SAMPLE = (10_000, 100_000)
 """The fewest and the most rows of the sample; twenty for each record in between."""
 MOST_CELLS = 200_000
 _ROUNDS = 12
@@ -33,12 +35,65 @@ Clique = tuple[int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Assembled:
-    """The columns in order, their parents (strongest first), the tables, and a large sample drawn on the way."""
+    """The columns in order, their parents (strongest first), the tables, and a sample to draw on."""
 
     order: tuple[int, ...]
     parents: tuple[Clique, ...]
     tables: tuple[Marginal, ...]
-    sample: tuple[NDArray[np.uint32], ...]
+    sample: Sample
+
+
+@dataclass(eq=False)
+class Sample:
+    """Rows of a network, a column at a time: a column is drawn when it is first asked for, and its parents with it.
+
+    Rows that have the same parents share a column's levels as exactly as whole numbers allow, in random order: sums are nearer to those
+    of the tables than independent draws would be, and columns with the same parents stay independent of each other.
+    """
+
+    n_rows: int
+    rng: np.random.Generator
+    parents: dict[int, Clique] = field(default_factory=dict)
+    tables: dict[int, Marginal] = field(default_factory=dict)
+    _codes: dict[int, NDArray[np.uint32]] = field(default_factory=dict)
+
+    def add(self, column: int, parents: Clique, table: Marginal) -> None:
+        """Take in the table of a column, whose parents have theirs already."""
+        self.parents[column], self.tables[column] = parents, table
+
+    def column(self, column: int) -> NDArray[np.uint32]:
+        """Return the codes of a column."""
+        if column not in self._codes:
+            given = [self.column(p) for p in self.parents[column]]
+            uniform = spread_evenly(self._key(self.parents[column]), self.rng)
+            sampler = Sampler(table_from_marginal(self.tables[column], smoothing=0.0))
+            self._codes[column] = sampler.draw(given, uniform)
+        return self._codes[column]
+
+    def counts(self, columns: Clique) -> Table:
+        """Return the table of some columns, in rows of the sample."""
+        sizes = [self.tables[c].sizes[-1] for c in columns]
+        return np.bincount(self._key(columns), minlength=prod(sizes)).reshape(sizes).astype(np.float64)
+
+    def _key(self, columns: Clique) -> NDArray[np.int64]:
+        key = np.zeros(self.n_rows, dtype=np.int64)
+        for c in columns:
+            key = key * self.tables[c].sizes[-1] + self.column(c)
+        return key
+
+
+def spread_evenly(key: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return numbers in [0, 1), a random order of equal steps from a random start for each group of rows with the same key."""
+    order = rng.permutation(len(key))
+    narrow = key.astype(np.uint16) if int(key.max(initial=0)) < 1 << 16 else key  # short numbers sort in linear time
+    order = order[np.argsort(narrow[order], kind="stable")]
+    laid = key[order]
+    first = np.flatnonzero(np.concatenate([[True], laid[1:] != laid[:-1]]))
+    sizes = np.diff([*first, len(key)])
+    uniform = np.empty(len(key))
+    rank = np.arange(len(key)) - np.repeat(first, sizes)
+    uniform[order] = (rank + np.repeat(rng.random(len(first)), sizes)) / np.repeat(sizes, sizes)
+    return np.minimum(uniform, 1 - 1e-16)
 
 
 def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], most: int) -> Clique:
@@ -54,7 +109,6 @@ def limited(strengths: Mapping[int, float], child: int, sizes: Sequence[int], mo
 
 def assemble(
     rules: Rules,
-    sizes: Sequence[int],
     order: Sequence[int],
     parents: Mapping[int, Clique],
     margins: Sequence[Table],
@@ -65,40 +119,25 @@ def assemble(
 
     `tables` maps sorted tuples of columns to estimates; every pair of a child and one of its parents must be there.
     """
-    sample: dict[int, NDArray[np.uint32]] = {}
-    marginals: list[Marginal] = []
-    drawn_rows = int(np.clip(20 * margins[0].sum(), *SAMPLE))
+    sample = Sample(int(np.clip(20 * margins[0].sum(), *SAMPLE)), rng)
     for child in order:
         chosen = parents[child]
-        counts = _table(child, chosen, sizes, margins, tables, sample)
+        counts = _table(child, chosen, margins, tables, sample)
         names = (*(rules.names[p] for p in chosen), rules.names[child])
-        marginal = Marginal(names, counts.shape, counts)
-        marginals.append(marginal)
-        drawn: ConditionalTable = table_from_marginal(marginal, smoothing=0.0)
-        sample[child] = Sampler(drawn).draw([sample[p] for p in chosen], rng.random(drawn_rows))
+        sample.add(child, chosen, Marginal(names, counts.shape, counts))
     return Assembled(
-        tuple(order), tuple(parents[c] for c in order), tuple(marginals), tuple(sample[c] for c in range(len(sizes)))
+        tuple(order), tuple(parents[c] for c in order), tuple(sample.tables[c] for c in order), sample
     )
 
 
 def _table(
-    child: int,
-    chosen: Clique,
-    sizes: Sequence[int],
-    margins: Sequence[Table],
-    tables: Mapping[Clique, Table],
-    sample: Mapping[int, NDArray[np.uint32]],
+    child: int, chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: Sample
 ) -> Table:
     own = margins[child]
     total = float(own.sum())
     if not chosen:
         return own.copy()
-    key = np.zeros(len(sample[chosen[0]]), dtype=np.int64)
-    for p in chosen:
-        key = key * sizes[p] + sample[p]
-    shape = tuple(sizes[p] for p in chosen)
-    counts = np.bincount(key, minlength=cells_of(sizes, chosen)).astype(np.float64)
-    of_parents: Table = (counts * (total / len(key))).reshape(shape)
+    of_parents = _parents_table(chosen, margins, tables, sample)
     targets: list[Target] = [(tuple(range(len(chosen))), of_parents)]
     family = (*chosen, child)
     for clique, estimate in tables.items():
@@ -110,3 +149,15 @@ def _table(
     start = of_parents[..., None] * (own / max(total, 1e-300)) + 1e-12
     out = raked(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
     return np.where(out > _TRACE, out, 0.0)
+
+
+def _parents_table(
+    chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: Sample
+) -> Table:
+    """The joint table of some columns that have their tables already, in records."""
+    if len(chosen) == 1:
+        return margins[chosen[0]]
+    key = tuple(sorted(chosen))
+    if key in tables:
+        return tables[key].transpose([key.index(c) for c in chosen])
+    return sample.counts(chosen) * (float(margins[chosen[0]].sum()) / sample.n_rows)

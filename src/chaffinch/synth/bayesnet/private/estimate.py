@@ -19,6 +19,8 @@ __all__ = [
     "error_at",
     "error_curve",
     "margins_of",
+    "of_total",
+    "product_of",
     "raked",
     "shrunk",
 ]
@@ -37,11 +39,11 @@ def margins_of(tables: Sequence[Table], stds: Sequence[float]) -> tuple[list[Tab
     precisions = [1 / max(table.size * std**2, 1e-300) for table, std in zip(tables, stds, strict=True)]
     total = sum(p * float(table.sum()) for p, table in zip(precisions, tables, strict=True)) / sum(precisions)
     total = max(total, 1.0)
-    return [_of_total(table, total) for table in tables], total
+    return [of_total(table, total) for table in tables], total
 
 
-def _of_total(table: Table, total: float) -> Table:
-    """The nearest table without negative counts that has a total."""
+def of_total(table: Table, total: float) -> Table:
+    """Return the nearest table without negative counts that has a total."""
     shifted = nonnegative(table + (total - table.sum()) / table.size)
     return shifted if shifted.sum() > 0 else np.full_like(table, total / table.size)
 
@@ -95,6 +97,14 @@ def conditional_target(estimate: Table, parents: Table, child: Table) -> Table:
     share = child / max(float(child.sum()), 1e-300)
     conditional = np.where(rows > 0, estimate / np.maximum(rows, 1e-300), share)
     return np.asarray(conditional * parents[..., None])
+
+
+def product_of(clique: Sequence[int], margins: Sequence[Table], total: float) -> Table:
+    """Return the table of independent columns, in records."""
+    out = np.asarray(total)
+    for c in clique:
+        out = out[..., None] * (margins[c] / total)
+    return out
 
 
 def cells_of(sizes: Sequence[int], columns: Sequence[int]) -> int:

@@ -13,7 +13,6 @@ Amounts add up in the ledger: the promise is its total, for its relation. Proofs
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +32,7 @@ from ..model import BayesNetModel, FitSummary
 from ..network import parents_first
 from ..rules import Rules
 from .assemble import Assembled, assemble
-from .estimate import Table as Counts
-from .estimate import margins_of, raked, shrunk
+from .estimate import product_of
 from .links import (
     FEW_ALARMS,
     Candidates,
@@ -42,14 +40,16 @@ from .links import (
     amounts_for,
     bar_of,
     measured_gaps,
+    picks_of,
     possible_pairs,
-    product_of,
+    shortlisted_gaps,
     triples_of,
     worth,
 )
 from .protecting import noisy_protection
+from .released import Released
 from .searching import searched_parents
-from .shares import StepShares, shares_of, single_columns
+from .shares import StepShares, Wants, shares_of, single_columns
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -58,16 +58,8 @@ __all__ = ["fit_private", "plan_private"]
 
 Clique = tuple[int, ...]
 
-
-@dataclass
-class _Known:
-    """What has been released so far: single columns, their total, and estimated tables of pairs and triples."""
-
-    raw: list[Counts]
-    margins: list[Counts]
-    stds: list[float]
-    total: float
-    tables: dict[Clique, Counts] = field(default_factory=dict)
+_REST = 1e-9
+"""The part of a budget that rounding may leave: nothing is measured with it."""
 
 
 def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
@@ -79,9 +71,10 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         if settings.network is not None:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
-        shares = _shares(settings, counter.schema.sizes, rows, counter.ledger.left, counter.unit, counter.pure)
+        shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
         progress("measuring single columns", -1)
-        known = _margins(counter, shares)
+        known = Released.of(counter.schema)
+        _measure_columns(counter, shares.margins, known, "single columns")
         progress("measuring links", -1)
         assembled, gaps = _learn(settings, counter, rules, shares, known, rng)
     summary = FitSummary(
@@ -90,8 +83,8 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         score="distance",
         label=settings.label,
         sensitive=settings.sensitive,
-        protection=noisy_protection(settings, rules, gaps, known.margins, assembled, known.total),
-        parents=settings.parents,
+        protection=noisy_protection(settings, rules, gaps, assembled, known.total),
+        parents=settings.most_parents,
         privacy=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
         draw=settings.drawing,
     )
@@ -107,7 +100,7 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     if not opening.settled:
         return opening.plan_unsettled("tables of single columns, distances, tables of links, all")
     pure = opening.budget.kind == "pure"
-    shares = _shares(settings, opening.schema.sizes, opening.schema.rows or 0, opening.left, opening.unit, pure)
+    shares = _shares(settings, rules, opening.schema, opening.schema.rows or 0, opening.left, opening.unit)
     steps = (
         ("tables of single columns, all", "single columns", shares.margins),
         ("distances of pairs from independence", "what is worth measuring", shares.distances),
@@ -117,29 +110,19 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     return opening.plan([noise_step(*step, pure=pure) for step in steps if step[2]])
 
 
-def _shares(settings: BayesNet, sizes: Sequence[int], rows: int, amount: float, unit: Unit, pure: bool) -> StepShares:
+def _shares(settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: Unit) -> StepShares:
     searched = settings.network is None
-    triples = searched and settings.parents > 1 and len(sizes) > 2
-    return shares_of(
-        amount, sizes, rows, unit, pure=pure, distances=searched or bool(settings.sensitive), triples=triples
+    wants = Wants(
+        links=not searched or bool(settings.sensitive) or any(rules.required),
+        distances=searched or bool(settings.sensitive),
+        triples=searched and settings.most_parents > 1 and len(schema.sizes) > 2,
     )
+    return shares_of(amount, schema.sizes, rows, unit, pure=settings.budget.kind == "pure", wants=wants)
 
 
-def _margins(counter: PrivateCounter, shares: StepShares) -> _Known:
-    noisy = single_columns(counter, shares.margins, why="single columns")
-    raw, stds = [t.counts.astype(np.float64) for t in noisy], [max(t.std, 1e-9) for t in noisy]
-    margins, total = margins_of(raw, stds)
-    return _Known(raw, margins, stds, total)
-
-
-def _margins_again(counter: PrivateCounter, known: _Known) -> None:
-    """Measure single columns once more with what no link was worth, and take the mean of both, weighted by precision."""
-    noisy = single_columns(counter, counter.ledger.left, why="single columns, again")
-    for i, table in enumerate(noisy):
-        old, new = known.stds[i] ** -2.0, max(table.std, 1e-9) ** -2.0  # as in `_margins`: a huge epsilon leaves 0
-        known.raw[i] = (old * known.raw[i] + new * table.counts) / (old + new)
-        known.stds[i] = (old + new) ** -0.5
-    known.margins, known.total = margins_of(known.raw, known.stds)
+def _measure_columns(counter: PrivateCounter, amount: float, known: Released, why: str) -> None:
+    """Measure all single columns; what was measured before counts too."""
+    known.add([(i,) for i in range(len(known.sizes))], single_columns(counter, amount, why=why))
 
 
 def _learn(
@@ -147,10 +130,9 @@ def _learn(
     counter: PrivateCounter,
     rules: Rules,
     shares: StepShares,
-    known: _Known,
+    known: Released,
     rng: np.random.Generator,
 ) -> tuple[Assembled, Gaps | None]:
-    sizes = counter.schema.sizes
     gaps = _gaps(counter, rules, shares, known) if shares.distances else None
     triples: list[Clique] = []
     if settings.network is not None:
@@ -164,21 +146,24 @@ def _learn(
     cliques = [*links, *(t for t in triples if _inside(t, parents))]
     if cliques:
         _measure(counter, cliques, known)
-    elif counter.ledger.left > 0:
-        _margins_again(counter, known)
+    elif counter.ledger.left > _REST * counter.ledger.total:
+        _measure_columns(counter, counter.ledger.left, known, "single columns, again")
     order = parents_first((i for block in rules.blocks for i in block), parents)
-    return assemble(rules, sizes, order, parents, known.margins, known.tables, rng), gaps
+    return assemble(rules, order, parents, known.margins, known.tables, rng), gaps
 
 
-def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: _Known) -> Gaps:
+def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: Released) -> Gaps:
     """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
     pairs = possible_pairs(counter.schema.sizes)
     candidates = Candidates(pairs, known.margins, known.stds, known.total)
+    picks = picks_of(len(pairs), rules.d, known.total, shares.distances, counter.unit, pure=counter.pure)
+    if picks:
+        return shortlisted_gaps(counter, candidates, shares.distances, picks, "what is worth measuring")
     return measured_gaps(counter, candidates, shares.distances, "what is worth measuring")
 
 
 def _interactions(
-    counter: PrivateCounter, rules: Rules, shares: StepShares, known: _Known, pairs: Gaps, rng: np.random.Generator
+    counter: PrivateCounter, rules: Rules, shares: StepShares, known: Released, pairs: Gaps, rng: np.random.Generator
 ) -> list[Clique]:
     """Triples that are farther from independence than all of their pairs together: an interaction that no pair shows."""
     triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
@@ -204,13 +189,10 @@ def _inside(triple: Clique, parents: dict[int, Clique]) -> bool:
     return any(set(triple) <= {child, *parents[child]} for child in triple)
 
 
-def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: _Known) -> None:
-    """Measure tables with all that is left and keep estimates of them: shrunk towards independence, raked to the single columns."""
+def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Released) -> None:
+    """Measure tables with all that is left and estimate them."""
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]
     amounts = amounts_for(models, counter.ledger.left, pure=counter.pure)
     noisy = counter.tables([tuple(names[c] for c in clique) for clique in cliques], amounts, why="links")
-    for clique, model, table in zip(cliques, models, noisy, strict=True):
-        estimate = shrunk(table.counts.astype(np.float64), model, table.std) + 1e-9
-        targets = [((axis,), known.margins[c]) for axis, c in enumerate(clique)]
-        known.tables[clique] = raked(estimate, targets, rounds=10)
+    known.add(cliques, noisy)

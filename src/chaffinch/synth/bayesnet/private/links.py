@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import log
 from statistics import NormalDist
@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....privacy.counter import PrivateCounter
+from ....privacy.relation import Unit
 from ..rules import Rules
-from .estimate import Table, cells_of, error_at, error_curve
+from .estimate import Table, cells_of, error_at, error_curve, product_of
 from .shares import parts_of, std_of
 
 __all__ = [
@@ -22,9 +23,11 @@ __all__ = [
     "Gaps",
     "amounts_for",
     "bar_of",
+    "distance_std",
     "measured_gaps",
+    "picks_of",
     "possible_pairs",
-    "product_of",
+    "shortlisted_gaps",
     "triples_of",
     "worth",
 ]
@@ -32,10 +35,14 @@ __all__ = [
 MOST_PAIR_CELLS = 1 << 20
 MOST_TRIPLES = 1_140
 MOST_TRIPLE_CELLS = 1 << 16
-_ALARMS = 0.2
+_ALARMS = 1.0
 """How many of all pairs may seem to be linked by noise alone, on average."""
 FEW_ALARMS = 0.02
 """The same for triples: they should be there only if they are there for sure."""
+_LOW_BAR = 0.1
+"""Part of the records below which the bar of distances is low enough for all pairs to be measured at once."""
+_REACH = 0.2
+"""Part of the records by which a pick should be able to tell candidates apart."""
 _SURE = 1.25
 """How far above its mean the distance that chance makes may lie."""
 
@@ -51,7 +58,7 @@ class Candidates:
     stds: Sequence[float]
     total: float
     curves: list[NDArray[np.float64]] = field(default_factory=list)
-    chances: list[tuple[float, float]] = field(default_factory=list)
+    chances: list[float] = field(default_factory=list)
 
     def models(self) -> Iterator[Table]:
         """Yield the model of each clique, noting how wrong a measurement of it would be at every level of noise."""
@@ -61,31 +68,21 @@ class Candidates:
             self.chances.append(self._chance(clique, table))
             yield table
 
-    def _chance(self, clique: Clique, model: Table) -> tuple[float, float]:
-        """How far independent columns would seem to be from the model: because its columns are noisy, and because records are few too."""
+    def _chance(self, clique: Clique, model: Table) -> float:
+        """How far from the model independent columns would seem to be, because its columns are noisy."""
         squared = np.zeros_like(model)
         for axis, c in enumerate(clique):
             shape = [-1 if a == axis else 1 for a in range(len(clique))]
-            counts = np.maximum(
-                self.margins[c], self.stds[c]
-            )  # a cell cannot be wrong by more than it holds, or may hold
+            counts = np.maximum(self.margins[c], self.stds[c])  # a cell is not wrong by more than it holds, or may hold
             squared += (model * (self.stds[c] / counts).reshape(shape)) ** 2
-        return float(0.4 * np.sqrt(squared).sum()), float(0.4 * np.sqrt(squared + model).sum())
-
-
-def product_of(clique: Clique, margins: Sequence[Table], total: float) -> Table:
-    """Return the table of independent columns, in records."""
-    out = np.asarray(total)
-    for c in clique:
-        out = out[..., None] * (margins[c] / total)
-    return out
+        return float(0.4 * np.sqrt(squared).sum())
 
 
 @dataclass(frozen=True, eq=False)
 class Gaps:
     """Distances of cliques from a model beyond chance, in records, the deviation of their noise, and the errors of measuring.
 
-    `excess` is by how much the noisy distances lie above what noise in the model and the number of records explain.
+    `excess` is by how much the noisy distances lie above what noise in the model explains.
     """
 
     cliques: Sequence[Clique]
@@ -133,11 +130,52 @@ def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float
     cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
     values, std = counter.distances(cliques, candidates.models(), amount, why=why)
     # Dependence and the noise of the model add up in each cell like independent deviations.
-    of_model, of_all = np.array(candidates.chances).reshape(-1, 2).T
+    of_model = np.array(candidates.chances)
     beyond = np.sqrt(np.maximum(np.maximum(values, 0.0) ** 2 - of_model**2, 0.0))
-    excess = values - _SURE * of_all
+    excess = values - _SURE * of_model
     bar = bar_of(len(values), std, _ALARMS, pure=counter.pure)
     return Gaps(candidates.cliques, beyond, std, candidates.curves, excess, bar)
+
+
+def shortlisted_gaps(counter: PrivateCounter, candidates: Candidates, amount: float, picks: int, why: str) -> Gaps:
+    """Return the noisy distances of some candidates that were picked first: half of the amount picks them, half measures them.
+
+    A pick prefers what lies farther from the model than chance and the noise of measuring it, if all picks were measured, explain.
+    """
+    names = counter.schema.names
+    cliques = [tuple(names[c] for c in clique) for clique in candidates.cliques]
+    sigma = std_of((counter.ledger.left - amount) / picks, counter.unit, pure=counter.pure)
+    models = list(candidates.models())
+    handicaps = [
+        _SURE * of_model + error_at(curve, sigma)
+        for curve, of_model in zip(candidates.curves, candidates.chances, strict=True)
+    ]
+    chosen = sorted(counter.farthest(cliques, models, handicaps, picks, amount / 2, why=why))
+    few = replace(candidates, cliques=[candidates.cliques[i] for i in chosen], curves=[], chances=[])
+    return measured_gaps(counter, few, amount / 2 * (1 - 1e-12), why)
+
+
+def picks_of(many: int, columns: int, rows: float, amount: float, unit: Unit, *, pure: bool) -> int:
+    """Return how many of so many pairs are to be picked before any distance is measured; 0: all are measured at once.
+
+    Noise of distances measured together grows with their number: all at once are good enough if the bar that noise sets is at
+    most `_LOW_BAR` of the records. Otherwise as many are picked as a choice can tell apart by `_REACH` of the records; not if that is
+    nearly all of them. Public numbers and the measured total alone.
+    """
+    std = distance_std(many, amount, unit, pure=pure)
+    if bar_of(many, std, _ALARMS, pure=pure) <= _LOW_BAR * rows:
+        return 0
+    reach = _REACH * rows / log(max(many, 3)) / unit.l1  # noise of a choice, in records, that many candidates stay below
+    half = amount / 2
+    picks = max(1, min(int(half * reach if pure else 8 * half * reach**2), 2 * columns))
+    return picks if picks <= many / 3 else 0
+
+
+def distance_std(many: int, amount: float, unit: Unit, *, pure: bool) -> float:
+    """Return the standard deviation of the noise of so many distances that are measured together."""
+    if pure:
+        return 2**0.5 * many * unit.l1 / 2 / amount
+    return float((many / (8 * amount)) ** 0.5 * unit.l1)
 
 
 def bar_of(many: int, std: float, alarms: float, *, pure: bool) -> float:

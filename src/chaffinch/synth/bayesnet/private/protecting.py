@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from ....counts.marginal import Marginal
 from ..protection import Cut, Protection, cut_pairs, through_label
 from ..rules import Rules
 from .assemble import Assembled
-from .estimate import Table
 from .links import Gaps
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ __all__ = ["noisy_protection"]
 
 
 def noisy_protection(
-    settings: BayesNet, rules: Rules, gaps: Gaps | None, margins: Sequence[Table], assembled: Assembled, total: float
+    settings: BayesNet, rules: Rules, gaps: Gaps | None, assembled: Assembled, total: float
 ) -> Protection | None:
     """Return the pairs that protection cuts, with what they tell of each other at least.
 
@@ -40,14 +37,12 @@ def noisy_protection(
         if settings.label is not None:
             label = names.index(settings.label)
             through = through_label(
-                _pair(assembled, names, margins, label, i), _pair(assembled, names, margins, label, j)
+                _pair(assembled, names, label, i), _pair(assembled, names, label, j)
             )
         cuts.append(Cut(s, o, information, through))
     return Protection(settings.protect, tuple(cuts))
 
 
-def _pair(assembled: Assembled, names: Sequence[str], margins: Sequence[Table], a: int, b: int) -> Marginal:
-    sizes = (len(margins[a]), len(margins[b]))
-    key = assembled.sample[a].astype(np.int64) * sizes[1] + assembled.sample[b]
-    counts = np.bincount(key, minlength=sizes[0] * sizes[1]).reshape(sizes) / len(key)
-    return Marginal((names[a], names[b]), sizes, counts)
+def _pair(assembled: Assembled, names: Sequence[str], a: int, b: int) -> Marginal:
+    counts = assembled.sample.counts((a, b))
+    return Marginal((names[a], names[b]), counts.shape, counts / counts.sum())

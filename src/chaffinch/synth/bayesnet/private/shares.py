@@ -16,10 +16,24 @@ from numpy.typing import NDArray
 from ....privacy.counter import NoisyTable, PrivateCounter
 from ....privacy.relation import Unit
 
-__all__ = ["StepShares", "parts_of", "shares_of", "single_columns", "std_of"]
+__all__ = ["StepShares", "Wants", "column_error", "parts_of", "shares_of", "single_columns", "std_of"]
 
 DISTANCES = 0.06
 TRIPLES = 0.01
+
+
+ONLY_COLUMNS, ONLY_COLUMNS_PURE = 0.3, 0.06
+"""Mean errors of single columns beyond which all is spent on them: links would be lost in noise. Under pure epsilon noise
+of every table grows with the number of tables, and with what is spent on looking for them."""
+
+
+@dataclass(frozen=True)
+class Wants:
+    """What a fit has to do, whatever the budget: `links` must be measured, `distances` of pairs, and of `triples`, are of use."""
+
+    links: bool
+    distances: bool
+    triples: bool
 
 
 @dataclass(frozen=True)
@@ -60,20 +74,28 @@ def single_columns(counter: PrivateCounter, amount: float, *, why: str) -> list[
 
 
 def shares_of(
-    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, distances: bool, triples: bool
+    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants
 ) -> StepShares:
     """Return what each step gets.
 
     If all were spent on single columns their mean error would be e; they get a share of 0.2 + 20 e, at most 0.8. (Chosen on Adult
-    at epsilon 0.1 to 10, where the best share rises from 0.2 to 0.6 as the budget falls.)
+    at epsilon 0.1 to 10, where the best share rises from 0.2 to 0.6 as the budget falls.) If e is beyond `ONLY_COLUMNS`, links
+    are not looked for, unless something else asks for them.
     """
+    error = column_error(amount, sizes, rows, unit, pure=pure)
+    limit = ONLY_COLUMNS_PURE if pure else ONLY_COLUMNS
+    if len(sizes) == 1 or (not wants.links and error > limit):
+        return StepShares(amount, 0.0, 0.0, 0.0)
+    share = min(0.8, 0.2 + 20 * error)
+    second, third = DISTANCES * amount * wants.distances, TRIPLES * amount * wants.triples
+    margins = share * (amount - second - third)
+    return StepShares(margins, second, third, amount - margins - second - third)
+
+
+def column_error(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool) -> float:
+    """Return the mean error of single columns that share an amount, as a part of the rows: half of an L1 distance."""
     amounts = amount * parts_of(sizes, pure=pure)
     errors = [
         0.4 * size * std_of(part, unit, pure=pure) / max(rows, 1) for size, part in zip(sizes, amounts, strict=True)
     ]
-    share = min(0.8, 0.2 + 20 * float(np.mean(errors)))
-    if len(sizes) == 1:
-        return StepShares(amount, 0.0, 0.0, 0.0)
-    second, third = DISTANCES * amount * distances, TRIPLES * amount * triples
-    margins = share * (amount - second - third)
-    return StepShares(margins, second, third, amount - margins - second - third)
+    return float(np.mean(errors))
