@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from chaffinch.synth.bayesnet.private.smoothing import LENGTHS, STRENGTHS, centred, kernels_of, smoothed
+from chaffinch.synth.bayesnet.private.smoothing import LENGTHS, STRENGTHS, centred, factors_of, smoothed
 
 
 def covariances(shares, *, ordered):
@@ -21,11 +21,11 @@ def covariances(shares, *, ordered):
 @pytest.mark.parametrize("ordered", [True, False])
 def test_factors_are_what_they_say(ordered):
     shares = np.array([5.0, 1.0, 0.0, 3.0, 2.0])
-    kernels = kernels_of(shares, ordered=ordered)
-    for kernel, full in zip(kernels, covariances(shares, ordered=ordered), strict=True):
-        vectors = np.eye(5) if kernel.vectors is None else kernel.vectors
-        np.testing.assert_allclose(vectors @ np.diag(kernel.values) @ vectors.T, full, atol=1e-12)
-    assert len(kernels_of(np.ones(3), ordered=True)) == 1, "three levels have no neighbours to speak of"
+    factors = factors_of(shares, ordered=ordered)
+    for factor, full in zip(factors, covariances(shares, ordered=ordered), strict=True):
+        vectors = np.eye(5) if factor.vectors is None else factor.vectors
+        np.testing.assert_allclose(vectors @ np.diag(factor.values) @ vectors.T, full, atol=1e-12)
+    assert len(factors_of(np.ones(3), ordered=True)) == 1, "three levels have no neighbours to speak of"
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -33,7 +33,7 @@ def test_the_expected_difference_is_the_posterior_mean_of_the_likeliest_process(
     rng = np.random.default_rng(3)
     one, other, total, variance = rng.random(5) + 0.1, rng.random(4) + 0.1, 100.0, 9.0
     gap = 20 * np.outer(np.linspace(-1, 1, 5), np.linspace(1, -1, 4)) + rng.normal(0, 3, (5, 4))
-    kernels = [kernels_of(margin, ordered=ordered) for margin in (one, other)]
+    factors = [factors_of(margin, ordered=ordered) for margin in (one, other)]
     answers = {}
     for i, first in enumerate(covariances(one, ordered=ordered)):
         for j, second in enumerate(covariances(other, ordered=ordered)):
@@ -42,7 +42,7 @@ def test_the_expected_difference_is_the_posterior_mean_of_the_likeliest_process(
                 whole = signal + variance * np.eye(20)
                 likelihood = multivariate_normal(np.zeros(20), whole).logpdf(gap.ravel())
                 answers[i, j, t] = likelihood, signal @ np.linalg.solve(whole, gap.ravel())
-    out = smoothed(gap, kernels, variance, total)
+    out = smoothed(gap, factors, variance, total)
     distances = {key: np.abs(mean - out.ravel()).max() for key, (_, mean) in answers.items()}
     key = min(distances, key=distances.get)
     assert distances[key] < 1e-9, "it is the posterior mean of one of the processes"
@@ -55,12 +55,12 @@ def test_the_expected_difference_is_the_posterior_mean_of_the_likeliest_process(
 
 def test_noise_alone_is_taken_out_and_large_differences_stay():
     rng = np.random.default_rng(1)
-    kernels = [kernels_of(np.ones(8), ordered=True)] * 2
+    factors = [factors_of(np.ones(8), ordered=True)] * 2
     noise = rng.normal(0, 5, (8, 8))
-    assert not smoothed(noise, kernels, 25.0, 1000.0).any()
+    assert not smoothed(noise, factors, 25.0, 1000.0).any()
     far = 5000 * centred(rng.random((8, 8)))
-    np.testing.assert_allclose(smoothed(far, kernels, 1e-6, 10_000.0), far, atol=1e-3)
-    np.testing.assert_array_equal(smoothed(far, kernels, 0.0, 10_000.0), far)
+    np.testing.assert_allclose(smoothed(far, factors, 1e-6, 10_000.0), far, atol=1e-3)
+    np.testing.assert_array_equal(smoothed(far, factors, 0.0, 10_000.0), far)
 
 
 def test_smooth_tables_come_nearer_than_they_were_measured():
@@ -69,5 +69,5 @@ def test_smooth_tables_come_nearer_than_they_were_measured():
     i = np.arange(16)
     ridge = centred(20 * np.exp(-((i[:, None] - i) ** 2) / 20))
     noisy = centred(ridge + rng.normal(0, 10, (16, 16)))
-    out = smoothed(noisy, [kernels_of(np.ones(16), ordered=True)] * 2, 100.0 * (15 / 16) ** 2, 3000.0)
+    out = smoothed(noisy, [factors_of(np.ones(16), ordered=True)] * 2, 100.0 * (15 / 16) ** 2, 3000.0)
     assert np.abs(out - ridge).sum() < 2 / 3 * np.abs(noisy - ridge).sum()

@@ -21,7 +21,7 @@ from ..sampling import Sampler
 from ..tables import table_from_marginal
 from .estimate import Table, Target, conditional_target, raked
 
-__all__ = ["Assembled", "Sample", "assemble", "limited", "spread_evenly"]
+__all__ = ["Assembled", "NetworkSample", "assemble", "limited", "spread_evenly"]
 
 SAMPLE = (10_000, 100_000)
 """The fewest and the most rows of the sample; twenty for each record in between."""
@@ -40,11 +40,11 @@ class Assembled:
     order: tuple[int, ...]
     parents: tuple[Clique, ...]
     tables: tuple[Marginal, ...]
-    sample: Sample
+    sample: NetworkSample
 
 
 @dataclass(eq=False)
-class Sample:
+class NetworkSample:
     """Rows of a network, a column at a time: a column is drawn when it is first asked for, and its parents with it.
 
     Rows that have the same parents share a column's levels as exactly as whole numbers allow, in random order: sums are nearer to those
@@ -119,19 +119,17 @@ def assemble(
 
     `tables` maps sorted tuples of columns to estimates; every pair of a child and one of its parents must be there.
     """
-    sample = Sample(int(np.clip(20 * margins[0].sum(), *SAMPLE)), rng)
+    sample = NetworkSample(int(np.clip(20 * margins[0].sum(), *SAMPLE)), rng)
     for child in order:
         chosen = parents[child]
         counts = _table(child, chosen, margins, tables, sample)
         names = (*(rules.names[p] for p in chosen), rules.names[child])
         sample.add(child, chosen, Marginal(names, counts.shape, counts))
-    return Assembled(
-        tuple(order), tuple(parents[c] for c in order), tuple(sample.tables[c] for c in order), sample
-    )
+    return Assembled(tuple(order), tuple(parents[c] for c in order), tuple(sample.tables[c] for c in order), sample)
 
 
 def _table(
-    child: int, chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: Sample
+    child: int, chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: NetworkSample
 ) -> Table:
     own = margins[child]
     total = float(own.sum())
@@ -152,7 +150,7 @@ def _table(
 
 
 def _parents_table(
-    chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: Sample
+    chosen: Clique, margins: Sequence[Table], tables: Mapping[Clique, Table], sample: NetworkSample
 ) -> Table:
     """The joint table of some columns that have their tables already, in records."""
     if len(chosen) == 1:

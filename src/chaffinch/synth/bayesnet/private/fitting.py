@@ -44,12 +44,13 @@ from .links import (
     possible_pairs,
     shortlisted_gaps,
     triples_of,
+    triples_show,
     worth,
 )
+from .measurements import Measurements
 from .protecting import noisy_protection
-from .released import Released
 from .searching import searched_parents
-from .shares import StepShares, Wants, shares_of, single_columns
+from .shares import TRIPLES, StepShares, Wants, shares_of, single_columns
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -73,7 +74,7 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         rows, how = public_rows(counter)
         shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
         progress("measuring single columns", -1)
-        known = Released.of(counter.schema)
+        known = Measurements.of(counter.schema)
         _measure_columns(counter, shares.margins, known, "single columns")
         progress("measuring links", -1)
         assembled, gaps = _learn(settings, counter, rules, shares, known, rng)
@@ -111,16 +112,18 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
 
 
 def _shares(settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount: float, unit: Unit) -> StepShares:
-    searched = settings.network is None
+    searched, pure = settings.network is None, settings.budget.kind == "pure"
     wants = Wants(
         links=not searched or bool(settings.sensitive) or any(rules.required),
         distances=searched or bool(settings.sensitive),
-        triples=searched and settings.most_parents > 1 and len(schema.sizes) > 2,
+        triples=searched
+        and settings.most_parents > 1
+        and triples_show(len(schema.sizes), rows, TRIPLES * amount, unit, pure=pure),
     )
-    return shares_of(amount, schema.sizes, rows, unit, pure=settings.budget.kind == "pure", wants=wants)
+    return shares_of(amount, schema.sizes, rows, unit, pure=pure, wants=wants)
 
 
-def _measure_columns(counter: PrivateCounter, amount: float, known: Released, why: str) -> None:
+def _measure_columns(counter: PrivateCounter, amount: float, known: Measurements, why: str) -> None:
     """Measure all single columns; what was measured before counts too."""
     known.add([(i,) for i in range(len(known.sizes))], single_columns(counter, amount, why=why))
 
@@ -130,7 +133,7 @@ def _learn(
     counter: PrivateCounter,
     rules: Rules,
     shares: StepShares,
-    known: Released,
+    known: Measurements,
     rng: np.random.Generator,
 ) -> tuple[Assembled, Gaps | None]:
     gaps = _gaps(counter, rules, shares, known) if shares.distances else None
@@ -152,7 +155,7 @@ def _learn(
     return assemble(rules, order, parents, known.margins, known.tables, rng), gaps
 
 
-def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: Released) -> Gaps:
+def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: Measurements) -> Gaps:
     """The distances of all pairs from independence; pairs that protection cuts are among them, for what it costs to be told."""
     pairs = possible_pairs(counter.schema.sizes)
     candidates = Candidates(pairs, known.margins, known.stds, known.total)
@@ -163,7 +166,12 @@ def _gaps(counter: PrivateCounter, rules: Rules, shares: StepShares, known: Rele
 
 
 def _interactions(
-    counter: PrivateCounter, rules: Rules, shares: StepShares, known: Released, pairs: Gaps, rng: np.random.Generator
+    counter: PrivateCounter,
+    rules: Rules,
+    shares: StepShares,
+    known: Measurements,
+    pairs: Gaps,
+    rng: np.random.Generator,
 ) -> list[Clique]:
     """Triples that are farther from independence than all of their pairs together: an interaction that no pair shows."""
     triples = triples_of(rules, counter.schema.sizes, rng) if shares.triples else []
@@ -189,7 +197,7 @@ def _inside(triple: Clique, parents: dict[int, Clique]) -> bool:
     return any(set(triple) <= {child, *parents[child]} for child in triple)
 
 
-def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Released) -> None:
+def _measure(counter: PrivateCounter, cliques: Sequence[Clique], known: Measurements) -> None:
     """Measure tables with all that is left and estimate them."""
     names = counter.schema.names
     models = [product_of(clique, known.margins, known.total) for clique in cliques]

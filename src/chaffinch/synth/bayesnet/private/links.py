@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from math import log
+from math import comb, log
 from statistics import NormalDist
 
 import numpy as np
@@ -29,11 +29,14 @@ __all__ = [
     "possible_pairs",
     "shortlisted_gaps",
     "triples_of",
+    "triples_show",
     "worth",
 ]
 
 MOST_PAIR_CELLS = 1 << 20
 MOST_TRIPLES = 1_140
+ALL_TRIPLES = 20
+"""Columns up to which all triples are looked at."""
 MOST_TRIPLE_CELLS = 1 << 16
 _ALARMS = 1.0
 """How many of all pairs may seem to be linked by noise alone, on average."""
@@ -41,6 +44,8 @@ FEW_ALARMS = 0.02
 """The same for triples: they should be there only if they are there for sure."""
 _LOW_BAR = 0.1
 """Part of the records below which the bar of distances is low enough for all pairs to be measured at once."""
+_TRIPLE_BAR = 0.25
+"""Part of the records that the bar of triples may be: beyond, hardly any interaction could pass it."""
 _REACH = 0.2
 """Part of the records by which a pick should be able to tell candidates apart."""
 _SURE = 1.25
@@ -118,10 +123,18 @@ def triples_of(rules: Rules, sizes: Sequence[int], rng: np.random.Generator) -> 
 
     if rules.most < 2:
         return []
-    if rules.d <= 20:
+    if rules.d <= ALL_TRIPLES:
         return [t for t in combinations(range(rules.d), 3) if fits(t)]
     drawn = {tuple(sorted(rng.choice(rules.d, 3, replace=False).tolist())) for _ in range(MOST_TRIPLES)}
     return sorted(t for t in drawn if fits(t))
+
+
+def triples_show(columns: int, rows: float, amount: float, unit: Unit, *, pure: bool) -> bool:
+    """Return whether an interaction of three columns could stand out in noise: the bar is below `_TRIPLE_BAR` of the records."""
+    many = comb(columns, 3) if columns <= ALL_TRIPLES else MOST_TRIPLES
+    if not many:
+        return False
+    return bar_of(many, distance_std(many, amount, unit, pure=pure), FEW_ALARMS, pure=pure) <= _TRIPLE_BAR * rows
 
 
 def measured_gaps(counter: PrivateCounter, candidates: Candidates, amount: float, why: str) -> Gaps:
@@ -165,7 +178,9 @@ def picks_of(many: int, columns: int, rows: float, amount: float, unit: Unit, *,
     std = distance_std(many, amount, unit, pure=pure)
     if bar_of(many, std, _ALARMS, pure=pure) <= _LOW_BAR * rows:
         return 0
-    reach = _REACH * rows / log(max(many, 3)) / unit.l1  # noise of a choice, in records, that many candidates stay below
+    reach = (
+        _REACH * rows / log(max(many, 3)) / unit.l1
+    )  # noise of a choice, in records, that many candidates stay below
     half = amount / 2
     picks = max(1, min(int(half * reach if pure else 8 * half * reach**2), 2 * columns))
     return picks if picks <= many / 3 else 0

@@ -36,9 +36,7 @@ def noisy_protection(
         through = 0.0
         if settings.label is not None:
             label = names.index(settings.label)
-            through = through_label(
-                _pair(assembled, names, label, i), _pair(assembled, names, label, j)
-            )
+            through = through_label(_pair(assembled, names, label, i), _pair(assembled, names, label, j))
         cuts.append(Cut(s, o, information, through))
     return Protection(settings.protect, tuple(cuts))
 

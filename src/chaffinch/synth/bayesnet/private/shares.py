@@ -73,9 +73,7 @@ def single_columns(counter: PrivateCounter, amount: float, *, why: str) -> list[
     return counter.tables([(name,) for name in counter.schema.names], amounts, why=why)
 
 
-def shares_of(
-    amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants
-) -> StepShares:
+def shares_of(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants) -> StepShares:
     """Return what each step gets.
 
     If all were spent on single columns their mean error would be e; they get a share of 0.2 + 20 e, at most 0.8. (Chosen on Adult

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kernel", "centred", "kernels_of", "smoothed"]
+__all__ = ["LevelFactor", "centred", "even_factors", "factors_of", "smoothed"]
 
 Array = NDArray[np.float64]
 
@@ -33,22 +34,28 @@ EVIDENCE = 1.0
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel:
+class LevelFactor:
     """The factor of one column: eigenvalues, and eigenvectors as columns (None: the levels themselves)."""
 
     values: Array
     vectors: Array | None
 
 
-def kernels_of(shares: Array, *, ordered: bool) -> tuple[Kernel, ...]:
+@lru_cache(maxsize=256)
+def even_factors(size: int, *, ordered: bool) -> tuple[LevelFactor, ...]:
+    """Return the factors to choose from for a column whose levels are expected alike."""
+    return factors_of(np.full(size, 1 / size), ordered=ordered)
+
+
+def factors_of(shares: Array, *, ordered: bool) -> tuple[LevelFactor, ...]:
     """Return the factors to choose from for a column with these shares of its levels: independent levels first."""
     shares = np.maximum(shares, 0.0) / max(float(shares.sum()), 1e-300)
-    out = [Kernel(shares, None)]
+    out = [LevelFactor(shares, None)]
     if ordered and len(shares) > FEW_LEVELS:
         roots, steps = np.sqrt(shares), np.abs(np.subtract.outer(np.arange(len(shares)), np.arange(len(shares))))
         stack = np.stack([roots[:, None] * np.exp(-steps / length) * roots for length in LENGTHS])
         values, vectors = np.linalg.eigh(stack)
-        out += [Kernel(np.maximum(v, 0.0), w) for v, w in zip(values, vectors, strict=True)]
+        out += [LevelFactor(np.maximum(v, 0.0), w) for v, w in zip(values, vectors, strict=True)]
     return tuple(out)
 
 
@@ -65,32 +72,32 @@ def centred(table: Array) -> Array:
     return table
 
 
-def smoothed(gap: Array, kernels: Sequence[Sequence[Kernel]], variance: float, total: float) -> Array:
+def smoothed(gap: Array, factors: Sequence[Sequence[LevelFactor]], variance: float, total: float) -> Array:
     """Return what is to be expected of a difference from a model that was seen under noise of a variance.
 
-    `kernels` are the factors to choose from, for each axis; they are chosen one axis after the other.
+    `factors` are the factors to choose from, for each axis; they are chosen one axis after the other.
     """
     if variance <= 0:
         return gap
-    chosen = [choices[0] for choices in kernels]
+    chosen = [choices[0] for choices in factors]
     strengths = STRENGTHS * max(total, 1.0) ** 2
     best, strength = _likelihood(gap, chosen, variance, strengths)
-    for axis, choices in enumerate(kernels):
-        for kernel in choices[1:]:
-            trial = [*chosen[:axis], kernel, *chosen[axis + 1 :]]
+    for axis, choices in enumerate(factors):
+        for factor in choices[1:]:
+            trial = [*chosen[:axis], factor, *chosen[axis + 1 :]]
             likelihood, t = _likelihood(gap, trial, variance, strengths)
             if likelihood > best:
                 best, strength, chosen = likelihood, t, trial
     if best < EVIDENCE:
         return np.zeros_like(gap)
-    spread = strength * _product([kernel.values for kernel in chosen])
+    spread = strength * _product([factor.values for factor in chosen])
     return _turned(_turned(gap, chosen, back=False) * (spread / (spread + variance)), chosen, back=True)
 
 
-def _likelihood(gap: Array, kernels: Sequence[Kernel], variance: float, strengths: Array) -> tuple[float, float]:
+def _likelihood(gap: Array, factors: Sequence[LevelFactor], variance: float, strengths: Array) -> tuple[float, float]:
     """The largest logarithm of the likelihood, over that of noise alone, and the strength that has it."""
-    squares = _turned(gap, kernels, back=False).ravel() ** 2 / variance
-    spread = _product([kernel.values for kernel in kernels]).ravel() / variance
+    squares = _turned(gap, factors, back=False).ravel() ** 2 / variance
+    spread = _product([factor.values for factor in factors]).ravel() / variance
     values = _log_likelihoods(squares, spread, strengths)
     at = int(np.argmax(values))
     return float(values[at]), float(strengths[at])
@@ -116,10 +123,10 @@ def _product(values: Sequence[Array]) -> Array:
     return out
 
 
-def _turned(table: Array, kernels: Sequence[Kernel], *, back: bool) -> Array:
+def _turned(table: Array, factors: Sequence[LevelFactor], *, back: bool) -> Array:
     """The table in the eigenvectors of its axes, or back."""
-    for axis, kernel in enumerate(kernels):
-        if kernel.vectors is not None:
-            matrix = kernel.vectors if back else kernel.vectors.T
+    for axis, factor in enumerate(factors):
+        if factor.vectors is not None:
+            matrix = factor.vectors if back else factor.vectors.T
             table = np.moveaxis(np.tensordot(matrix, table, axes=(1, axis)), 0, axis)
     return table

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chaffinch.privacy.counter import NoisyTable
-from chaffinch.synth.bayesnet.private.released import Released, in_order
+from chaffinch.synth.bayesnet.private.measurements import Measurements, in_order
 from chaffinch.table import Column
 
 
@@ -26,12 +26,14 @@ def measured():
 
 def test_single_columns_are_the_weighted_least_squares_of_all_tables(measured):
     first, second, pair = measured
-    released = Released((2, 3), (False, False))
+    released = Measurements((2, 3), (False, False))
     released.add([(0,), (1,)], [first, second])
     released.add([(0, 1)], [pair])
     # Unknown: the six counts. Every cell of every table is a sum of some, with its own noise.
     cells = np.eye(6).reshape(2, 3, 6)
-    rows = np.concatenate([cells.sum(axis=1) / first.std, cells.sum(axis=0) / second.std, cells.reshape(6, 6) / pair.std])
+    rows = np.concatenate(
+        [cells.sum(axis=1) / first.std, cells.sum(axis=0) / second.std, cells.reshape(6, 6) / pair.std]
+    )
     values = np.concatenate([t.counts.ravel() / t.std for t in measured])
     best = np.linalg.lstsq(rows, values, rcond=None)[0].reshape(2, 3)
     assert released.total == pytest.approx(best.sum(), abs=0.01)
@@ -45,7 +47,7 @@ def test_single_columns_are_the_weighted_least_squares_of_all_tables(measured):
 
 def test_estimates_agree_and_have_no_negative_counts():
     rng = np.random.default_rng(2)
-    released = Released((3, 4), (True, True))
+    released = Measurements((3, 4), (True, True))
     released.add([(0,), (1,)], [noisy(rng.integers(-9, 9, k), 6.0) for k in (3, 4)])
     released.add([(0, 1)], [noisy(rng.integers(-9, 9, (3, 4)), 6.0)])
     table = released.tables[0, 1]

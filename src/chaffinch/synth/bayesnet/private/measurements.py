@@ -8,7 +8,7 @@ out. (The residuals of Xiao, He, Zhang and Kifer, ResidualPlanner, NeurIPS 2023.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,9 +16,9 @@ import numpy as np
 from ....privacy.counter import NoisyTable
 from ....table.schema import NUMERIC_KINDS, Column, Schema
 from .estimate import Table, of_total, product_of, raked
-from .smoothing import Kernel, centred, kernels_of, smoothed
+from .smoothing import LevelFactor, centred, even_factors, factors_of, smoothed
 
-__all__ = ["Released", "in_order"]
+__all__ = ["Measurements", "in_order"]
 
 Clique = tuple[int, ...]
 
@@ -37,7 +37,7 @@ def in_order(column: Column) -> bool:
 
 
 @dataclass
-class Released:
+class Measurements:
     """Noisy tables, and the estimates that they support: `margins` of single columns, all of one `total`, and `tables` of links.
 
     `stds` is the noise of a cell of each single column, all measurements taken together.
@@ -52,7 +52,7 @@ class Released:
     _noisy: list[tuple[Clique, Table, float]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, schema: Schema) -> Released:
+    def of(cls, schema: Schema) -> Measurements:
         """Return an empty collection for the columns of a schema that has codes."""
         columns = [schema[name] for name in schema.names]
         return cls(schema.sizes, tuple(in_order(column) for column in columns))
@@ -62,9 +62,11 @@ class Released:
         for clique, table in zip(cliques, noisy, strict=True):
             self._noisy.append((clique, table.counts.astype(np.float64), max(table.std, _LEAST_STD)))
         self._estimate_columns()
-        kernels = [kernels_of(m, ordered=o) for m, o in zip(self.margins, self.ordered, strict=True)]
-        for clique in dict.fromkeys(clique for clique, _, _ in self._noisy if len(clique) > 1):
-            self.tables[clique] = self._link(clique, kernels)
+        links = list(dict.fromkeys(clique for clique, _, _ in self._noisy if len(clique) > 1))
+        linked = {column for clique in links for column in clique}
+        factors = {c: factors_of(self.margins[c], ordered=self.ordered[c]) for c in sorted(linked)}
+        for clique in links:
+            self.tables[clique] = self._link(clique, factors)
 
     def _estimate_columns(self) -> None:
         """Single columns from the projections of all tables that hold them, weighted by precision; no negative count, one total."""
@@ -87,10 +89,10 @@ class Released:
     def _column(self, counts: Table, std: float, ordered: bool) -> Table:
         size = len(counts)
         even = np.full(size, self.total / size)
-        gap = smoothed(centred(counts), [kernels_of(even, ordered=ordered)], std**2 * (1 - 1 / size), self.total)
+        gap = smoothed(centred(counts), [even_factors(size, ordered=ordered)], std**2 * (1 - 1 / size), self.total)
         return of_total(even + gap, self.total)
 
-    def _link(self, clique: Clique, kernels: Sequence[Sequence[Kernel]]) -> Table:
+    def _link(self, clique: Clique, factors: Mapping[int, Sequence[LevelFactor]]) -> Table:
         """A measured link: independent columns, and what the table tells beyond them, with its noise held back."""
         model = product_of(clique, self.margins, self.total)
         measured = [(counts, std**-2) for columns, counts, std in self._noisy if columns == clique]
@@ -98,6 +100,6 @@ class Released:
         counts = sum(weight * counts for counts, weight in measured) / precision
         share = np.prod([1 - 1 / self.sizes[c] for c in clique]) if len(clique) == 2 else 1.0
         gap = centred(counts - model) if len(clique) == 2 else counts - model
-        gap = smoothed(gap, [kernels[c] for c in clique], float(share) / precision, self.total)
+        gap = smoothed(gap, [factors[c] for c in clique], float(share) / precision, self.total)
         targets = [((axis,), self.margins[c]) for axis, c in enumerate(clique)]
         return raked(np.maximum(model + gap, 0.0) + 1e-9, targets, rounds=_RAKINGS)
