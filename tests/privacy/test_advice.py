@@ -186,3 +186,16 @@ def test_what_would_help_is_said():
     assert plain["verdict"] == "too small"
     assert plain["widest"] == [{"column": "c3", "levels": 40}, {"column": "c2", "levels": 30}]
     assert [m["method"] for m in plain["methods"]] == ["bayesnet", "other"]
+
+
+def test_where_noise_takes_more_than_links_give_it_is_said_before_anything_is_spent():
+    """1.75 times the expected error of single columns, beside 0.06."""
+    noisy, fine = (expect("m", plan_of(1.0), [4] * 6, rows, n_tables=5) for rows in (50, 100_000))
+    assert noisy.pair_error == pytest.approx(min(1.75 * noisy.column_error, 1.0))
+    assert (noisy.links_pay, fine.links_pay) == (False, True)
+    schema = declared([4] * 6, 50)
+    assert "nothing nearer to the data than independent columns" in advise(schema, 50, [noisy]).warning
+    assert advise(schema, 100_000, [fine]).warning == ""
+    assert advise(schema, 50, [noisy]).to_dict()["warning"].startswith("Noise in single columns alone")
+    alone = expect("m", plan_of(1.0), [4], 50, n_tables=1)
+    assert (alone.pair_error, alone.links_pay) == (None, True)

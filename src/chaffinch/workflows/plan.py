@@ -51,9 +51,10 @@ class PlanResult:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What the chosen method's budget is enough for, what would help, and what discovery takes of it."""
+        """What the chosen method's budget is enough for, whether noise takes more than links give, what would help, and what discovery takes."""
         chosen = self.advice.chosen
-        return (f"{chosen.method}: {chosen.verdict.words}", *self.advice.remedies, *self.discovery)
+        warning = (self.advice.warning,) if self.advice.warning else ()
+        return (f"{chosen.method}: {chosen.verdict.words}", *warning, *self.advice.remedies, *self.discovery)
 
     @property
     def discovery(self) -> tuple[str, ...]:

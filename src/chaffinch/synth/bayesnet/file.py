@@ -73,7 +73,7 @@ def network_from_state(
 
 def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) -> FitSummary:
     """Return how a network was fitted; raise unless it is of the right types and speaks of the model's columns."""
-    whole = {"privacy": None, "draw": "independent", **data}
+    whole = {"privacy": None, "draw": "independent", "note": "", **data}
     whole = {field.name: whole.pop(KEYS.get(field.name, field.name)) for field in fields(FitSummary)} | whole
     if len(whole) != len(fields(FitSummary)):
         raise InputError("The account of the fit has other entries than this release knows.")
@@ -89,7 +89,7 @@ def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) 
     columns = [*summary.sensitive, *summary.keep, *(name for c in cuts for name in (c.sensitive, c.other))]
     columns += [] if summary.label is None else [summary.label]
     sound = (
-        all(isinstance(word, str) for word in (summary.method, summary.search, summary.score))
+        all(isinstance(word, str) for word in (summary.method, summary.search, summary.score, summary.note))
         and all(_numeric(x) and np.isfinite(x) for x in numbers)
         and all(isinstance(x, int) and x >= 0 for x in (summary.n_rows, summary.parents))
         and all(isinstance(name, str) and name in names for name in columns)

@@ -37,6 +37,7 @@ class FitSummary:
 
     `privacy` is the account of what a private fit spent; without one there is no promise. `n_rows` is then the public number of
     rows: declared, or measured with noise. `strengths` follow the edges of the network, in nats. `draw` is how rows are drawn.
+    `note` is a sentence where links did not pay under a promise, from released numbers; empty where they did.
     """
 
     method: str
@@ -52,6 +53,7 @@ class FitSummary:
     parents: int = 0
     privacy: Account | None = None
     draw: Draw = "independent"
+    note: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,6 +186,7 @@ class BayesNetModel(FittedModel):
             "fitness": fitted.fitness,
             "protection": None if fitted.protection is None else fitted.protection.to_dict(),
             "draw": fitted.draw,
+            **({"note": fitted.note} if fitted.note else {}),
             **({} if fitted.privacy is None else {"privacy": fitted.privacy.to_dict()}),
         }
 
@@ -202,7 +205,10 @@ class BayesNetModel(FittedModel):
             heading=f"parents (mutual information, nats{noisy})",
             columns=columns,
             promise=None if fitted.privacy is None else fitted.privacy.short,
-            notes=() if fitted.protection is None else fitted.protection.sentences(fitted.label, fitted.sensitive),
+            notes=(
+                *(() if fitted.protection is None else fitted.protection.sentences(fitted.label, fitted.sensitive)),
+                *((fitted.note,) if fitted.note else ()),
+            ),
         )
 
     def plot(self) -> Drawing:

@@ -15,6 +15,7 @@ __all__ = [
     "Table",
     "Target",
     "cells_of",
+    "column_noise",
     "conditional_target",
     "error_at",
     "error_curve",
@@ -105,6 +106,16 @@ def product_of(clique: Sequence[int], margins: Sequence[Table], total: float) ->
     for c in clique:
         out = out[..., None] * (margins[c] / total)
     return out
+
+
+def column_noise(clique: Sequence[int], model: Table, margins: Sequence[Table], stds: Sequence[float]) -> float:
+    """Return how far from their model independent columns would seem to be, because it is made of noisy ones: half an L1 distance."""
+    squared = np.zeros_like(model)
+    for axis, c in enumerate(clique):
+        shape = [-1 if a == axis else 1 for a in range(len(clique))]
+        counts = np.maximum(margins[c], stds[c])  # a cell is not wrong by more than it holds, or may hold
+        squared += (model * (stds[c] / counts).reshape(shape)) ** 2
+    return float(0.4 * np.sqrt(squared).sum())
 
 
 def cells_of(sizes: Sequence[int], columns: Sequence[int]) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,7 @@ from .links import (
     worth,
 )
 from .measurements import Measurements
+from .paying import paying_note
 from .protecting import noisy_protection
 from .searching import searched_parents
 from .shares import TRIPLES, StepShares, Wants, shares_of, single_columns
@@ -86,6 +88,14 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         sensitive=settings.sensitive,
         protection=noisy_protection(settings, rules, gaps, assembled, known.total),
         parents=settings.most_parents,
+        note=paying_note(
+            known.margins,
+            known.stds,
+            known.total,
+            gaps,
+            edges=sum(map(len, assembled.parents)),
+            every_pair=gaps is not None and len(gaps.cliques) == comb(rules.d, 2),
+        ),
         privacy=counter.ledger.account(test_only=counter.test_only, rows=rows, rows_how=how),
         draw=settings.drawing,
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ....privacy.counter import PrivateCounter
 from ....privacy.relation import Unit
 from ..rules import Rules
-from .estimate import Table, cells_of, error_at, error_curve, product_of
+from .estimate import Table, cells_of, column_noise, error_at, error_curve, product_of
 from .shares import parts_of, std_of
 
 __all__ = [
@@ -70,17 +70,8 @@ class Candidates:
         for clique in self.cliques:
             table = product_of(clique, self.margins, self.total)
             self.curves.append(error_curve(table))
-            self.chances.append(self._chance(clique, table))
+            self.chances.append(column_noise(clique, table, self.margins, self.stds))
             yield table
-
-    def _chance(self, clique: Clique, model: Table) -> float:
-        """How far from the model independent columns would seem to be, because its columns are noisy."""
-        squared = np.zeros_like(model)
-        for axis, c in enumerate(clique):
-            shape = [-1 if a == axis else 1 for a in range(len(clique))]
-            counts = np.maximum(self.margins[c], self.stds[c])  # a cell is not wrong by more than it holds, or may hold
-            squared += (model * (self.stds[c] / counts).reshape(shape)) ** 2
-        return float(0.4 * np.sqrt(squared).sum())
 
 
 @dataclass(frozen=True, eq=False)
