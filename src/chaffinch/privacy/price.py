@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from .._base.errors import listed
-from .discover import Discovery, threshold
+from .discover import Discovery, noise_law, threshold
 from .opening import Opening
 
 __all__ = ["ColumnPrice", "DiscoveryPrice", "discovery_price"]
@@ -77,8 +77,7 @@ def records_needed(opening: Opening, discovery: Discovery) -> int | None:
     paid = discovery.levels
     if paid is None:
         return None
-    assert paid.epsilon is not None
-    return threshold(opening.unit, epsilon=paid.epsilon, delta=paid.delta)
+    return threshold(opening.unit, noise_law(opening.budget, opening.unit, paid), delta=paid.delta)
 
 
 def _things(discovery: Discovery, kind: bool) -> tuple[str, ...]:
