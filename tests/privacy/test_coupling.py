@@ -26,6 +26,7 @@ import pytest
 
 import chaffinch
 from chaffinch import BayesNet, Column, Evolution, FieldGroups, PrivBayes, Schema
+from chaffinch.counts import MemoryCounter
 from chaffinch.privacy import counter as counter_module
 from chaffinch.privacy import discover as discover_module
 from chaffinch.privacy import opening, persons
@@ -34,6 +35,7 @@ from chaffinch.privacy.budget import ROUNDING, Budget
 from chaffinch.privacy.counter import PrivateCounter
 from chaffinch.privacy.discover import NoiseLaw
 from chaffinch.privacy.gaussian import rounding_variance, width_to_amount
+from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.noise import SeededNoise
 from chaffinch.privacy.relation import Unit
 
@@ -113,19 +115,22 @@ class Tape:
         return answer
 
 
-def loss_of(first: Question, second: Question, budget: Budget) -> tuple[float, float]:
-    """Return what a question tells apart two tables by: epsilon or rho, and delta. The proofs stand with `Noise` and in `gaussian`."""
+def loss_of(first: Question, second: Question, budget: Budget, left: float) -> tuple[float, float]:
+    """Return what a question tells apart two tables by: epsilon or rho, and delta. The proofs stand with `Noise` and in `gaussian`.
+
+    `left` is what there was to spend before it: under Gaussian accounting a choice costs the less, the more of that stays.
+    """
     if first.kind == "levels":
         common = first.values.keys() & second.values.keys()
         # Neither table may release a word that the other lacks: that is what the delta is for.
         assert set(first.answer) <= common, "a word of one table alone was released: a chance of delta"
         apart = np.array([first.values[word] - second.values[word] for word in common], dtype=np.float64)
-        return _cost(first.law, apart, first.scale, budget), max(_alone(one, common) for one in (first, second))
+        return _cost(first.law, apart, first.scale, budget, left), max(_alone(one, common) for one in (first, second))
     apart = np.asarray(first.values, dtype=np.float64) - np.asarray(second.values, dtype=np.float64)
-    return _cost(first.kind, apart, first.scale, budget), 0.0
+    return _cost(first.kind, apart, first.scale, budget, left), 0.0
 
 
-def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float, budget: Budget) -> float:
+def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float, budget: Budget, left: float) -> float:
     """Return what noise of a kind costs where values are so far apart, in the currency of a budget."""
     if not apart.any():
         return 0.0
@@ -149,7 +154,14 @@ def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float,
         width = 2 * float(np.abs(apart).sum() if kind == "laplace" else 2 * np.abs(apart).max()) / scale
     if budget.kind == "pure":
         return width if kind == "exponential" else width / 2
-    return width_to_amount(width) if budget.kind == "gaussian" else width**2 / 8
+    return _choice_cost(width, left) if budget.kind == "gaussian" else width**2 / 8
+
+
+def _choice_cost(width: float, left: float) -> float:
+    """Return the least amount a with w^2 / 8 <= a (1 - a / left), or that of a choice that comes last, if that is less."""
+    rest = 1 - width**2 / (2 * left) if left > 0 else -1.0
+    last = width_to_amount(width)
+    return min(last, left / 2 * (1 - rest**0.5)) if rest >= 0 else last
 
 
 def _alone(question: Question, common: set[str]) -> float:
@@ -279,7 +291,10 @@ def coupled(settings: Any, first: Any, second: Any) -> Coupled:
     assert _file(model) == _file(again), "the model holds more than the answers"
     budget = model.fitted.privacy.budget
     pairs = zip(tape.questions, replay.questions, strict=True)
-    losses = [loss_of(one, other, budget) for one, other in pairs]
+    losses: list[tuple[float, float]] = []
+    for one, other in pairs:
+        left = budget.total - fsum(cost for cost, _ in losses)
+        losses.append(loss_of(one, other, budget, left))
     amount, delta = (fsum(part) for part in zip(*losses, strict=True))
     found = sum(len(question.answer) for question in tape.questions if question.kind == "levels")
     assert delta == 0 or budget.delta_total > 0
@@ -369,6 +384,37 @@ def test_neighbours_lose_the_budget_at_most(name):
     if case.kinds:  # small tables speak for words, large ones for numbers
         return
     assert (worst.delta_share > 0.1, worst.words > 0) == (bool(case.words), bool(case.words))
+
+
+def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
+    """Return the questions of choices and tables in turn, in equal parts of the budget: the last takes all that is left."""
+    counter = PrivateCounter(MemoryCounter(table), Ledger(budget, unit), tape)
+    names = table.schema.names
+    families = [(child, (parent,)) for child in range(len(names)) for parent in range(len(names)) if child != parent]
+    for turn in range(3):
+        child, (parent,) = families[counter.select(families, "R", 0.2 * budget.total, rows=30, why="choice")]
+        if turn < 2:
+            counter.tables([(names[child], names[parent])], [0.2 * budget.total], why="table")
+    return tape.questions
+
+
+@pytest.mark.parametrize("unit", [Unit("add-remove"), Unit("replace-one")], ids=lambda unit: unit.words)
+@pytest.mark.parametrize("kind", ["gaussian", "zcdp"])
+def test_choices_between_tables_lose_the_budget_at_most(unit, kind):
+    budget = Budget(2.0, 1e-6, kind)
+    worst = 0.0
+    for sample in samples(18, seed=3):
+        pair = neighbouring(Case(replace(NETWORK, neighbours=unit.neighbours)), sample)
+        if pair is None or len(sample.sizes) < 3:
+            continue
+        tables, schema, _ = pair
+        first, second = (chaffinch.prepare(table, schema) for table in tables)
+        questions = asked(first, budget, unit, Tape())
+        losses: list[float] = []
+        for one, other in zip(questions, asked(second, budget, unit, Tape(questions)), strict=True):
+            losses.append(loss_of(one, other, budget, budget.total - fsum(losses))[0])
+        worst = max(worst, fsum(losses))
+    assert 0.4 * budget.total < worst <= budget.total * (1 + TOLERANCE)
 
 
 # The test of the test: faults that it must find
