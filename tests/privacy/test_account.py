@@ -67,3 +67,18 @@ def test_charges_of_one_kind_share_a_row():
 def test_words_of_a_forged_account_are_not_believed():
     plain = {**account(charges=[charge(epsilon=0.6)]).to_dict(), "sentence": "Nothing can happen."}
     assert account_from_dict(plain).sentence == account().sentence
+
+
+def test_a_choice_that_nothing_came_after_is_told_at_its_own_price():
+    """It was cheap for what was left; what of that was not spent does not count, so what was spent amounts to more."""
+    budget = Budget(1.0, 1e-6)
+    noise = Charge("table of a", "measure", rho=0.3 * budget.total, mechanism="discrete Gaussian", noise="")
+    choice = Charge("choice of one", "structure", rho=0.2 * budget.total, mechanism="exponential", noise="")
+    for charges, spent in (
+        ([noise], 0.3),
+        ([noise, choice], 0.3 + 0.2 * math.pi / 2),
+        ([choice] * 4, 1.0),
+    ):
+        assert account(budget, charges).spent_promise[0] == pytest.approx(budget.promise(spent * budget.total, 0.0)[0])
+    assert account(budget, [choice] * 5).spent_promise[0] <= 1.0
+    assert account(Budget(1.0, 1e-6, "zcdp"), [noise, choice]).spent_promise[0] < 1.0

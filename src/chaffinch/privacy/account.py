@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, fields
-from math import ceil, exp, floor, fsum, isclose, isfinite, log10
+from math import ceil, exp, floor, fsum, isclose, isfinite, log10, pi
 from typing import Any, Literal
 
 from .._base.errors import ChaffinchError, InputError, listed, unknown_name
 from .._base.html import html_table
-from .budget import HEAD, Budget, Charge, charge_row
+from .budget import CHOICES, HEAD, Budget, Charge, charge_row
 from .relation import Unit
 
 __all__ = ["Account", "account_from_dict", "grouped_rows"]
@@ -65,7 +65,12 @@ class Account:
     @property
     def spent_promise(self) -> tuple[float, float]:
         """The (epsilon, delta) that what was really spent amounts to."""
-        return self.budget.promise(*self.budget.amounts(self.charges))
+        spent, delta = self.budget.amounts(self.charges)
+        if self.budget.kind == "gaussian":
+            # A choice was cheap because of what was left after it. If that was not spent, its own price holds, up to pi / 2 times as much.
+            choices = fsum(charge.cost("gaussian") for charge in self.charges if charge.mechanism in CHOICES)
+            spent = min(max(spent, self.budget.total), spent + (pi / 2 - 1) * choices)
+        return self.budget.promise(spent, delta)
 
     @property
     def noise_source(self) -> str:

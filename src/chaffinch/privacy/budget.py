@@ -28,9 +28,11 @@ from .accounting import check_delta, check_epsilon, epsilon_to_rho, pure_to_rho,
 from .gaussian import amount_to_epsilon, amount_to_width, epsilon_to_amount, rounding_variance, width_to_amount
 from .samplers import gaussian_std, laplace_std
 
-__all__ = ["HEAD", "ROUNDING", "SLACK", "Accounting", "Budget", "Charge", "charge_row", "shown"]
+__all__ = ["CHOICES", "HEAD", "ROUNDING", "SLACK", "Accounting", "Budget", "Charge", "charge_row", "shown"]
 
 Accounting = Literal["pure", "gaussian", "zcdp"]
+CHOICES = ("exponential", "permute-and-flip")
+"""Mechanisms that choose one of some candidates, as charges name them."""
 _TITLES = {"pure": "pure", "gaussian": "Gaussian", "zcdp": "zCDP"}
 HEAD = ("what", "times", "each", "in all", "how", "why")
 """Names of the columns under which charges are listed."""

@@ -3,11 +3,11 @@
 Proof sketch of the sums. Epsilons and deltas of releases add (basic composition). Rhos of zCDP add (Bun and Steinke 2016, Lemma 1.7), where every
 release has one: a pure one has epsilon^2 / 2, a Gaussian one its total, since each of its touches is zCDP with no more than it costs. Amounts
 of Gaussian privacy add (`gaussian`); a release that has another accounting is taken by its (epsilon, delta): up to a chance of delta it is
-epsilon-private (Kairouz, Oh and Viswanath 2015, Theorem 3.3 and its construction).
+epsilon-private (Kairouz, Oh and Viswanath 2015).
 
 With different neighbour relations the total is stated for replace-one. To replace is to remove and then to add, so through the table in
 between, P <= e^eps M + delta and M <= e^eps Q + delta give P <= e^(2 eps) Q + (1 + e^eps) delta: epsilon doubles; mu doubles too (Dong, Roth and
-Su 2022, Theorem 2.14), so amounts and rhos are taken four times (of zCDP, Bun and Steinke, Proposition 1.9). With different bounds on the
+Su 2022), so amounts and rhos are taken four times (of zCDP, Bun and Steinke, Proposition 1.9). With different bounds on the
 rows of a person, it is stated for the least, as a promise to people with many rows holds for those with few.
 
 Which sum counts is the rule, settled when a ledger is made, so that a limit on it holds also if each budget is chosen after seeing
