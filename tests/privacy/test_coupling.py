@@ -417,6 +417,58 @@ def test_choices_between_tables_lose_the_budget_at_most(unit, kind):
     assert 0.4 * budget.total < worst <= budget.total * (1 + TOLERANCE)
 
 
+# Records of a text file as odd as they come, of a person with more rows than are kept
+
+
+ODD = {
+    "bytes that are no text": b"\xff\xfe,\xff,\xff,\xff,\xff,\xff",
+    "beyond all numbers and days": f"z,{'9' * 400},1e400,99999-01-01,{'9' * 25},maybe".encode(),
+    "words of our own": b"z,(other),nan,0000-00-00,-0,",
+    "words of our own for missing": b"z,(missing),-inf,0001-01-01,1e3,1",
+    "empty cells": b"z,,,,,",
+    "line breaks in quotes": b'z,"u\n\n",1_0,2001-W01-1,0x1,TRUE',
+    "digits of other scripts": "z,u,\u0661,\uff12000-01-01,1.0,t".encode(),
+    "NUL": b"z,\0,\0,\0,\0,\0",
+    "too few cells": b"z,y",
+    "too many cells": b"z,u,1,2000-01-01,1,true,more",
+}
+FOUND = Schema(
+    (
+        Column("who", "identifier"),
+        Column("word", "categorical", discover=True),
+        Column("number", "float", discover=True, bins=3),
+        Column("day", "date", discover=True, bins=3),
+        Column("grade", "categorical", type="int64", discover=True),
+        Column("ill", "boolean", nullable=True),
+    ),
+    public=True,
+)
+PLAIN = [f"p{i % 30},{'uv'[i % 2]},{i % 7}.5,200{i % 9}-01-0{i % 9 + 1},{i % 3},{'true' if i % 2 else 'false'}" for i in range(90)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        BayesNet(epsilon=30.0, delta=1e-6, rows_per_person=3),
+        PrivBayes(epsilon=40.0, delta=1e-6, neighbours="add-remove", rows_per_person=3),
+        FieldGroups(epsilon=40.0, delta=1e-6, rows_per_person=3),
+    ],
+    ids=lambda settings: settings.name,
+)
+def test_odd_records_of_a_text_file_lose_the_budget_at_most(settings, tmp_path):
+    """Everything is discovered and the number of rows is measured; a person with five such records more or less."""
+    for name, record in ODD.items():
+        prepared = []
+        for i, more in enumerate(([], [record] * 5)):
+            lines = ["who,word,number,day,grade,ill", *PLAIN]
+            (tmp_path / f"{i}.csv").write_bytes(b"\n".join([*(line.encode() for line in lines), *more, b""]))
+            prepared.append(chaffinch.prepare(tmp_path / f"{i}.csv", FOUND, person="who", rows_per_person=3))
+        for pair in (prepared, prepared[::-1]):
+            worst = coupled(settings, *pair)
+            assert max(worst.share, worst.delta_share) <= 1 + TOLERANCE, name
+
+
 # The test of the test: faults that it must find
 
 
