@@ -148,7 +148,10 @@ def test_what_a_result_says(table):
     assert len(bars.rows()) == 2
     assert json.loads(json.dumps(bars.to_dict()))["columns"] == ["d"]
     assert repr(bars) == "ErrorBars(d: 2 cells, measured, 50%)"
-    apart = next(b for b in (model.error_bars(pair) for pair in (("c", "d"), ("b", "c"), ("a", "c"))) if b.basis == "bounds")
+    grouped = chaffinch.FieldGroups(epsilon=1.0, groups=(("a", "b"), ("c",), ("d",))).fit(table, seed=1)
+    assert grouped.error_bars(("a", "b")).basis == "measured"
+    apart = grouped.error_bars(("c", "d"))
+    assert apart.basis == "bounds"
     assert "never measured together" in apart.sentence
     assert apart.noise is None
 
