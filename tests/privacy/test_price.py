@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
+import chaffinch
 from chaffinch.privacy.budget import Budget
-from chaffinch.privacy.opening import DISCOVERY_SHARE, opening_of
+from chaffinch.privacy.opening import DISCOVERY_SHARE, open_private, opening_of
 from chaffinch.privacy.price import discovery_price
 from chaffinch.privacy.relation import Unit
 from chaffinch.table import Column, Schema
@@ -35,22 +37,14 @@ def test_shares_add_up_to_what_is_charged():
 
 def test_the_records_that_a_level_needs_are_those_at_which_it_is_found():
     """A level with twice as many records is found, one with half as many is not; each errs once in 10,000 at most."""
-    from chaffinch.privacy.noise import noise_of
-
     schema = Schema((Column("job", "categorical", discover=True),), public=True, rows=1000)
-    opening = opening_of(schema, Budget(1.0, 1e-6), UNIT)
-    price = discovery_price(opening)
+    budget = Budget(1.0, 1e-6)
+    price = discovery_price(opening_of(schema, budget, UNIT))
     records = price.columns[0].records
     assert records is not None
-
-    import pyarrow as pa
-
-    from chaffinch.privacy.discover import discover
-    from chaffinch.privacy.prepare import open_cells
-
     words = pa.table({"job": ["often"] * (2 * records) + ["seldom"] * (records // 2)})
-    levels = discover(open_cells(words, schema), schema, opening.discoveries, noise_of(1), UNIT, lambda charge: None)["job"].levels
-    assert levels == ("often",)
+    with open_private(chaffinch.prepare(words, schema), budget, UNIT, seed=1) as counter:
+        assert counter.schema["job"].levels == ("often",)
 
 
 def test_more_columns_and_less_epsilon_cost_more_records():
