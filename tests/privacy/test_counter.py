@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import math
+import sys
 import weakref
 from functools import cache
 from itertools import combinations, combinations_with_replacement, product
@@ -542,3 +544,9 @@ def test_a_weighted_counter_is_refused():
         PrivateCounter(MemoryCounter(table, weight="w"), Ledger(Budget(1.0), UNITS[0]), noise_of(1)).tables(
             [("a",)], [1.0], why="test"
         )
+
+
+def test_every_choice_asks_the_budget_for_its_epsilon():
+    """What an amount buys hangs on the accounting and on what is left: a formula of its own beside a draw would be a hole."""
+    source = inspect.getsource(sys.modules[PrivateCounter.__module__])
+    assert source.count("self._noise.exponential") == source.count("budget.choice_epsilon(") > 0
