@@ -37,6 +37,14 @@ LIMITS = {MBI_MST: 1_800, AIM: 3_600}
 AIM_TABLES = ("sm_fair", "nyc_planes", "sm_anes96", "islp_wage", "sm_randhie")
 """Where AIM is tried."""
 
+SHORT: tuple[tuple[str, float | None], ...] = (
+    *((method, epsilon) for epsilon in sorted(EPSILONS) for method in ("BayesNet", MST)),
+    (AIM, 1.0),
+    ("Independent", None),
+    (BOOTSTRAP, None),
+)
+"""The columns of results/private_judged.csv: one row a table, mean 2-way and 3-way distances."""
+
 
 @dataclass(frozen=True)
 class Question:
@@ -127,6 +135,7 @@ def write(folder: Path) -> None:
     runs = Runs(resume=True, kept=False, note=NOTE)
     rows: list[list[object]] = []
     verdicts: list[list[object]] = []
+    short: list[list[object]] = []
     for group, names in SETS.items():
         for name in names:
             coarse = folder_table(folder, name)
@@ -138,6 +147,7 @@ def write(folder: Path) -> None:
             }
             rows += [[group, name, shape, *row(found)] for found in at.values() if found]
             verdicts += [[group, name, shape, *verdict] for verdict in goals(at)]
+            short.append([group, name, shape, *(cell(at[method, epsilon]) for method, epsilon in SHORT)])
     save("private_tables", ["set", "table", "shape", *HEAD], rows, "opendp")
     head = [
         "set",
@@ -161,6 +171,13 @@ def write(folder: Path) -> None:
                     ["set", "beside", "tables", "mean ratio at epsilon 1"],
                     [[group, peer, len(ratios), f"{statistics.fmean(ratios):.3f}"]],
                 )
+
+
+def cell(found: Sequence[Run]) -> str:
+    """Return the mean 2-way and 3-way distances in a word."""
+    return (
+        " / ".join(f"{statistics.fmean(run[name] for run in found):.4f}" for name in ("two", "three")) if found else ""
+    )
 
 
 def goals(at: dict[tuple[str, float | None], list[Run]]) -> list[list[object]]:
