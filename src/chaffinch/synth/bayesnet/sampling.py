@@ -53,17 +53,17 @@ class Sampler:
         n_rows: int,
         rng: np.random.Generator,
     ) -> NDArray[np.uint32]:
-        """Return a code for each row by systematic sampling among the rows that have the same distribution.
+        """Return a code for each row by systematic sampling.
 
         `ties`: columns, with their numbers of codes, that rows with the same parents are sorted by (see `systematic`).
         """
         given = np.stack(parents) if parents else np.empty((0, n_rows), dtype=np.uint32)
         groups = _rows(given, self._arrays) if parents else np.zeros(n_rows, dtype=np.int64)
         order, starts, numbers = rows_by_group(groups, len(self._arrays[1]) if parents else 1, ties, rng)
-        offsets = rng.random(len(numbers))
         if self.table.smoothing > 0:
-            return self.draw(parents, systematic_uniforms(order, starts, offsets))
-        return np.asarray(systematic_codes(order, starts, numbers, offsets, self._arrays[-4:]))
+            return self.draw(parents, systematic_uniforms(order, starts, rng.random(len(numbers))))
+        uniforms = rng.random(self.table.size - 1)
+        return np.asarray(systematic_codes(order, starts, numbers, uniforms, self._arrays[-4:-1]))
 
 
 @numba.njit(nogil=True, cache=True)

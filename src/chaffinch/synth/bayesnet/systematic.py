@@ -1,17 +1,20 @@
 """Drawing rows with less chance than one by one: systematic sampling inside the rows that share a distribution.
 
-Rows of a batch with the same combination of parents draw a column from the same conditional distribution. Drawn one by one, their counts
-scatter around what is expected; drawn from points that are evenly spaced on it, each count is less than one away. The j-th of n such
-rows draws at
+Drawn one by one, counts scatter around what is expected. Here a column is drawn for all rows of a batch together, by halves: its codes are
+split in two, then each half again, down to single codes. At a split row i goes left with the probability p_i that its distribution
+gives the left half, given what is left of it:
 
-    u_j = v + j a / n   modulo 1,     v uniform on [0, 1), its own in each column and combination
+    row i goes left if   v + p_1 + ... + p_i   passes a whole number,     v uniform on [0, 1), new for every split
 
-with a step a that has no common divisor with n, so that the points are n evenly spaced ones, in an order that jumps about: rows that
-stand near each other get points that lie apart. Therefore rows stand sorted by the columns drawn last, and shuffled where these are the
-same: counts of combinations with these columns scatter less, too. Whatever was drawn before, v is uniform, and so is every u_j: each row
-alone has exactly the distribution of the network. What changes is how rows hang together.
+So each row goes left with probability p_i, whatever was drawn before, and each row alone has exactly the distribution of the network.
+Of any rows that stand beside each other, the number that goes left is less than one from its expectation. Rows stand sorted by
+their combination of parents, then by the columns drawn last, and are shuffled below that: counts with parents, counts with these columns
+and the counts of the column itself all scatter less than those of rows drawn one by one. What changes is how rows hang together.
 
-Systematic sampling: Madow and Madow, 1944. The points are a lattice of rank one (Korobov, 1959); a / n is near the golden ratio's fraction.
+Distributions that are mixed over fewer parents (smoothing) draw at evenly spaced points instead: the j-th of n rows with the same
+combination of parents at v + j a / n modulo 1, where a has no common divisor with n and a / n is near the golden ratio's fraction.
+
+Systematic sampling with unequal probabilities: Madow, 1949. The points are a lattice of rank one (Korobov, 1959).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from numpy.typing import NDArray
 
 __all__ = ["TIES", "rows_by_group", "shuffled", "sorted_by", "step_of", "systematic_codes", "systematic_uniforms"]
 
-TIES = 4
+TIES = 2
 """How many of the columns drawn last rows with the same parents are sorted by."""
 
 GOLDEN = 0.6180339887498949
@@ -124,33 +127,61 @@ def systematic_uniforms(order, starts, offsets):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(nogil=True, cache=True)
-def systematic_codes(order, starts, numbers, offsets, arrays):  # type: ignore[no-untyped-def]
-    """Return the code of each row at these points, where a group has the one distribution of its row of `arrays` (see `Sampler`).
+def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[no-untyped-def]
+    """Return the code of each row by halves; `uniforms` has one number for each split, so one less than there are codes.
 
-    The points of a group are gone through once from left to right, beside the running sums of its weights: no search for each row.
+    `arrays`: the entries of all distributions (see `Sampler`); group g has the distribution `numbers[g]`.
     """
-    entries, codes, cumulated, totals = arrays
-    out = np.empty(order.size, dtype=np.uint32)
-    slots = np.empty(order.size, dtype=np.uint32)
+    entries, codes, cumulated = arrays
+    n, size = order.size, uniforms.size + 1
+    out = np.empty(n, dtype=np.uint32)
+    rows, which = order.copy(), np.empty(n, dtype=np.int32)  # at each place, a row and its distribution
     for g in range(starts.size - 1):
-        start, n = starts[g], starts[g + 1] - starts[g]
-        if n == 0:
+        which[starts[g] : starts[g + 1]] = numbers[g]
+    other_rows, other_which = np.empty_like(rows), np.empty_like(which)
+    nodes = np.empty((66, 4), dtype=np.int64)  # halves of halves: never more than one for each bit of a number of codes
+    nodes[0] = (0, size, 0, n)
+    waiting, used = 1, 0
+    while waiting > 0:
+        waiting -= 1
+        first, last, start, end = nodes[waiting]
+        if start == end:
             continue
-        row = numbers[g]
-        at, last = entries[row], entries[row + 1] - 1
-        first = int(offsets[g] * n)
-        rest = offsets[g] * n - first
-        scale = totals[row] / n
-        for k in range(n):
-            x = (k + rest) * scale
-            while at < last and cumulated[at] <= x:
-                at += 1
-            slots[k] = codes[at]
-        step = step_of(n)
-        k = first
-        for j in range(n):
-            out[order[start + j]] = slots[k]
-            k += step
-            if k >= n:
-                k -= n
+        if last - first == 1:
+            for t in range(start, end):
+                out[rows[t]] = first
+            continue
+        middle = (first + last) // 2
+        total = uniforms[used]
+        used += 1
+        left, right = start, 0
+        seen, share = -1, 0.0
+        for t in range(start, end):
+            if which[t] != seen:
+                seen = which[t]
+                begin, stop = entries[seen], entries[seen + 1]
+                low = begin + np.searchsorted(codes[begin:stop], first)
+                high = low + np.searchsorted(codes[low:stop], last)
+                cut = low + np.searchsorted(codes[low:high], middle)
+                before = cumulated[low - 1] if low > begin else 0.0
+                # Exactly 0 and 1 where one side has nothing: the sum then moves by a whole number, or not at all.
+                share = (
+                    1.0
+                    if cut == high
+                    else 0.0
+                    if cut == low
+                    else (cumulated[cut - 1] - before) / (cumulated[high - 1] - before)
+                )
+            total += share
+            if total >= 1.0:
+                total -= 1.0
+                rows[left], which[left] = rows[t], seen
+                left += 1
+            else:
+                other_rows[right], other_which[right] = rows[t], seen
+                right += 1
+        rows[left:end], which[left:end] = other_rows[:right], other_which[:right]
+        nodes[waiting] = (middle, last, left, end)
+        nodes[waiting + 1] = (first, middle, start, left)
+        waiting += 2
     return out
