@@ -52,7 +52,7 @@ from .measurements import Measurements
 from .paying import paying_note
 from .protecting import noisy_protection
 from .searching import searched_parents
-from .shares import TRIPLES, StepShares, Wants, shares_of, single_columns
+from .shares import FIRST_LOOK, TRIPLES, StepShares, Wants, filled_cells, shares_of, single_columns
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -134,8 +134,19 @@ def _shares(settings: BayesNet, rules: Rules, schema: Schema, rows: int, amount:
 
 
 def _measure_columns(counter: PrivateCounter, amount: float, known: Measurements, why: str) -> None:
-    """Measure all single columns; what was measured before counts too."""
-    known.add([(i,) for i in range(len(known.sizes))], single_columns(counter, amount, why=why))
+    """Measure all single columns; what was measured before counts too.
+
+    A first look shares by declared levels, and the rest by those that hold more than noise. Not under pure epsilon, where two
+    looks tell less than one that costs as much.
+    """
+    columns = [(i,) for i in range(len(known.sizes))]
+    if not known.margins:
+        first = amount if counter.pure else FIRST_LOOK * amount
+        known.add(columns, single_columns(counter, first, why=why))
+        amount -= first
+    if amount > 0:
+        looked = [std * FIRST_LOOK**0.5 for std in known.stds]  # what noise would be if all were spent so
+        known.add(columns, single_columns(counter, amount, why=why, cells=filled_cells(known.margins, looked)))
 
 
 def _learn(

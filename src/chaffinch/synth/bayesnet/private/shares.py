@@ -16,11 +16,25 @@ from numpy.typing import NDArray
 from ....privacy.counter import NoisyTable, PrivateCounter
 from ....privacy.relation import Unit
 
-__all__ = ["StepShares", "Wants", "column_error", "parts_of", "shares_of", "single_columns", "std_of"]
+__all__ = [
+    "FIRST_LOOK",
+    "StepShares",
+    "Wants",
+    "column_error",
+    "filled_cells",
+    "parts_of",
+    "shares_of",
+    "single_columns",
+    "std_of",
+]
 
 DISTANCES = 0.06
 TRIPLES = 0.01
 
+
+FIRST_LOOK = 0.3
+"""The part of what single columns get that is shared by declared levels; the rest goes where levels turned out to be filled."""
+_FILLED = 3.0
 
 ONLY_COLUMNS, ONLY_COLUMNS_PURE = 0.3, 0.06
 """Mean errors of single columns beyond which all is spent on them: links would be lost in noise. Under pure epsilon noise
@@ -67,10 +81,24 @@ def parts_of(cells: Sequence[float], *, pure: bool) -> NDArray[np.float64]:
     return np.asarray(weights / weights.sum())
 
 
-def single_columns(counter: PrivateCounter, amount: float, *, why: str) -> list[NoisyTable]:
-    """Return noisy tables of all single columns, which share an amount."""
-    amounts = (amount * parts_of(counter.schema.sizes, pure=counter.pure) * (1 - 1e-12)).tolist()
+def single_columns(
+    counter: PrivateCounter, amount: float, *, why: str, cells: Sequence[float] | None = None
+) -> list[NoisyTable]:
+    """Return noisy tables of all single columns, which share an amount by their numbers of cells, or by others."""
+    parts = parts_of(counter.schema.sizes if cells is None else cells, pure=counter.pure)
+    amounts = (amount * parts * (1 - 1e-12)).tolist()
     return counter.tables([(name,) for name in counter.schema.names], amounts, why=why)
+
+
+def filled_cells(margins: Sequence[NDArray[np.float64]], stds: Sequence[float]) -> list[float]:
+    """Return how many cells of each column hold enough for noise to matter: one counts in full from `_FILLED` standard deviations on.
+
+    Examples
+    --------
+    >>> filled_cells([np.array([90.0, 9.0, 0.0, 0.0])], [3.0])
+    [2.0]
+    """
+    return [float(np.minimum(m / (_FILLED * std), 1.0).sum()) for m, std in zip(margins, stds, strict=True)]
 
 
 def shares_of(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pure: bool, wants: Wants) -> StepShares:
