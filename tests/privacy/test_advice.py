@@ -136,14 +136,19 @@ def test_the_error_of_columns_is_that_of_fits(epsilon, delta):
 
 def test_the_noise_told_is_the_noise_of_a_fit():
     sizes, n = (2, 3, 6), 500
-    data = pa.table({f"c{j}": ["v0"] * n for j in range(3)})
+    data = pa.table({f"c{j}": [f"v{i % size}" for i in range(n)] for j, size in enumerate(sizes)})
     schema = declared(sizes, n)
     for settings in (BayesNet(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6)):
         told = expect("m", settings.plan(schema), sizes, n)
         charges = settings.fit(prepare(data, schema), seed=1).fitted.privacy.charges
-        stds = [float(c.noise.rpartition(" ")[2]) for c in charges if c.why == "single columns"]
-        assert len(stds) == 3
-        assert told.column_noise == pytest.approx(np.mean(stds), rel=1e-3)
+        stds: dict[str, list[float]] = {}
+        for charge in charges:
+            if charge.why == "single columns":
+                stds.setdefault(charge.what, []).append(float(charge.noise.rpartition(" ")[2]))
+        # With a delta each column is looked at twice, and precisions add up; all of its levels are filled, so parts are the same.
+        assert [len(each) for each in stds.values()] == [1 if settings.delta is None else 2] * 3
+        both = [sum(std**-2 for std in each) ** -0.5 for each in stds.values()]
+        assert told.column_noise == pytest.approx(np.mean(both), rel=1e-3)
 
 
 def test_told_groups_link_their_own_pairs_alone():
@@ -189,7 +194,7 @@ def test_what_would_help_is_said():
 
 
 def test_where_noise_takes_more_than_links_give_it_is_said_before_anything_is_spent():
-    """1.75 times the expected error of single columns, beside 0.06."""
+    """1.75 times the expected error of single columns, beside 0.08."""
     noisy, fine = (expect("m", plan_of(1.0), [4] * 6, rows, n_tables=5) for rows in (50, 100_000))
     assert noisy.pair_error == pytest.approx(min(1.75 * noisy.column_error, 1.0))
     assert (noisy.links_pay, fine.links_pay) == (False, True)

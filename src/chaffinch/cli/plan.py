@@ -79,6 +79,8 @@ def _show(screen: Console, result: PlanResult) -> None:
     )
     show_table(HEAD, result.rows())
     screen.print(f"{chosen.method}: {chosen.verdict.words}", markup=False)
+    if advice.warning:
+        screen.print(advice.warning, markup=False)
     for sentence in advice.remedies:
         screen.print(f"- {sentence}", markup=False)
     for sentence in result.discovery:
