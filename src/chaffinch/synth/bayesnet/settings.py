@@ -56,8 +56,8 @@ class BayesNet(Settings):
     Parameters
     ----------
     parents
-        The most parents of a column (k in the papers). None: 3, and under a promise 5, where only links that are worth their
-        noise are taken.
+        The most parents of a column (k in the papers). None: 3; under a promise up to 5, where only links that are
+        worth their noise are taken, and 3 where even single columns are noisy.
     search
         "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (Hittmeir,
         Mayer and Ekelhart 2022). Under a promise "ordering" and "genetic" run on distances that are measured once (docs/design/0012).

@@ -7,7 +7,7 @@ import pytest
 
 from chaffinch._base.errors import InputError
 from chaffinch.synth.bayesnet.private.assemble import MOST_CELLS
-from chaffinch.synth.bayesnet.private.searching import PairScores, _worthwhile
+from chaffinch.synth.bayesnet.private.searching import FEW_PARENTS, NOISY, PairScores, _worthwhile, with_fewer_parents
 from chaffinch.synth.bayesnet.rules import Constraints, make_rules
 
 
@@ -26,3 +26,13 @@ def test_parents_that_tell_nothing_go_and_required_ones_stay():
     assert _worthwhile(2, (0, 1), matrix, (2, 2, 2), bound) == (1, 0)
     with pytest.raises(InputError, match="too large to be measured"):
         _worthwhile(2, (0, 1), matrix, (2, MOST_CELLS, 2), bound)
+
+
+def test_noisy_columns_get_few_parents_but_those_that_must_be():
+    names = "abcdef"
+    free = make_rules(names, Constraints(5))
+    bound = make_rules(names, Constraints(5, require=tuple((p, "f") for p in "abcd")))
+    assert with_fewer_parents(free, NOISY).most == 5
+    assert with_fewer_parents(free, 2 * NOISY).most == FEW_PARENTS
+    assert with_fewer_parents(bound, 2 * NOISY).most == 4
+    assert with_fewer_parents(make_rules(names, Constraints(1)), 2 * NOISY).most == 1

@@ -51,8 +51,8 @@ from .links import (
 from .measurements import Measurements
 from .paying import paying_note
 from .protecting import noisy_protection
-from .searching import searched_parents
-from .shares import FIRST_LOOK, TRIPLES, StepShares, Wants, filled_cells, shares_of, single_columns
+from .searching import searched_parents, with_fewer_parents
+from .shares import FIRST_LOOK, TRIPLES, StepShares, Wants, column_error, filled_cells, shares_of, single_columns
 
 if TYPE_CHECKING:
     from ..settings import BayesNet
@@ -75,6 +75,9 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
         shares = _shares(settings, rules, counter.schema, rows, counter.ledger.left, counter.unit)
+        if settings.parents is None:
+            error = column_error(counter.ledger.left, counter.schema.sizes, rows, counter.unit, pure=counter.pure)
+            rules = with_fewer_parents(rules, error)
         progress("measuring single columns", -1)
         known = Measurements.of(counter.schema)
         _measure_columns(counter, shares.margins, known, "single columns")
@@ -87,7 +90,7 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
         label=settings.label,
         sensitive=settings.sensitive,
         protection=noisy_protection(settings, rules, gaps, assembled, known.total),
-        parents=settings.most_parents,
+        parents=rules.most,
         note=paying_note(
             known.margins,
             known.stds,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,13 @@ from .shares import std_of
 if TYPE_CHECKING:
     from ..settings import BayesNet
 
-__all__ = ["PairScores", "searched_parents"]
+__all__ = ["PairScores", "searched_parents", "with_fewer_parents"]
 
 Clique = tuple[int, ...]
+
+NOISY = 0.01
+"""The mean error of single columns, if all were spent on them, beyond which columns get few parents."""
+FEW_PARENTS = 3
 
 
 class PairScores:
@@ -40,6 +45,16 @@ class PairScores:
     def masked(self, score: str, child: int, parents: NDArray[np.int64], *, most: int) -> NDArray[np.float64]:
         """Return the scores of a child with many parent sets, given as bit masks."""
         return (parents[:, None] >> np.arange(self.d) & 1) @ self.matrix[child]
+
+
+def with_fewer_parents(rules: Rules, error: float) -> Rules:
+    """Return rules that allow fewer parents if single columns alone would have a mean error beyond `NOISY`: public numbers alone.
+
+    Many noisy links of one column pull its table in many directions. Parents that must be, are.
+    """
+    if error <= NOISY:
+        return rules
+    return replace(rules, most=min(rules.most, max(FEW_PARENTS, *map(len, rules.required))))
 
 
 def searched_parents(
