@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 
 import numpy as np
 
 from .estimate import Table, column_noise, product_of
-from .links import Gaps
+from .links import Gaps, possible_pairs
 
 __all__ = ["paying_note"]
 
@@ -41,7 +40,9 @@ def paying_note(
 
 def _pair_noise(margins: Sequence[Table], stds: Sequence[float], total: float) -> float:
     """The mean distance by which noise in single columns moves the product of two, as a part of the records."""
-    pairs = list(combinations(range(len(margins)), 2))
+    pairs = possible_pairs([len(margin) for margin in margins])
+    if not pairs:
+        return 0.0
     some = pairs[:: -(-len(pairs) // MOST_PAIRS)]
     noises = [column_noise(pair, product_of(pair, margins, total), margins, stds) for pair in some]
     return min(float(np.mean(noises)) / total, 1.0)

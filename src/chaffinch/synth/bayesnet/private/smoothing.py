@@ -27,6 +27,8 @@ LENGTHS = (1.0, 3.0, 10.0)
 """How many levels a likeness may reach, beside none."""
 FEW_LEVELS = 3
 """Columns of at most so many levels have no neighbours to speak of."""
+MOST_LEVELS = 256
+"""Columns of more levels are taken as they are: the eigenvectors of their factors would take too long."""
 STRENGTHS = np.geomspace(1e-6, 1.0, 13)
 """Variances t that are tried, in squared records, for a table of one record."""
 EVIDENCE = 1.0
@@ -51,7 +53,7 @@ def factors_of(shares: Array, *, ordered: bool) -> tuple[LevelFactor, ...]:
     """Return the factors to choose from for a column with these shares of its levels: independent levels first."""
     shares = np.maximum(shares, 0.0) / max(float(shares.sum()), 1e-300)
     out = [LevelFactor(shares, None)]
-    if ordered and len(shares) > FEW_LEVELS:
+    if ordered and FEW_LEVELS < len(shares) <= MOST_LEVELS:
         roots, steps = np.sqrt(shares), np.abs(np.subtract.outer(np.arange(len(shares)), np.arange(len(shares))))
         stack = np.stack([roots[:, None] * np.exp(-steps / length) * roots for length in LENGTHS])
         values, vectors = np.linalg.eigh(stack)
