@@ -1,4 +1,4 @@
-"""How rows are drawn from one private model: one by one, evenly spaced, and evenly spaced in sorted rows, as private models do.
+"""How rows are drawn from one private model: one by one, by halves, and by halves in sorted rows, as private models do.
 
     python benchmarks/private_drawing.py FOLDER TABLE ... [--epsilon 1] [--fits 4] [--draws 3]
 
@@ -22,7 +22,7 @@ from chaffinch.synth.bayesnet import model as model_module
 from chaffinch.synth.bayesnet.model import BayesNetModel
 from chaffinch.synth.bayesnet.systematic import TIES
 
-WAYS = {"one by one": ("independent", TIES), "evenly spaced": ("systematic", 0), "and sorted": ("systematic", TIES)}
+WAYS = {"one by one": ("independent", TIES), "by halves": ("systematic", 0), "and sorted": ("systematic", TIES)}
 HEAD = ["table", "shape", "drawing", "1-way", "2-way", "3-way", "2-way to one by one", "CPU ms"]
 
 
