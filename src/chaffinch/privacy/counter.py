@@ -205,8 +205,9 @@ class PrivateCounter:
 
         Distances and their sensitivity are those of `distances`: each moves by at most `unit.l1` / 2, and a step for rounding. A
         handicap, in records, is public and moves nothing. Each pick is a choice of its own among those that are left, by
-        permute-and-flip if amounts are epsilons, and by the exponential mechanism if they are rhos (epsilon = sqrt(8 rho)), and gets an
-        equal part of the amount: they add up. Who is left depends on earlier picks alone.
+        permute-and-flip if amounts are epsilons, and by the exponential mechanism if they are rhos, and gets an equal part of the amount: they
+        add up, and each buys what `Budget.choice_epsilon` says where what is left after all of them is left. Who is left depends on earlier
+        picks alone.
         """
         counter = self._open()
         if not 1 <= picks <= len(cliques):
@@ -216,7 +217,7 @@ class PrivateCounter:
         noise = f"distance from the model, sensitivity {self._distance_jump / _DISTANCE_STEPS:.4g}"
         self.ledger.charge(self.ledger.budget.charge(what, why, amount, mechanism=mechanism, noise=noise))
         part = amount / picks
-        epsilon = part if self.pure else (8 * part) ** 0.5
+        epsilon = self.ledger.budget.choice_epsilon(part, mechanism, after=self.ledger.left)
         scores = _distance_steps(counter, cliques, models)
         scores -= np.ceil(np.asarray(handicaps, dtype=np.float64) * _DISTANCE_STEPS).astype(np.int64)
         draw = self._noise.permute_and_flip if self.pure else self._noise.exponential

@@ -171,3 +171,14 @@ def test_tables_check_their_levels():
     ]:
         with pytest.raises(chaffinch.errors.InputError, match=message):
             ConditionalTable(*arguments).check()
+
+
+def test_small_weights_of_one_combination_are_not_lost_among_large_ones_of_another():
+    level = Level(
+        (2,),
+        np.array([0, 1]),
+        np.array([0, 2, 5]),
+        np.array([0, 1, 0, 1, 2], dtype=np.uint32),
+        np.array([3e8, 1e8, 1e-9, 2e-9, 1e-9]),
+    )
+    assert level.cumulated.tolist() == [3e8, 4e8, 1e-9, 1e-9 + 2e-9, 1e-9 + 2e-9 + 1e-9]

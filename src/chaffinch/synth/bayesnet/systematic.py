@@ -165,13 +165,13 @@ def systematic_codes(order, starts, numbers, uniforms, arrays):  # type: ignore[
                 cut = low + np.searchsorted(codes[low:high], middle)
                 before = cumulated[low - 1] if low > begin else 0.0
                 # Exactly 0 and 1 where one side has nothing: the sum then moves by a whole number, or not at all.
-                share = (
-                    1.0
-                    if cut == high
-                    else 0.0
-                    if cut == low
-                    else (cumulated[cut - 1] - before) / (cumulated[high - 1] - before)
-                )
+                width = cumulated[high - 1] - before if high > low else 0.0
+                if cut == high:
+                    share = 1.0
+                elif cut == low or width <= 0.0:  # weights so small that the sum of those before hides them
+                    share = 0.0
+                else:
+                    share = (cumulated[cut - 1] - before) / width
             total += share
             if total >= 1.0:
                 total -= 1.0

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -65,12 +66,8 @@ class Level:
 
     @cached_property
     def cumulated(self) -> NDArray[np.float64]:
-        """The running sums of the weights inside each combination."""
-        if not len(self.keys):
-            return np.empty(0)
-        runs = np.cumsum(self.weights)
-        before = np.concatenate([[0.0], runs])[self.starts[:-1]]
-        return runs - np.repeat(before, np.diff(self.starts))
+        """The running sums of the weights inside each combination, each from 0: a small one is not lost among large ones."""
+        return np.asarray(_running_sums(np.asarray(self.weights, dtype=np.float64), np.asarray(self.starts)))
 
     @cached_property
     def lookup(self) -> NDArray[np.int32]:
@@ -190,3 +187,15 @@ def _level(sizes: tuple[int, ...], cells: NDArray[np.int64], weights: NDArray[np
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     first = np.flatnonzero(new)
     return Level(sizes, keys[first], np.concatenate([first, [len(cells)]]), codes.astype(np.uint32), weights)
+
+
+@numba.njit(nogil=True, cache=True)
+def _running_sums(weights, starts):  # type: ignore[no-untyped-def]
+    """Return the running sums of weights, from 0 again at each start."""
+    out = np.empty(weights.size)
+    for g in range(starts.size - 1):
+        total = 0.0
+        for t in range(starts[g], starts[g + 1]):
+            total += weights[t]
+            out[t] = total
+    return out
