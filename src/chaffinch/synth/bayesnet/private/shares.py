@@ -28,9 +28,9 @@ __all__ = [
     "std_of",
 ]
 
-DISTANCES = 0.06
+DISTANCES, DISTANCES_PURE = 0.06, 0.1
+"""The shares of distances of pairs, with a delta and under pure epsilon."""
 TRIPLES = 0.01
-
 
 FIRST_LOOK = 0.3
 """The part of what single columns get that is shared by declared levels; the rest goes where levels turned out to be filled."""
@@ -113,7 +113,8 @@ def shares_of(amount: float, sizes: Sequence[int], rows: int, unit: Unit, *, pur
     if len(sizes) == 1 or (not wants.links and error > limit):
         return StepShares(amount, 0.0, 0.0, 0.0)
     share = min(0.8, 0.2 + 20 * error)
-    second, third = DISTANCES * amount * wants.distances, TRIPLES * amount * wants.triples
+    distances = DISTANCES_PURE if pure else DISTANCES
+    second, third = distances * amount * wants.distances, TRIPLES * amount * wants.triples
     margins = share * (amount - second - third)
     return StepShares(margins, second, third, amount - margins - second - third)
 
