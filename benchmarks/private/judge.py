@@ -149,6 +149,8 @@ def write(folder: Path) -> None:
             verdicts += [[group, name, shape, *verdict] for verdict in goals(at)]
             short.append([group, name, shape, *(cell(at[method, epsilon]) for method, epsilon in SHORT)])
     save("private_tables", ["set", "table", "shape", *HEAD], rows, "opendp")
+    labels = [method if epsilon is None else f"{method}, {epsilon:g}" for method, epsilon in SHORT]
+    save("private_judged", ["set", "table", "shape", *labels], short, "opendp")
     head = [
         "set",
         "table",
