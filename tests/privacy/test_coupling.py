@@ -150,6 +150,8 @@ def _cost(kind: str, apart: np.ndarray[Any, np.dtype[np.float64]], scale: float,
     # The width of an interval that holds the losses of all outcomes; an exponential mechanism has the span of the differences.
     if kind == "exponential":
         width = float(np.ptp(apart)) / scale
+        if width == 0:  # all scores move alike
+            return 0.0
     else:
         width = 2 * float(np.abs(apart).sum() if kind == "laplace" else 2 * np.abs(apart).max()) / scale
     if budget.kind == "pure":
