@@ -1,8 +1,9 @@
 """The private fit: single columns, then how far pairs are from independence, then the tables that are worth their noise.
 
-1. Tables of single columns.
+1. Tables of single columns; under Gaussian noise in two looks, the second where levels are filled.
 2. The distance of every pair's table from the product of its columns, as one query: a model made of released numbers is a constant, so
-   one record moves each distance by at most one half, and all of them together cost little. Distances of triples, for what no pair shows.
+   one record moves each distance by at most one half, and all of them together cost little. Where there are so many pairs that these would
+   drown in noise, a few are chosen first, one by one. Distances of triples, for what no pair shows.
 3. A search over networks on these distances, each less the error that measuring the pair would add; no link where none pays. A given
    network needs no search.
 4. The tables of the chosen links, with all that is left. Everything after reads released numbers only.
