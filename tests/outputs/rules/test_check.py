@@ -13,7 +13,9 @@ from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.kinds import KINDS
+from chaffinch.outputs.kinds.table import TableSpec
 from chaffinch.outputs.rules import Policy, check_entries, check_rules
+from chaffinch.outputs.rules.check import EVERY_RULE
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -142,3 +144,33 @@ def test_names_must_differ(fields, people):
     entry = {"name": "t", "kind": "table", "by": ["A"]}
     with pytest.raises(InputError, match="Two are called 't'"):
         check_entries([entry, entry], fields, people((20, {})), Policy())
+
+
+def _uncountable(monkeypatch, name):
+    """Have one output fail where what lies behind it is counted."""
+    real = TableSpec.tallies
+
+    def tallies(self, tallier):
+        if self.name == name:
+            raise InputError("it has too many cells")
+        return real(self, tallier)
+
+    monkeypatch.setattr(TableSpec, "tallies", tallies)
+
+
+def test_an_output_that_cannot_be_counted_is_not_assessed_and_stops_no_other(fields, people, monkeypatch):
+    codes = people((30, {"A": "a1", "B": "b1"}), (3, {"A": "a1", "B": "b2"}), (30, {"A": "a2", "B": "b2"}))
+    entries = [{"name": name, "kind": "table", "by": by} for name, by in (("x", ["A"]), ("y", ["A", "B"]))]
+    before = check_entries(entries, fields, codes, Policy())
+    _uncountable(monkeypatch, "x")
+    report = check_entries(entries, fields, codes, Policy())
+    assert [(one.rule, one.status, one.words) for one in report.of("x")] == [
+        (EVERY_RULE, "not assessed", "it has too many cells")
+    ]
+    alone = [one for one in before.of("y") if one.rule in ("threshold", "zeros", "class disclosure")]
+    assert len(alone) == 3
+    assert set(alone) <= set(report.of("y"))
+    assert report.status("y") == "fail"
+    released = check_entries(entries[1:], fields, codes, Policy(), released=entries[:1])
+    assert released.status("x") == "not assessed"
+    assert {one.rule for one in released.of("y")} >= {"threshold", "zeros"}

@@ -10,7 +10,7 @@ from ..columns import Codes
 from ..crossing import Frame
 from ..fields import Fields
 from .differencing import differencing
-from .findings import Finding, RuleReport
+from .findings import Finding, RuleReport, finding
 from .policy import Policy
 from .suppression import suppression
 from .tallies import COUNT, OutputTally
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ..document import Outputs
     from ..kinds.base import OutputSpec
 
-__all__ = ["check_entries", "check_rules"]
+__all__ = ["EVERY_RULE", "check_entries", "check_rules"]
+
+EVERY_RULE = "all rules"
+"""What a finding names as its rule where an output could not be looked at by any."""
 
 
 def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Outputs | None = None) -> RuleReport:
@@ -74,22 +77,38 @@ def _report(
     names = [output.name for output in outputs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"Outputs must have different names. Two are called '{twice}'.")
-    talliers = {output.name: Tallier(output, fields, codes) for output in outputs}
-    tallies: dict[str, Sequence[OutputTally]] = {
-        name: tallier.output.tallies(tallier) for name, tallier in talliers.items()
-    }
-    before: dict[str, Sequence[OutputTally]] = {output.name: tallies_of(output, fields, codes) for output in released}
-    findings: list[Finding] = []
+    tallies: dict[str, Sequence[OutputTally]] = {}
+    own: dict[str, list[Finding]] = {}
     for output in outputs:
-        mine, rules = tallies[output.name], policy.of(output.kind)
-        findings += output.findings(list(mine), talliers[output.name], rules)
+        try:
+            tallier = Tallier(output, fields, codes)
+            mine = list(output.tallies(tallier))
+            own[output.name] = output.findings(mine, tallier, policy.of(output.kind))
+            tallies[output.name] = mine
+        except InputError as error:  # of this output alone: the others are judged
+            own[output.name] = [_unlooked(output, str(error))]
+    findings: list[Finding] = []
+    before: dict[str, Sequence[OutputTally]] = {}
+    for output in released:
+        try:
+            before[output.name] = tallies_of(output, fields, codes)
+        except InputError as error:
+            findings.append(_unlooked(output, str(error)))
+    for output in outputs:
+        findings += own[output.name]
+        counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
         others = [one for name, some in tallies.items() if name != output.name for one in some]
         others += [one for some in before.values() for one in some]
-        for one in _withheld(mine):
-            findings += suppression(one, [own for own in mine if own is not one], others, rules)
+        for one in _withheld(counted):
+            findings += suppression(one, [part for part in counted if part is not one], others, rules)
     findings += _withheld_before(before, tallies, policy)
     findings += differencing(tallies, before, policy)
     return RuleReport(tuple(findings), policy.name, policy.hash)
+
+
+def _unlooked(output: OutputSpec, why: str) -> Finding:
+    """That nothing behind an output could be counted, so that no rule says anything of it."""
+    return finding(output.name, output.kind, EVERY_RULE, [output.name], of=1, good="", bad=why, status="not assessed")
 
 
 def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
