@@ -1,0 +1,150 @@
+"""The whole journey runs without a network, and what the documents show is what happens."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from .test_house import DATA, ROOT, python, text_of
+
+BLOCK = '''"""Refuse every connection: Python imports a module of this name when it starts."""
+import socket
+
+
+def refuse(*_args, **_options):
+    raise RuntimeError("the network was touched")
+
+
+for name in ("connect", "connect_ex", "sendto", "sendmsg", "bind"):
+    setattr(socket.socket, name, refuse)
+for name in ("create_connection", "getaddrinfo", "gethostbyname", "gethostbyaddr", "create_server"):
+    setattr(socket, name, refuse)
+'''
+
+JOURNEY = """
+import sys
+from itertools import combinations
+import chaffinch
+
+source, schema, out = sys.argv[1:]
+table = chaffinch.read(source, schema=schema)
+pairs = list(combinations(table.schema.names, 2))
+counted = chaffinch.MemoryCounter(table).marginals(pairs)
+streamed = chaffinch.StreamCounter(chaffinch.scan(source, schema)).marginals(pairs)
+assert all(one.same(other) for one, other in zip(counted, streamed, strict=True))
+codes = [table.code(name) for name in table.schema.names]
+for ending in ("csv", "csv.gz", "parquet", "arrow"):
+    chaffinch.Table.from_codes(table.schema, codes, seed=1, like=table).write(f"{out}.{ending}")
+"""
+
+
+@pytest.fixture
+def offline(tmp_path: Path) -> dict[str, str]:
+    """Environment variables under which any Python process refuses to use the network."""
+    folder = tmp_path / "offline"
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(BLOCK, encoding="utf-8")
+    return {"PYTHONPATH": os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "import socket; socket.create_connection(('127.0.0.1', 9))",
+        "import socket; socket.socket().connect(('127.0.0.1', 9))",
+        "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9/')",
+    ],
+)
+def test_a_call_out_is_refused(offline: dict[str, str], call: str) -> None:
+    with pytest.raises(AssertionError, match="the network was touched"):
+        python("-c", call, **offline)
+
+
+@pytest.mark.parametrize("name", ["adult_train.parquet", "diabetes.csv"])
+def test_the_journey_needs_no_network(tmp_path: Path, offline: dict[str, str], name: str) -> None:
+    source, schema, out = str(DATA / name), str(tmp_path / "schema.toml"), str(tmp_path / "out")
+    told = str(tmp_path / "d.json")
+    python("-m", "chaffinch", "schema", source, "-o", schema, **offline)
+    python("-m", "chaffinch", "describe", source, "--schema", schema, "--json", told, **offline)
+    python("-c", JOURNEY, source, schema, out, **offline)
+    written = sorted(path.name for path in tmp_path.iterdir() if path.is_file())
+    assert written == ["d.json", "out.arrow", "out.csv", "out.csv.gz", "out.parquet", "schema.toml"]
+
+
+def test_the_demo_runs_without_a_network_and_names_its_files(tmp_path: Path, offline: dict[str, str]) -> None:
+    folder = tmp_path / "demo"
+    said = python("examples/demo.py", str(folder), **offline).stdout
+    files = sorted(folder.iterdir())
+    assert files
+    for file in files:
+        assert file.stat().st_size > 0
+        assert str(file) in said
+
+
+SEPARATOR = "~~~~ next block ~~~~"
+
+
+def blocks_of(markdown: str) -> list[tuple[str, str]]:
+    """Return the language and the text of each fenced block."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def as_script(markdown: str) -> tuple[str, list[str | None]]:
+    """Return the Python and the commands of a document as one script, and the output shown after each."""
+    script: list[str] = ["import subprocess, sys"]
+    shown: list[str | None] = []
+    for (language, text), (after, output) in pairwise([*blocks_of(markdown), ("", "")]):
+        commands = [shlex.split(line) for line in text.splitlines() if line.startswith("chaffinch ")]
+        if language == "python":
+            script.append(text)
+        elif language == "sh" and commands:
+            script += [
+                f"subprocess.run([sys.executable, '-m', *{command!r}], check=True, stderr=subprocess.DEVNULL)"
+                for command in commands
+            ]
+        else:
+            continue
+        script.append(f"print({SEPARATOR!r}, flush=True)")
+        shown.append(output if after == "text" else None)
+    return "\n".join(script), shown
+
+
+def rights(text: str) -> str:
+    """Return text without blanks at the ends of lines."""
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def documents_with_code() -> list[str]:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    return [page.relative_to(ROOT).as_posix() for page in pages if as_script(page.read_text("utf-8"))[1]]
+
+
+@pytest.mark.parametrize("document", documents_with_code())
+def test_documents_run_and_print_what_they_show(tmp_path: Path, document: str) -> None:
+    script, shown = as_script(text_of(document))
+    (tmp_path / "examples").mkdir()
+    (tmp_path / "examples" / "data").symlink_to(DATA)
+    said = python("-c", script, cwd=tmp_path, COLUMNS="100").stdout.split(f"{SEPARATOR}\n")[:-1]
+    assert len(said) == len(shown)
+    for given, expected in zip(said, shown, strict=True):
+        if expected is not None:
+            assert rights(given) == rights(expected)
+
+
+def test_a_wrong_output_would_be_seen() -> None:
+    script, shown = as_script("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    assert shown == ["3\n"]
+    assert python("-c", script).stdout == f"2\n{SEPARATOR}\n"
+
+
+def test_readme_and_tutorial_have_code_that_runs() -> None:
+    assert {"README.md", "docs/tutorial.md"} <= set(documents_with_code())
+    for document, fewest in (("README.md", 1), ("docs/tutorial.md", 5)):
+        languages = [language for language, _ in blocks_of(text_of(document))]
+        assert languages.count("python") >= fewest, document
+        assert "text" in languages, document
