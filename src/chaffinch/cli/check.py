@@ -164,7 +164,7 @@ def _bad(findings: Iterable[Finding]) -> list[str]:
     """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first."""
     every = list(findings)
     return [
-        f"- {status}: {one.rule}, {' and '.join(repr(name) for name in (one.output, one.other) if name)}: {one.words}"
+        f"- {status}: {one.rule}, {' and '.join(repr(name) for name in one.names)}: {one.words}"
         for status in ("fail", "not assessed", "review")
         for one in every
         if one.status == status

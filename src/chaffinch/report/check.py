@@ -136,7 +136,7 @@ def _verdict(result: CheckResult) -> tuple[Block, ...]:
 
 
 def _names(one: Finding) -> str:
-    return shown(one.output) + (f" and {shown(one.other)}" if one.other else "")
+    return " and ".join(shown(name) for name in one.names)
 
 
 def _outputs(result: CheckResult) -> tuple[Block, ...]:
@@ -151,7 +151,7 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
         "Published numbers",
         "Rules",
     )
-    worst = {name: min((ORDER.index(one.status) for one in result.rules.findings if name in (one.output, one.other)), default=len(ORDER) - 1) for name in (out.name for out in result.outputs)}  # fmt: skip
+    worst = {name: min((ORDER.index(one.status) for one in result.rules.findings if name in one.names), default=len(ORDER) - 1) for name in (out.name for out in result.outputs)}  # fmt: skip
     rows: list[Row] = []
     for one in result.outputs:
         fit = one.fit

@@ -146,7 +146,7 @@ def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
     by_recipe = {one.uid: one.replaced for one in request.by_recipe}
     for uid in dict.fromkeys(one.uid for one in request.acro_outputs.outputs):
         names = {one.name for one in request.acro_outputs.of(uid)}
-        findings = [one for one in result.rules if one.status != "pass" and names & {one.output, one.other}]
+        findings = [one for one in result.rules if one.status != "pass" and names & set(one.names)]
         words = [f"Chaffinch, all outputs together: {result.verdict.text}."]
         good = "No rule failed for this output."
         if uid in by_recipe:
@@ -160,6 +160,6 @@ def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
 
 
 def _beside(one: Finding, names: Collection[str]) -> str:
-    """The other output of a finding between two, if there is one."""
-    others = [name for name in (one.output, one.other) if name is not None and name not in names]
-    return f", with '{others[0]}'" if others else ""
+    """The other outputs of a finding between several, if there are any."""
+    others = [f"'{name}'" for name in one.names if name not in names]
+    return f", with {' and '.join(others)}" if others else ""

@@ -19,7 +19,7 @@ def test_what_may_leave_names_no_cell() -> None:
     one = finding("t", "mean", "threshold", ["a1|b2"], of=4, good="", bad="One is small.", status="review", other="u")
     assert one.to_dict() == {
         "output": "t", "other": "u", "rule": "threshold", "status": "review", "statbarn": "LinearAggregations", "cells": 1, "of": 4,
-        "words": "One is small.",
+        "words": "One is small.", "others": [],
     }  # fmt: skip
     assert one.confidential() == {**one.to_dict(), "where": ["a1|b2"]}
 

@@ -102,7 +102,7 @@ def _report(
         for one in _withheld(counted):
             findings += suppression(one, [part for part in counted if part is not one], others, rules)
     findings += _withheld_before(before, tallies, policy)
-    findings += differencing(tallies, before, policy)
+    findings += differencing(tallies, before, policy, fields.columns.sizes)
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
+from .several import differencing_by_several
 from .tallies import COUNT, Ints, OutputTally, defined_within, margin
 
 __all__ = ["Comparer", "Difference", "differencing"]
@@ -141,14 +142,17 @@ class Comparer:
 
 
 def differencing(
-    tallies: dict[str, Sequence[OutputTally]], released: dict[str, Sequence[OutputTally]], policy: Policy
+    tallies: dict[str, Sequence[OutputTally]],
+    released: dict[str, Sequence[OutputTally]],
+    policy: Policy,
+    sizes: Sequence[int],
 ) -> list[Finding]:
-    """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people.
+    """Return, for each pair of outputs, whether cells, totals or populations of the two differ by a few people; then the same of several.
 
     Of outputs that are out already (`released`) only what lies between them and the new ones is said. Exact counts (or sums of the same
     column) that differ by definition fail. For a person to look at are: counts whose rounding or decimals leave less open than the
     threshold; cells that lie in each other only for these records; and the same regression on two populations. Not assessed is what takes
-    more work than the limit allows. Of outputs without a number that could be subtracted nothing is said.
+    more work than the limit allows. `sizes` are the numbers of levels of all columns. Of outputs without a number that could be subtracted nothing is said.
     """
     if not policy.differencing:
         return []
@@ -159,7 +163,9 @@ def differencing(
     pairs += [(a, b, theirs) for a in tallies for b, theirs in released.items()]
     for a, b, theirs in pairs:
         findings += _findings(tallies[a], theirs, b, policy, comparer)
-    noted = {one.output for one in findings} | {one.other for one in findings}
+    failed = {frozenset(one.names) for one in findings if one.status == "fail"}
+    findings += differencing_by_several(tallies, released, policy, sizes, failed)
+    noted = {name for one in findings for name in one.names}
     for name, mine in tallies.items():
         if name not in noted and any(one.quantities for one in mine):
             good = "No cell or total differs from another output's by fewer people than the threshold."

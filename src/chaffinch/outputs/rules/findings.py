@@ -28,7 +28,7 @@ def statbarn_of(kind: str) -> str:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one rule said of one output, or between it and an `other`.
+    """What one rule said of one output, or between it and an `other`, or of several together (`others`).
 
     A status is `pass`, `review` (a person should look), `not assessed` (a limit was reached before everything was looked at, and what was
     looked at did not fail) or `fail`. `cells` and `of` are how many of the output's cells, groups or coefficients it is about, out of how many
@@ -45,13 +45,19 @@ class Finding:
     of: int
     where: tuple[str, ...]
     words: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All outputs that it is about."""
+        return (self.output, *([] if self.other is None else [self.other]), *self.others)
 
     def __repr__(self) -> str:
         return f"Finding({self.output!r}, {self.rule!r}, {self.status!r})"
 
     def to_dict(self) -> dict[str, Any]:
         """Return what may leave."""
-        return {key: value for key, value in asdict(self).items() if key != "where"}
+        return {**{key: value for key, value in asdict(self).items() if key != "where"}, "others": list(self.others)}
 
     def confidential(self) -> dict[str, Any]:
         """Return everything, names of cells included."""
@@ -86,7 +92,7 @@ class RuleReport:
 
     def of(self, output: str) -> tuple[Finding, ...]:
         """Return the findings about an output, those that name it as the other one included."""
-        return tuple(one for one in self.findings if output in (one.output, one.other))
+        return tuple(one for one in self.findings if output in one.names)
 
     def status(self, output: str) -> Status:
         """Return the worst status of an output."""
@@ -119,12 +125,15 @@ def finding(
     bad: str,
     status: Status = "fail",
     other: str | None = None,
+    others: Sequence[str] = (),
 ) -> Finding:
-    """Return a finding: `pass` in the words of `good` where nothing is named, `status` in those of `bad` otherwise."""
+    """Return a finding: `pass` in the words of `good` where nothing is named, `status` in those of `bad` otherwise.
+
+    `other` is the one other output that it is about, `others` are several.
+    """
     verdict: Status = status if where else "pass"
-    return Finding(
-        output, other, rule, verdict, statbarn_of(kind), len(where), of, tuple(where), bad if where else good
-    )
+    words = bad if where else good
+    return Finding(output, other, rule, verdict, statbarn_of(kind), len(where), of, tuple(where), words, tuple(others))
 
 
 def cells_in_words(count: int, threshold: int) -> str:

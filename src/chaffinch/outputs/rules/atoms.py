@@ -1,0 +1,221 @@
+"""The finest cells that tallies tell apart: the unknowns of the one linear system that all outputs make up together.
+
+Two combinations of levels that lie in the same cell of every tally are one atom. A published count is a sum of atoms by definition, whatever the
+records are; atoms that nobody is in are unknowns like others, since a reader does not know that they are empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .tallies import Ints, OutputTally
+
+__all__ = ["Atoms", "atoms_of", "components", "informative", "merged", "used_columns"]
+
+MOST_ATOMS = 100_000
+"""Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
+_SAMPLE = 5_000
+
+
+class Atoms(NamedTuple):
+    """Atoms by their cell of each tally (-1 for none), and how many records are in each; `complete`: whether all there are by definition."""
+
+    cells: Ints
+    people: Ints
+    complete: bool
+
+
+def used_columns(tally: OutputTally) -> frozenset[int]:
+    """Return the columns whose levels a tally tells apart, its filter included."""
+    several = {position for position, group in tally.steps if (group != group[0]).any()}
+    return frozenset(several | {column for columns, _ in tally.joint for column in columns})
+
+
+def _signatures(tallies: Iterable[OutputTally], column: int, sizes: Sequence[int]) -> list[NDArray[np.int64]]:
+    """What tallies make of each level of a column: levels alike in all of it are told apart by none."""
+    parts: list[NDArray[np.int64]] = []
+    for tally in tallies:
+        parts += [group for position, group in tally.steps if position == column]
+        for columns, mask in tally.joint:
+            if column in columns:
+                whole = mask.reshape([sizes[c] for c in columns])
+                parts.append(_numbered(np.moveaxis(whole, columns.index(column), 0).reshape(sizes[column], -1)))
+    return parts
+
+
+def _numbered(rows: NDArray[np.generic]) -> Ints:
+    """The number of each row among those that differ."""
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+
+
+def _classes(tallies: Sequence[OutputTally], column: int, sizes: Sequence[int]) -> Ints:
+    parts = _signatures(tallies, column, sizes)
+    return _numbered(np.stack(parts, axis=1)) if parts else np.zeros(sizes[column], dtype=np.int64)
+
+
+def atoms_of(tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int | None = None) -> Atoms:
+    """Return the atoms of some tallies on columns with so many levels, and the records in each.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.document import recipes_of
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.rules.tallying import tallies_of
+    >>> fields = Fields((Field("sex", ("f", "m")), Field("age", (0, 1, 2, 3))))
+    >>> entries = [{"name": "s", "kind": "table", "by": ["sex"]}, {"name": "n", "kind": "mean", "of": "age", "where": "age < 2", "n": True}]
+    >>> codes = np.array([[0, 0], [0, 1], [1, 3]], dtype=np.int32)
+    >>> tallies = [tallies_of(one, fields, codes)[k] for one, k in zip(recipes_of(entries, fields).outputs, (0, 1))]
+    >>> [part.tolist() for part in atoms_of(tallies, fields.columns.sizes)[:2]]
+    [[[0, -1], [0, 0], [1, -1], [1, 0]], [0, 2, 1, 0]]
+    """
+    most = MOST_ATOMS if most is None else most
+    columns = sorted(frozenset[int]().union(*(used_columns(tally) for tally in tallies)))
+    classes = [_classes(tallies, column, sizes) for column in columns]
+    widths = [int(of.max()) + 1 for of in classes]
+    # One level stands for its class.
+    levels = [np.unique(of, return_index=True)[1] for of in classes]
+    complete = float(np.prod(widths, dtype=float)) <= most
+    if complete:
+        places = np.indices(widths).reshape(len(widths), -1) if widths else np.zeros((0, 1), dtype=np.int64)
+    else:
+        rng = np.random.default_rng(1)
+        places = np.stack([rng.integers(0, width, min(_SAMPLE, most)) for width in widths])
+    grid = {column: of[place] for column, of, place in zip(columns, levels, places, strict=True)}
+    labels = np.stack([_cells(tally, grid, places.shape[1], sizes) for tally in tallies], axis=1)
+    behind = np.stack([tally.labels for tally in tallies], axis=1)
+    return _joined(labels, behind, complete)
+
+
+def _cells(tally: OutputTally, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
+    cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
+    for (position, group), width in zip(tally.steps, tally.shape, strict=True):
+        of = group[grid[position]] if position in grid else np.full(size, group[0])
+        inside &= of >= 0
+        cell = cell * width + of
+    for columns, mask in tally.joint:
+        inside &= mask[np.ravel_multi_index([grid[column] for column in columns], [sizes[c] for c in columns])]
+    return np.where(inside, cell, -1)
+
+
+def _joined(defined: Ints, behind: Ints, complete: bool) -> Atoms:
+    """Atoms that are defined and atoms that records are in, each once."""
+    both = np.concatenate([defined, behind])
+    key = np.zeros(len(both), dtype=np.int64)
+    for column in both.T:
+        width = int(column.max()) + 2
+        if int(key.max(initial=0)) > (1 << 62) // width:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+        key = key * width + column + 1
+    _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    people = np.bincount(of[len(defined) :], minlength=len(first)).astype(np.int64)
+    cells = both[first]
+    some = (cells >= 0).any(axis=1)
+    return Atoms(cells[some], people[some], complete)
+
+
+def informative(tallies: Iterable[OutputTally]) -> list[OutputTally]:
+    """Return tallies without those that follow from another of the same output, or say the same as one before."""
+    chosen: list[OutputTally] = []
+    keys = set[bytes]()
+    for tally in tallies:
+        constant = not used_columns(tally)
+        if tally.key in keys or (tally.implied and not constant) or not tally.is_shown.any():
+            continue
+        keys.add(tally.key)
+        chosen.append(tally)
+    return chosen
+
+
+def merged(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> list[OutputTally]:
+    """Return tallies with those groups of a column added up that no other tally tells apart.
+
+    A combination of counts is a group of people if it is 0 or 1 for every combination of levels. Where groups are told apart by one tally alone,
+    such a combination contains a published cell entirely or not at all; without these cells it weighs the groups alike. So what is lost by adding them
+    up is unions of published cells, which are no differences.
+    """
+    some, changed = list(tallies), True
+    while changed:
+        changed = False
+        for number, tally in enumerate(some):
+            others = some[:number] + some[number + 1 :]
+            for axis, (column, group) in enumerate(tally.steps):
+                width = tally.shape[axis]
+                if width < 2 or any(column in columns for columns, _ in tally.joint):
+                    continue
+                of = _mergeable(tally, axis, _classes(others, column, sizes), group)
+                if int(of.max()) + 1 < width:
+                    some[number] = tally = _added_up(tally, axis, of)
+                    changed = True
+    return some
+
+
+def _mergeable(tally: OutputTally, axis: int, classes: Ints, group: Ints) -> Ints:
+    """The new number of each group: those with all levels in one class of the others, withheld alike, get the same one."""
+    width = tally.shape[axis]
+    withheld = np.moveaxis(tally.withheld.reshape(tally.shape), axis, 0).reshape(width, -1)
+    alike = _numbered(withheld)
+    keys: dict[tuple[int, ...], int] = {}
+    numbers = np.zeros(width, dtype=np.int64)
+    for k in range(width):
+        mine = np.unique(classes[group == k])
+        key = (int(mine[0]), int(alike[k])) if len(mine) == 1 else (-1, k)
+        numbers[k] = keys.setdefault(key, len(keys))
+    return numbers
+
+
+def _added_up(tally: OutputTally, axis: int, of: Ints) -> OutputTally:
+    width = int(of.max()) + 1
+    shape = tuple(width if k == axis else n for k, n in enumerate(tally.shape))
+    places = list(np.unravel_index(np.arange(tally.size), tally.shape))
+    places[axis] = of[places[axis]]
+    cell = np.ravel_multi_index(places, shape)
+    size = int(np.prod(shape, dtype=np.int64))
+    counts, lo, hi = (np.bincount(cell, weights=w, minlength=size).astype(np.int64) for w in (tally.counts, tally.lo, tally.hi))
+    withheld, possible = (np.bincount(cell, weights=w, minlength=size) > 0 for w in (tally.withheld, tally.possible))
+    position, group = tally.steps[axis]
+    words = tally.names[axis]
+    names = tuple("+".join(word for word, k in zip(words, of, strict=True) if k == new) for new in range(width))
+    return replace(
+        tally,
+        steps=(*tally.steps[:axis], (position, np.where(group >= 0, of[group], -1)), *tally.steps[axis + 1 :]),
+        names=(*tally.names[:axis], names, *tally.names[axis + 1 :]),
+        labels=np.where(tally.labels >= 0, cell[tally.labels], -1),
+        counts=counts, lo=lo, hi=hi, withheld=withheld, possible=possible,
+    )  # fmt: skip
+
+
+@dataclass
+class _Sets:
+    """Which of some things hang together."""
+
+    of: list[int]
+
+    def root(self, one: int) -> int:
+        while self.of[one] != one:
+            one = self.of[one]
+        return one
+
+    def join(self, one: int, other: int) -> None:
+        self.of[self.root(one)] = self.root(other)
+
+
+def components(tallies: Sequence[OutputTally]) -> list[list[OutputTally]]:
+    """Return tallies by what hangs together over shared columns; those of everyone, which tell no levels apart, belong to each part.
+
+    Tallies without a column in common are tied by the number of all people alone.
+    """
+    every = [tally for tally in tallies if not used_columns(tally)]
+    rest = [tally for tally in tallies if used_columns(tally)]
+    sets, by_column = _Sets(list(range(len(rest)))), dict[int, int]()
+    for number, tally in enumerate(rest):
+        for column in used_columns(tally):
+            sets.join(number, by_column.setdefault(column, number))
+    parts: dict[int, list[OutputTally]] = {}
+    for number, tally in enumerate(rest):
+        parts.setdefault(sets.root(number), []).append(tally)
+    return [[*part, *every] for part in parts.values()] or ([every] if every else [])

@@ -1,0 +1,166 @@
+"""Groups that follow from published counts: against every subset of atoms of tiny domains, with ranks in fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+from math import lcm
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chaffinch.outputs.document import output_of
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.rules import small_groups as search
+from chaffinch.outputs.rules.atoms import atoms_of, informative
+from chaffinch.outputs.rules.small_groups import CountSystem, count_system, small_groups
+from chaffinch.outputs.rules.tallying import tallies_of
+
+FIELDS = Fields((Field("A", ("p", "q")), Field("B", ("x", "y")), Field("C", (0, 1, 2))))
+SIZES = FIELDS.columns.sizes
+GRID = np.indices(SIZES).reshape(3, -1).T
+ENTRIES: list[dict[str, Any]] = [
+    {"by": ["A"]}, {"by": ["B"]}, {"by": ["C"]}, {"by": ["A", "B"]}, {"by": ["A", "C"]}, {"by": ["B", "C"]},
+    {"by": ["A"], "where": "C < 2"}, {"by": ["A"], "where": "C > 0"}, {"by": ["B"], "where": "C != 1"},
+    {"by": ["C"], "groups": {"C": [[0, 1]]}}, {"by": ["C"], "groups": {"C": [[2, 2]]}}, {"by": ["B"], "where": "A == 'p' or C == 0"},
+    {"by": ["A", "B"], "threshold": 3}, {"by": ["C"], "threshold": 4},
+]  # fmt: skip
+
+
+def system_of(entries: list[dict[str, Any]], counts: Any) -> CountSystem:
+    codes = np.repeat(GRID, np.asarray(counts).ravel(), axis=0).astype(np.int32)
+    tallies = [
+        tally
+        for number, entry in enumerate(entries)
+        for tally in tallies_of(output_of({"name": f"o{number}", "kind": "table", **entry}), FIELDS, codes)
+    ]
+    tallies = informative(tallies)
+    return count_system(tallies, atoms_of(tallies, SIZES))
+
+
+def null_space(rows: list[list[int]], width: int) -> list[list[int]]:
+    """Whole-numbered vectors that span what all rows are orthogonal to, by elimination in fractions."""
+    matrix, pivots = [[Fraction(value) for value in row] for row in rows], list[int]()
+    for column in range(width):
+        at = len(pivots)
+        pivot = next((k for k in range(at, len(matrix)) if matrix[k][column]), None)
+        if pivot is None:
+            continue
+        matrix[at], matrix[pivot] = matrix[pivot], matrix[at]
+        matrix[at] = [value / matrix[at][column] for value in matrix[at]]
+        for k in range(len(matrix)):
+            if k != at and matrix[k][column]:
+                matrix[k] = [a - matrix[k][column] * b for a, b in zip(matrix[k], matrix[at], strict=True)]
+        pivots.append(column)
+    vectors = []
+    for free in set(range(width)) - set(pivots):
+        vector = [Fraction(0)] * width
+        vector[free] = Fraction(1)
+        for row, column in enumerate(pivots):
+            vector[column] = -matrix[row][free]
+        scale = lcm(*(value.denominator for value in vector))
+        vectors.append([int(value * scale) for value in vector])
+    return vectors
+
+
+def all_groups(system: CountSystem, threshold: int) -> list[frozenset[int]]:
+    """Every set of atoms with few people whose indicator is a combination of published cells, and which contains no published cell of few people."""
+    cells = [[int((row == cell).any()) for row in system.variables] for cell in range(len(system.cells))]
+    small = [frozenset(np.flatnonzero(cell).tolist()) for cell, n in zip(cells, system.counts, strict=True) if n < threshold]
+    width = len(system.people)
+    subsets = np.array(list(product((0, 1), repeat=width)))
+    people = subsets @ system.people
+    vectors = np.array(null_space(cells, width), dtype=np.int64).reshape(-1, width)
+    spanned = ~(subsets @ vectors.T).any(axis=1) & (people > 0) & (people < threshold)
+    groups = [frozenset(np.flatnonzero(chosen).tolist()) for chosen in subsets[spanned]]
+    return [group for group in groups if not any(cell <= group for cell in small)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(range(len(ENTRIES))), min_size=2, max_size=5, unique=True),
+    st.lists(st.sampled_from([0, 1, 2, 3, 9]), min_size=12, max_size=12).filter(any),
+    st.integers(2, 5),
+)
+def test_every_group_of_a_tiny_domain_is_found(chosen, counts, threshold):
+    system = system_of([ENTRIES[k] for k in chosen], counts)
+    if not len(system.people):
+        return
+    found = small_groups(system, threshold)
+    groups = all_groups(system, threshold)
+    assert {frozenset(one.atoms.tolist()) for one in found.groups} <= set(groups)
+    covered = {int(atom) for one in found.groups for atom in one.atoms}
+    people = {atom for group in groups for atom in group if system.people[atom] > 0}
+    assert not found.finished or people <= covered
+    assert found.finished  # on domains as small as these
+
+
+def three_tables(few: int) -> CountSystem:
+    """C < 1 and C > 1 are published each, and everyone: who is left is of C = 1."""
+    counts = np.full(SIZES, 20)
+    counts[:, :, 1] = 0
+    counts[0, 0, 1] = few
+    entries = [{"by": ["C"], "groups": {"C": [[0, 0]]}}, {"by": ["C"], "groups": {"C": [[2, 2]]}}, {"by": ["A"]}]
+    return system_of(entries, counts)
+
+
+def test_one_person_between_three_outputs():
+    """By hand: 161 people, 80 of C = 0 and 80 of C = 2: 161 - 80 - 80 = 1."""
+    system = three_tables(1)
+    (found,) = small_groups(system, 10).groups
+    assert sorted(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == -1) == [80, 80]
+    assert sum(int(system.counts[cell]) for cell in found.weights if found.weights[cell] == 1) == 161
+    assert system.people[found.atoms].sum() == 1
+    assert not small_groups(three_tables(10), 10).groups
+
+
+def test_people_alike_in_three_columns():
+    """Of three tables by two columns of two levels the people alike in all three follow: half of the three sums of likes, less half of all.
+
+    (Or all, less those with A and not B, with B and not C, with C and not A.)
+    """
+    fields = Fields(tuple(Field(name, (0, 1)) for name in "ABC"))
+    counts = np.full((2, 2, 2), 20)
+    counts[0, 0, 0], counts[1, 1, 1] = 2, 1
+    codes = np.repeat(np.indices((2, 2, 2)).reshape(3, -1).T, counts.ravel(), axis=0).astype(np.int32)
+    tallies = informative(
+        tally
+        for by in ("AB", "AC", "BC")
+        for tally in tallies_of(output_of({"name": by, "kind": "table", "by": list(by)}), fields, codes)
+    )
+    system = count_system(tallies, atoms_of(tallies, fields.columns.sizes))
+    search_result = small_groups(system, 10)
+    (found,) = search_result.groups
+    assert search_result.finished
+    assert system.people[found.atoms].sum() == 3
+
+
+def test_work_that_is_used_up_is_no_proof():
+    assert small_groups(three_tables(1), 10, work=0) == ([], False, 0)
+    # Nobody in a small atom: nothing to look for.
+    assert small_groups(three_tables(10), 10, work=0) == ([], True, 0)
+
+
+def test_groups_beyond_those_given_back_are_not_denied(monkeypatch):
+    counts = np.full(SIZES, 20)
+    counts[:, :, 1] = 3
+    entries = [{"by": ["A", "B"]}, {"by": ["A", "B"], "where": "C < 1"}, {"by": ["A", "B"], "where": "C > 1"}]
+    whole = small_groups(system_of(entries, counts), 4)
+    assert (len(whole.groups), whole.finished) == (4, True)
+    monkeypatch.setattr(search, "MOST_GROUPS", 2)
+    cut = small_groups(system_of(entries, counts), 4)
+    assert (len(cut.groups), cut.finished) == (2, False)
+
+
+@pytest.mark.parametrize("shown", [0, 1])
+def test_cells_that_nobody_is_in_are_known_to_be_empty_if_they_are_shown(shown):
+    """A less AB's first column is a group only if nobody is of q and y: 0 as published."""
+    counts = np.zeros(SIZES, dtype=int)
+    counts[0, 0, 0], counts[1, 0, 0], counts[0, 1, 0], counts[0, 0, 1] = 20, 20, 2, 20
+    zero = {"by": ["A", "B"], "counts": [["?", "?"], ["?", 0 if shown else "?"]]}
+    system = system_of([{"by": ["B"], "groups": {"B": [["y"]]}, "threshold": 10}, zero, {"by": ["A"]}, {"by": ["C"], "where": "B == 'x'"}], counts)
+    people = {int(system.people[one.atoms].sum()) for one in small_groups(system, 10).groups}
+    assert people == {2}
