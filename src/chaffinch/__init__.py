@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .risk.auditing import audit
     from .risk.membership import ShadowSettings, membership
     from .risk.singling_out import singling_out
-    from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, PrivBayes
+    from .synth import BayesNet, Evolution, FieldGroups, Independent, Network, Panel, PrivBayes
     from .synth import load_model as load
     from .table import Column, Schema, Table, read, read_schema, scan, write_schema
     from .utility.study import utility
@@ -34,6 +34,7 @@ _HOMES = {
     "Independent": "synth",
     "MemoryCounter": "counts",
     "Network": "synth",
+    "Panel": "synth",
     "PrivBayes": "synth",
     "Schema": "table",
     "ShadowSettings": "risk.membership",
@@ -68,6 +69,7 @@ __all__ = [
     "Independent",
     "MemoryCounter",
     "Network",
+    "Panel",
     "PrivBayes",
     "Schema",
     "ShadowSettings",

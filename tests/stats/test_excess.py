@@ -361,7 +361,7 @@ def test_no_two_blocks_draw_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resampling, "BLOCK_CELLS", 9000)  # 10 draws a block
     members, others, statistics = mixed_family()
     groups = [[s.check(g) for s, g in zip(statistics, side, strict=True)] for side in (members, others)]
-    panel = panel_module.Panel.of(*groups, statistics)
+    panel = panel_module.AttackPanel.of(*groups, statistics)
     for drawn in (panel.permuted(50, np.random.SeedSequence(1)), panel.resampled(50, np.random.SeedSequence(1))):
         assert len(np.unique(drawn[:, 1])) == 50
 

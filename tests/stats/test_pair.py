@@ -98,3 +98,31 @@ def test_every_record_is_in_one_group(coded, codes):
     (counts,), _ = TablePair(table, table).grouped([("c0",)])
     assert counts.sum() == len(codes)
     assert np.array_equal(counts.sum(axis=0), np.bincount(codes, minlength=4))
+
+
+def test_weights_are_counted_not_compared():
+    """Against sums by hand: each row adds its weight to its cell, in the marginals and in the groups."""
+    from dataclasses import replace
+
+    rng = np.random.default_rng(2)
+    values = pa.table({"a": rng.choice(["x", "y"], 200), "b": rng.choice(["p", "q"], 200), "w": rng.integers(1, 9, 200) / 2})
+    table = chaffinch.read(values)
+    table = replace(table, schema=table.schema.with_roles(weight="w"))
+    both = pair_up(table, table.take(np.arange(60)))
+    assert both.names == ("a", "b")
+    frame = values.to_pandas()
+    for n, total, (marginal,), (grouped,) in zip((200, 60), both.totals, both.marginals([("a", "b")]), both.grouped([("a", "b")]), strict=True):
+        expected = frame[:n].groupby(["a", "b"])["w"].sum().to_numpy().reshape(2, 2)
+        assert np.allclose(marginal.dense(), expected)
+        assert np.allclose(grouped.sum(axis=0), expected)
+        assert total == pytest.approx(expected.sum())
+
+
+def test_rows_of_one_person_are_dealt_together():
+    from chaffinch.stats.pair import deal
+
+    persons = np.repeat(np.arange(50), 4)
+    groups = deal(200, persons)
+    assert all(len(set(groups[persons == p])) == 1 for p in range(50))
+    assert len(set(groups)) == GROUPS
+    assert (deal(50) == groups[::4]).all()

@@ -52,6 +52,8 @@ def test_every_method_keeps_them(name, epsilon):
     kind = SYNTHESISERS[name]
     if (kind.promise == "always" and epsilon is None) or (kind.promise == "never" and epsilon is not None):
         pytest.skip("the method has no such promise")
+    if name == "panel":
+        pytest.skip("it refuses constraints: tests/synth/panel")
     settings = kind() if epsilon is None else kind(epsilon=epsilon)
     data = chaffinch.read(people(), replace(SCHEMA, public=False, rows=None)) if epsilon is None else chaffinch.prepare(people(), SCHEMA)
     model = settings.fit(data, seed=3)

@@ -38,7 +38,7 @@ def test_every_clique_is_brute_force(tables, monkeypatch, width, dense_cells):
 
     for module in (marginals, tvd):
         monkeypatch.setattr(module, "DENSE_CELLS", dense_cells)
-    monkeypatch.setattr(MemoryCounter.__init__, "__defaults__", (None, dense_cells, None))
+    monkeypatch.setattr(MemoryCounter.__init__, "__defaults__", (None, dense_cells, None, None))
     result = marginal_distance(*tables, width=width)
     expected = {clique: plain_distance(*tables, clique) for clique in combinations(tables[0].schema.names, width)}
     assert {one.columns: one.value for one in result.largest} == pytest.approx(expected)

@@ -292,3 +292,19 @@ def test_copies_are_attacked_together():
     assert held.risk.together.names == ("synthetic-1.csv", "synthetic-2.csv")
     assert held.risk.together.sentence in html.unescape(held.to_html())
     assert cf.release(table, holdout=fresh, **options).risk.together is None
+
+
+def test_a_weighted_release_is_weighted_throughout():
+    """Shares of the people, not of the records: 6,000 records, so a share is off by 0.04 at most (five standard errors, twice)."""
+    rng = np.random.default_rng(3)
+    sex = np.array(["f", "m"])[np.arange(6000) % 2]
+    frame = pd.DataFrame({"sex": sex, "ill": np.where(rng.random(6000) < np.where(sex == "f", 0.6, 0.2), "yes", "no"), "w": np.where(sex == "f", 30.0, 10.0)})
+    result = cf.release(frame, weight="w", measures=["tvd", "jensen_shannon"], seed=1)
+    utility = result.report.utility
+    assert utility["tvd.1"].value < 0.04
+    assert utility["tvd.2"].value < 0.05
+    unweighted = cf.utility(frame.drop(columns="w"), result.synthetic.to_pandas().drop(columns="w"), measures=["tvd"], seed=1)
+    assert unweighted["tvd.1"].value > 0.1, "which the test would see"
+    assert any("counted by it" in str(note) for note in result.report.synthesis.notes)
+    exact = next(test for test in result.report.risk.memorisation_tests if test.test == "exact_row")
+    assert exact.value is not None, "the weight, which is the same in all synthetic rows, hides no copy"

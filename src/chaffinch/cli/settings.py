@@ -42,6 +42,10 @@ NeighboursIn = Annotated[
     typer.Option(help="add-remove or replace-one: what one person changes. Each method has its own default."),
 ]
 PersonId = Annotated[str | None, typer.Option(help="Column that says whose row it is, where people have several.")]
+WeightIn = Annotated[str | None, typer.Option(help="Column that says how many people a record stands for: records are counted by it.")]
+OrderBy = Annotated[
+    str | None, typer.Option(help="Column that orders a person's rows, such as a date or a wave; without it they are in the order of the file.")
+]
 GroupsIn = Annotated[
     str | None,
     typer.Option(help="With fieldgroups: columns that share a table, as A,B;C,D. Learnt, and paid for, unless given."),
@@ -63,6 +67,8 @@ class Choice:
     label: str | None
     keep: tuple[str, ...]
     person: str | None = None
+    order: str | None = None
+    weight: str | None = None
     sensitive: tuple[str, ...] = ()
     discover: str | None = None
 
@@ -99,7 +105,7 @@ class Choice:
             raise InputError("--ledger adds up privacy budgets: give --epsilon too.")
         return SynthesisSettings(
             synthesiser=self.settings, reading=self.promised(reading) if self.private else reading, keep=self.keep,
-            person=self.person, rows=rows, copies=copies, ledger=ledger, entry=output.name,
+            person=self.person, order=self.order, weight=self.weight, rows=rows, copies=copies, ledger=ledger, entry=output.name,
         )  # fmt: skip
 
 
@@ -121,7 +127,9 @@ def choose(
     epsilon: Epsilon = None,
     delta: Delta = None,
     neighbours: NeighboursIn = None,
+    weight: WeightIn = None,
     person_id: PersonId = None,
+    order_by: OrderBy = None,
     rows_per_person: RowsPerPerson = 1,
     groups: GroupsIn = None,
     discover: DiscoverIn = None,
@@ -130,8 +138,12 @@ def choose(
     from ..synth import SYNTHESISERS, MethodOptions
     from ..synth.fieldgroups.groups import parse_groups
 
-    if epsilon is None and (delta is not None or neighbours or person_id or rows_per_person != 1):
-        raise InputError("--delta, --neighbours, --person-id and --rows-per-person go with --epsilon: give it too.")
+    if epsilon is None and (delta is not None or neighbours or rows_per_person != 1):
+        raise InputError("--delta, --neighbours and --rows-per-person go with --epsilon: give it too.")
+    if epsilon is not None and order_by is not None:
+        raise InputError("A promise covers rows that are drawn one by one, in no order: leave out --order-by, or --epsilon.")
+    if order_by is not None and person_id is None:
+        raise InputError("--order-by needs --person-id: the column that says whose row it is.")
     if epsilon is None and discover is not None:
         raise InputError("--discover goes with --epsilon: without a promise the schema is inferred from all rows.")
     if person_id is None and rows_per_person != 1:
@@ -162,7 +174,9 @@ def choose(
         variant=variant,
     )
     settings = kind.from_options(options).set_params(**_own_settings(kind, method, words if not variant else ""))
-    return Choice(settings, label, options.keep, person_id, options.sensitive, discover)
+    if epsilon is not None and weight is not None:
+        raise InputError("A promise covers records, each counted once: leave out --weight, and the weights are a column like others.")
+    return Choice(settings, label, options.keep, person_id, order_by, weight, options.sensitive, discover)
 
 
 def _own_settings(kind: type[Settings], method: str, words: str) -> dict[str, Any]:

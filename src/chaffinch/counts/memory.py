@@ -17,6 +17,8 @@ __all__ = ["MemoryCounter"]
 class MemoryCounter:
     """Counts marginals of a table in memory; `weight` names a column to count by instead of by records.
 
+    `total`: what weights are scaled to add up to; None: they stay as they are.
+
     Examples
     --------
     >>> import pyarrow as pa, chaffinch
@@ -30,6 +32,7 @@ class MemoryCounter:
     weight: str | None = None
     dense_cells: int = DENSE_CELLS
     threads: int | None = None
+    total: float | None = None
 
     def __post_init__(self) -> None:
         if self.weight is not None:
@@ -48,6 +51,8 @@ class MemoryCounter:
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
         weights = None if self.weight is None else self.table.weights(self.weight)
+        if weights is not None and self.total is not None:
+            weights = weights * (self.total / (float(weights.sum()) or 1.0))
         tally = CliqueTally(
             self.schema, cliques, weighted=weights is not None, dense_cells=self.dense_cells, threads=self.threads
         )

@@ -160,7 +160,8 @@ def prepare(
     schema
         Public (`public = true`) and with a domain for every column, declared or with `discover = true`; or the path of its file.
     person, rows_per_person
-        The column that tells persons apart, if they may have several rows, and how many rows of each are kept.
+        The column that tells persons apart, if they may have several rows (the schema's role `person` unless named), and how many rows
+        of each are kept.
     decimal
         The decimal sign of a text file, "." or ",". Unless given it is what the schema says: a point, where that says nothing. No
         record is asked.
@@ -232,7 +233,8 @@ def open_unread(
 
 def promised_schema(schema: Schema, *, person: str | None, rows_per_person: int) -> Schema:
     """Return the schema of a table of which `rows_per_person` rows of each person are kept: their column is an identifier."""
-    return schema if person is None else replace(with_person(schema, person), persons=rows_per_person)
+    promised = with_person(schema, person)
+    return schema if promised.only("person") is None else replace(promised, persons=rows_per_person)
 
 
 def open_private(

@@ -10,8 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import InputError
-from ..table.spell import is_bytes, spell_values
-from ..table.types import is_words, whole_array
+from ..table.person_ids import person_numbers
 from .domain import SILENT
 
 __all__ = ["keep_rows"]
@@ -40,7 +39,7 @@ def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], mo
     """
     if isinstance(most, bool) or not isinstance(most, int) or most < 1:
         raise InputError(f"rows_per_person must be a whole number of at least 1. Got {most!r}.")
-    persons = _numbered(ids)
+    persons = person_numbers(ids)
     order = np.argsort(persons, kind="stable")
     sorted_persons = persons[order]
     starts = (
@@ -50,35 +49,3 @@ def keep_rows(ids: pa.Array | pa.ChunkedArray | NDArray[Any] | Sequence[Any], mo
     keep = np.empty(len(sorted_persons), dtype=bool)
     keep[order] = rank < most
     return np.flatnonzero(keep).astype(np.int64)
-
-
-def _numbered(ids: Any) -> NDArray[np.int64]:
-    """Return a number for each row: the same for rows of one id, one of its own for a row without."""
-    values = ids if isinstance(ids, pa.Array | pa.ChunkedArray) else pa.array(ids, from_pandas=True)
-    values = whole_array(values)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if is_words(values.type):
-        values = values.cast(pa.large_binary())  # bytes that are no text are an id like any other
-    if pa.types.is_decimal(values.type):  # Arrow gives no numbers to those of 32 and 64 bits
-        values = spell_values(values).cast(pa.large_binary())
-    if pa.types.is_floating(values.type):  # NaN is no id, and 0 is -0
-        values = pa.array(values.to_numpy(zero_copy_only=False) + 0.0, from_pandas=True)
-    if pa.types.is_nested(values.type):
-        raise InputError(f"A person cannot be told by a column of type {values.type}. Name one of words or numbers.")
-    coded = values.dictionary_encode()
-    if is_bytes(coded.dictionary.type):
-        distinct = coded.dictionary.to_pylist()
-        # Two spellings of one id are one person, who would otherwise keep twice as many rows.
-        first: dict[bytes, int] = {}
-        number = np.array([first.setdefault(word.strip(), i) for i, word in enumerate(distinct)] or [0], dtype=np.int64)
-        blank = np.array([not word.strip() for word in distinct] or [False])
-    else:
-        many = max(len(coded.dictionary), 1)
-        number, blank = np.arange(many), np.zeros(many, dtype=bool)
-    present = coded.indices.is_valid().to_numpy(zero_copy_only=False)
-    indices = coded.indices.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
-    out = number[indices]
-    alone = ~present | blank[indices]
-    out[alone] = len(number) + np.arange(int(alone.sum()))  # or they would count among the rows of somebody else
-    return np.asarray(out)

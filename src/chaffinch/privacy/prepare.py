@@ -156,6 +156,8 @@ def open_cells(
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
     cells = source if isinstance(source, StoredCells) else _cells(source, encoding, delimiter)
     check_columns(cells.name, list(cells.columns), schema)
+    if person is None and cells.sealed is None:
+        person = schema.only("person")
     if person is None or isinstance(source, StoredCells):
         return cells
     schema[person]
@@ -229,13 +231,12 @@ def _plain_chunk(chunk: pa.Array) -> pa.Array:
 
 
 def with_person(schema: Schema, person: str | None) -> Schema:
-    """Return the schema with the persons' column as an identifier: it has no codes."""
+    """Return the schema with the persons' column as an identifier: it has no codes. Unless named it is the one with the role `person`."""
+    person = schema.only("person") if person is None else person
     if person is None:
         return schema
     old = schema[person]
-    new = Column(
-        person, "identifier", "identifier", old.type, old.title, output=old.output if not old.modelled else "drop"
-    )
+    new = Column(person, "identifier", "person", old.type, old.title, output=old.output if not old.modelled else "drop")
     return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
 
 

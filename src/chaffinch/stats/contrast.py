@@ -14,7 +14,7 @@ from .._base.seeds import Seed, seed_sequence
 from .excess import p_values, stretch
 from .family import standardised
 from .intervals import wilson
-from .panel import Pair, Panel, check_draws, checked
+from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
@@ -148,12 +148,12 @@ def _check(comparison: ScoreComparison) -> tuple[_Checked | None, str]:
     return _Checked(members, others, rules), ""
 
 
-def _panel(several: Sequence[_Checked]) -> Panel:
+def _panel(several: Sequence[_Checked]) -> AttackPanel:
     sizes = {(len(one.members[0][0]), len(one.others[0][0])) for one in several}
     if len(sizes) > 1:
         raise InputError(f"All comparisons must be on the same people. Got {len(sizes)} different group sizes.")
     members, others = ([group for one in several for group in getattr(one, side)] for side in ("members", "others"))
-    return Panel.of(members, others, [rule for one in several for rule in one.rules])
+    return AttackPanel.of(members, others, [rule for one in several for rule in one.rules])
 
 
 def _weights(several: Sequence[_Checked]) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._base.seeds import Seed, seed_sequence
 from .intervals import student_quantile, wilson
-from .panel import Pair, Panel, check_draws, checked
+from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
@@ -101,7 +101,7 @@ def excess(
     if reason:
         return Excess(value=None, reason=f"There is no excess: {reason}", **sizes)  # type: ignore[arg-type]
     root = seed_sequence(seed)
-    panel = Panel.of([first], [second], [rule])
+    panel = AttackPanel.of([first], [second], [rule])
     ours, theirs = (value_of(rule, group, panel.common) for group in (first, second))
     value = ours - theirs
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)[:, 0]
@@ -155,7 +155,7 @@ def interval(
     if not isinstance(rule, Ratio):
         return _between(value, error, np.zeros(2), level, low=0.0)
     empty: Group = (group[0][:0], group[1][:0])
-    panel = Panel.of([group], [empty], [rule])
+    panel = AttackPanel.of([group], [empty], [rule])
     drawn = panel.resampled_members(resamples, child(seed_sequence(seed), 0))[:, 0]
     drawn = drawn[~np.isnan(drawn)]
     return _between(value, error, drawn, level, low=0.0)

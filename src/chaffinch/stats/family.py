@@ -13,7 +13,7 @@ from .._base.errors import InputError
 from .._base.plain import from_plain, without_none
 from .._base.seeds import Seed, seed_sequence
 from .excess import TIE, excess_error, stretch, value_of
-from .panel import Pair, Panel, check_draws, checked
+from .panel import AttackPanel, Pair, check_draws, checked
 from .rates import Group, Ratio, Statistic
 from .splits import child
 
@@ -121,7 +121,7 @@ def family(
             reason=f"There is no family-wise p-value: {reason}",
         )  # fmt: skip
     numbers, groups = list(comparable), list(comparable.values())
-    panel = Panel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
+    panel = AttackPanel.of([m for m, _ in groups], [o for _, o in groups], [rules[j] for j in numbers])
     root = seed_sequence(seed)
     permuted = panel.permuted(resamples, child(root, 0), threads=threads)
     z = standardised(np.vstack([panel.observed(), permuted]))

@@ -16,7 +16,7 @@ from .rates import Counted, Group, Ratio, Statistic, Totals
 from .resampling import BULK, alike, block_sizes, permute, resample
 from .splits import child
 
-__all__ = ["Pair", "Panel", "check_draws", "checked"]
+__all__ = ["AttackPanel", "Pair", "check_draws", "checked"]
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -102,7 +102,7 @@ class PanelSide:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class AttackPanel:
     """Attacks on members and on others."""
 
     pool: PanelSide
@@ -111,7 +111,7 @@ class Panel:
     n_members_of: Counts
 
     @classmethod
-    def of(cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]) -> Panel:
+    def of(cls, members: Sequence[Group], others: Sequence[Group], statistics: Sequence[Statistic]) -> AttackPanel:
         """Return the panel of some attacks (at least one); groups are checked arrays, one pair for each attack."""
         joined = [_joined(m, o) for m, o in zip(members, others, strict=True)]
         n_members, people = len(members[0][0]), len(joined[0][0])

@@ -6,6 +6,7 @@ from .generator import TableGenerator
 from .independent import Independent
 from .model import FittedModel
 from .model_file import load_model
+from .panel import Panel, PanelModel
 from .privbayes import PrivBayes
 from .protocol import Model, ModelColumn, ModelDescription, Synthesiser
 from .settings import SYNTHESISERS, MethodOptions, Settings, method_words
@@ -24,6 +25,8 @@ __all__ = [
     "ModelColumn",
     "ModelDescription",
     "Network",
+    "Panel",
+    "PanelModel",
     "PrivBayes",
     "Settings",
     "Synthesiser",

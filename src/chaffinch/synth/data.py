@@ -10,8 +10,9 @@ from ..counts.memory import MemoryCounter
 from ..privacy.opening import Undiscovered
 from ..table.read import is_model, open_table, read
 from ..table.table import Origin, Table
+from ..table.weights import effective_rows, with_constant_weight
 
-__all__ = ["counter_of", "private_data"]
+__all__ = ["counter_of", "private_data", "table_counter"]
 
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
@@ -24,7 +25,19 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
         counter: Counter = data
         return counter, None
     table = open_table(data)
-    return MemoryCounter(table), table.look
+    return table_counter(table), table.look
+
+
+def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:
+    """Return a counter of a table for a fit without a promise: of the people that its records stand for, where the schema has a weight.
+
+    Weights are scaled to as many records as they tell of, so that what is worth a record to a network is worth one here.
+    """
+    name = table.schema.only("weight")
+    if name is None or not table.schema[name].modelled:
+        return MemoryCounter(table, threads=threads)
+    total = effective_rows(table.weights(name))
+    return MemoryCounter(with_constant_weight(table), weight=name, total=total, threads=threads)
 
 
 def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:

@@ -224,4 +224,6 @@ def joined(parts: list[Table]) -> Table:
         return first
     data = pa.concat_tables([part.data for part in parts])
     codes = [np.concatenate([part.codes[j] for part in parts]) for j in range(len(first.codes))]
-    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin)
+    persons = [part.person_of for part in parts if part.person_of is not None]
+    whose = np.concatenate(persons) if len(persons) == len(parts) else None
+    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin, person_of=whose)

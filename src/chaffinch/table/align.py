@@ -24,11 +24,13 @@ from .encode import encode_column
 from .fit import Note
 from .fit_schema import enough_rows, spelling_of, typed
 from .grid import to_numbers
+from .person_ids import person_numbers
 from .schema import Column, Schema
 from .sources import Source, open_source
 from .table import Table
 from .text import NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
+from .weights import with_constant_weight
 
 __all__ = ["align"]
 
@@ -76,6 +78,7 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     (['x', 'y', 'z', '(other)'], [0, 3, 0])
     """
     enough_rows("The original table", original.n_rows)
+    original = with_constant_weight(original)  # weights are counted by, not compared: one cell holds them all
     opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
     for other in opened:
         _same_columns(original, other)
@@ -101,10 +104,11 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
             table_codes.append(_moved(one, roomy.fitted_codec, final.fitted_codec))
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
+    persons = [original.person_of, *(_person_of(original, other) for other in opened)]
     tables = [original.data.select(names_), *(pa.Table.from_arrays(arrays, names=names_) for arrays in data)]
     return tuple(
-        Table(schema, table, Codes.of(table_codes, schema.sizes), note, original.origin)
-        for table, table_codes, note in zip(tables, codes, [original.notes, *map(tuple, notes)], strict=True)
+        Table(schema, table, Codes.of(table_codes, schema.sizes), note, original.origin, person_of=whose)
+        for table, table_codes, note, whose in zip(tables, codes, [original.notes, *map(tuple, notes)], persons, strict=True)
     )
 
 
@@ -142,7 +146,15 @@ def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
         return table
     codes = Codes.of([table.code(name) for name in names], [column.size for column in columns])
     schema = replace(table.schema, columns=tuple(table.schema[name] for name in names))
-    return Table(schema, table.data.select(names), codes, table.notes, table.origin)
+    return Table(schema, table.data.select(names), codes, table.notes, table.origin, person_of=table.person_of)
+
+
+def _person_of(original: Table, other: _Other) -> NDArray[np.int64] | None:
+    """Return whose rows those of another table are, where people of the original have several and the table says it."""
+    if other.table is not None or original.person_of is None:
+        return None if other.table is None else other.table.person_of
+    name = original.schema.only("person")
+    return person_numbers(other.whole.column(name)) if name in other.columns else None
 
 
 def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:

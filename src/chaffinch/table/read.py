@@ -16,6 +16,7 @@ from .constraints import with_broken_rows
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
 from .personal import warn_of
+from .persons import table_of_persons
 from .schema import Schema
 from .sources import Source, open_source
 from .table import Origin, Table
@@ -32,6 +33,8 @@ def read(
     decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,
+    person: str | None = None,
+    order: str | None = None,
     progress: Progress = silent,
 ) -> Table:
     """Return a table from a file or from a pandas, polars, pyarrow or other Arrow-speaking object.
@@ -54,6 +57,9 @@ def read(
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
     threshold
         Records that must share a value before an error or a reason names it.
+    person, order
+        Where people have several rows: the column that says whose row it is, and the column that orders a person's rows (without one they
+        are in the order of the source). Levels and bins then count persons, not rows. A schema says the same with roles.
 
     Warns
     -----
@@ -73,7 +79,8 @@ def read(
     opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
     fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
-    return with_broken_rows(_encoded(opened, fitted.schema, fitted.notes), threshold)
+    table = with_broken_rows(_encoded(opened, fitted.schema, fitted.notes), threshold)
+    return table_of_persons(table, person, order, refit=not (isinstance(schema, Schema) and schema.fitted))
 
 
 def open_table(data: Any, schema: Schema | None = None) -> Table:

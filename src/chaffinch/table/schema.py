@@ -14,7 +14,7 @@ from .codec import Codec, Scalar
 __all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
 
 Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text", "unknown"]
-Role = Literal["identifier", "key", "sensitive", "label", "weight", "other"]
+Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
 
 UNKNOWN: Kind = "unknown"
 """The kind of a column whose schema does not say: it has no codes before somebody declares it, or a private fit discovers it."""
@@ -22,6 +22,8 @@ UNKNOWN: Kind = "unknown"
 KINDS: tuple[str, ...] = tuple(kind for kind in get_args(Kind) if kind != UNKNOWN)
 ROLES: tuple[str, ...] = get_args(Role)
 NUMERIC_KINDS = ("integer", "float", "date", "datetime")
+SINGLE_ROLES: tuple[Role, ...] = ("label", "weight", "person", "order")
+"""Roles that one column can have."""
 
 
 @dataclass(frozen=True)
@@ -215,9 +217,13 @@ class Schema:
             raise SchemaError(f"rare_below must be at least 0. Got {self.rare_below}.")
         if self.rows is not None and not self.rows >= 0:
             raise SchemaError(f"rows must be at least 0. Got {self.rows}.")
-        for role in ("label", "weight"):
+        for role in SINGLE_ROLES:
             if len(holders := self.with_role(role)) > 1:
                 raise SchemaError(f"Only one column can have the role {role}. Got {listed(holders)}.")
+        if modelled := [column.name for column in self.columns if column.role == "person" and column.modelled]:
+            raise SchemaError(
+                f"Column '{modelled[0]}' says whose row it is: it is an identifier, and not synthesised. Write kind = \"identifier\"."
+            )
 
     def __iter__(self) -> Iterator[Column]:
         return iter(self.columns)
@@ -251,6 +257,10 @@ class Schema:
     def discovering(self) -> Schema:
         """Return the schema with `discover` for every column that lacks a kind, levels or bounds: `discover = "all"` of a file."""
         return replace(self, columns=tuple(replace(c, discover=True) if c.lacks else c for c in self.columns))
+
+    def only(self, role: Role) -> str | None:
+        """Return the name of the column with a role that one column can have; None where there is none."""
+        return next(iter(self.with_role(role)), None)
 
     def with_role(self, role: str) -> tuple[str, ...]:
         """Return the names of the columns with a role."""

@@ -118,7 +118,8 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
 
 
 def _column(name: str, entry: _ColumnEntry) -> Column:
-    column_kind: Kind = entry.kind or ("categorical" if entry.levels is not None else UNKNOWN)
+    unsaid: Kind = "identifier" if entry.role == "person" else "categorical" if entry.levels is not None else UNKNOWN
+    column_kind: Kind = entry.kind or unsaid
     kind = entry.type or usual_type(column_kind, entry.levels)
     parse_type(kind)
 
@@ -130,6 +131,7 @@ def _column(name: str, entry: _ColumnEntry) -> Column:
     changed = {
         "kind": column_kind,
         "role": "identifier" if column_kind == "identifier" and entry.role == "other" else entry.role,
+        "output": "regenerate" if entry.role == "person" else entry.output,
         "type": kind,
         "missing": tuple(entry.missing),
         "levels": None if levels is None else tuple(levels),

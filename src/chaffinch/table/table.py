@@ -67,6 +67,8 @@ class Table:
     shown
         Whether a notebook or `print` shows the rows. Only what `head` returns does: a table that stands at the end of a cell, or in
         a log, shows its schema and no record.
+    person_of
+        A number for each row that says whose it is, where people have several; None: every row is a person of its own.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class Table:
     notes: tuple[Note, ...] = ()
     origin: Origin = field(default_factory=Origin)
     shown: bool = False
+    person_of: NDArray[np.int64] | None = field(default=None, repr=False)
 
     @classmethod
     def from_codes(
@@ -97,7 +100,6 @@ class Table:
         Numbers are drawn inside their bins; identifiers that the schema regenerates number the rows from `first_row` on;
         free text and dropped identifiers are left out. `like` is a table, or its `look`, whose Arrow schema and kind to follow.
         """
-        look = like.look if isinstance(like, Table) else Origin() if like is None else like
         rng = generator(seed)
         coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])
         arrays: dict[str, pa.Array] = {}
@@ -106,12 +108,18 @@ class Table:
                 arrays[column.name] = decode_column(column, coded[schema.names.index(column.name)], rng)
             elif column.written:
                 arrays[column.name] = new_identifiers(column, first_row, coded.n_rows)
+        return cls.from_arrays(schema, arrays, coded, like=like)
+
+    @classmethod
+    def from_arrays(cls, schema: Schema, arrays: Mapping[str, pa.Array], codes: Codes, *, like: Table | Origin | None = None) -> Table:
+        """Return a table of values that were made for a schema, with their codes; `like` as in `from_codes`."""
+        look = like.look if isinstance(like, Table) else Origin() if like is None else like
         written = tuple(column for column in schema if column.written)
         fields = [_field_like(look.fields, column, arrays[column.name]) for column in written]
         metadata = look.fields.metadata if look.fields is not None else None
         data = pa.Table.from_arrays([arrays[c.name] for c in written], schema=pa.schema(fields, metadata=metadata))
         notes = like.notes if isinstance(like, Table) else ()
-        return cls(replace(schema, columns=written), data, coded, notes, replace(look, fields=None))
+        return cls(replace(schema, columns=written), data, codes, notes, replace(look, fields=None))
 
     @property
     def n_rows(self) -> int:
@@ -177,7 +185,13 @@ class Table:
     def take(self, rows: NDArray[np.int64]) -> Table:
         """Return a table of the chosen rows, in the order given. A declared number of rows becomes theirs."""
         schema = self.schema if self.schema.rows is None else replace(self.schema, rows=len(rows))
-        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows), shown=False)
+        whose = None if self.person_of is None else self.person_of[rows]
+        return replace(self, schema=schema, data=self.data.take(rows), codes=self.codes.take(rows), shown=False, person_of=whose)
+
+    @property
+    def n_persons(self) -> int:
+        """The number of persons: of rows, where every row is one of its own."""
+        return self.n_rows if self.person_of is None else len(np.unique(self.person_of))
 
     def weights(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column to weigh records by: finite, present and not negative."""

@@ -24,7 +24,7 @@ Item = TypeVar("Item")
 
 def in_batches(pair: TablePair, cliques: Sequence[Clique], *, groups: int = 1) -> Iterator[list[Clique]]:
     """Yield the cliques in runs whose marginals together stay small enough to hold, sparse ones too."""
-    sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
+    sizes = pair.sizes
     rows = max(table.n_rows for table in pair.tables)
 
     def cells_of(clique: Clique) -> int:
@@ -50,7 +50,7 @@ def in_runs(items: Iterable[Item], cells_of: Callable[[Item], int], most: int) -
 
 def too_few_records(pair: TablePair) -> str:
     """Return why there is no interval for small tables; empty if there is one."""
-    return f"none: a table has fewer than {GROUPS} records" if min(t.n_rows for t in pair.tables) < GROUPS else ""
+    return f"none: a table has fewer than {GROUPS} records" if min(t.n_persons for t in pair.tables) < GROUPS else ""
 
 
 def shares_of_groups(first: NDArray[Any], second: NDArray[Any]) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
@@ -59,6 +59,7 @@ def shares_of_groups(first: NDArray[Any], second: NDArray[Any]) -> tuple[tuple[A
     for counts in (first, second):
         total = counts.sum(axis=0)
         left = total - counts
-        whole.append(total / max(int(total.sum()), 1))
-        without.append(left / np.maximum(left.sum(axis=1, keepdims=True), 1))
+        whole.append(total / (float(total.sum()) or 1.0))
+        sums = left.sum(axis=1, keepdims=True)
+        without.append(left / np.where(sums > 0, sums, 1))
     return (whole[0], whole[1]), (without[0], without[1])

@@ -62,7 +62,7 @@ def _correlations(table: Table, groups: int) -> Floats:
 
     Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
     """
-    group = deal(table.n_rows) % groups
+    group = deal(table.n_rows, table.person_of) % groups
     columns = [table.codes[j] for j in range(len(table.codes))]
     shift = [codes.mean() for codes in columns]
     n, sums, products = (np.zeros((groups, *[len(columns)] * axes)) for axes in (0, 1, 2))

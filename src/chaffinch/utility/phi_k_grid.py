@@ -47,7 +47,7 @@ class PhiKGrid:
 def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
     """Return both tables on the grid; usable are the columns of which either table, or both together, use two levels."""
     columns = [Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))]
-    codes: list[list[NDArray[Any]]] = [[deal(table.n_rows) % groups] for table in pair.tables]
+    codes: list[list[NDArray[Any]]] = [[deal(table.n_rows, table.person_of) % groups] for table in pair.tables]
     levels: dict[str, int] = {}
     usable = []
     for column in pair.schema:

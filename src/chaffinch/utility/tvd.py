@@ -144,11 +144,11 @@ def _chosen(names: Sequence[str], width: int, most: int, rng: np.random.Generato
 
 
 def _distances(pair: TablePair, cliques: Sequence[Clique]) -> Array:
-    first, second = (table.n_rows for table in pair.tables)
+    first, second = pair.totals
     return np.array([_distance(a, b, first, second) for a, b in zip(*pair.marginals(cliques), strict=True)])
 
 
-def _distance(ours: Marginal, theirs: Marginal, first: int, second: int) -> float:
+def _distance(ours: Marginal, theirs: Marginal, first: float, second: float) -> float:
     """Return the total variation distance of two marginals of one shape, dense or sparse."""
     if ours.cells is None and theirs.cells is None:
         return total_variation(ours.counts / first, theirs.counts / second)
@@ -184,7 +184,7 @@ def _interval(pair: TablePair, cliques: list[Clique], distances: Array, of: int)
 
 def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
     """Return the summed distance of cliques without each group of records in turn."""
-    sizes = dict(zip(pair.names, pair.schema.sizes, strict=True))
+    sizes = pair.sizes
     dense = [c for c in cliques if GROUPS * prod(sizes[name] for name in c) <= DENSE_CELLS]
     small = set(dense)
     sums = np.zeros(GROUPS)
@@ -211,13 +211,14 @@ def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
         ids = ids * size + np.concatenate([table.code(name) for table in pair.tables])
     cells, ids = _numbered(ids)
     parts = np.split(ids, rows[:1])
-    deals = [deal(n) for n in rows]
-    totals = [np.bincount(part, minlength=cells) for part in parts]
+    deals = [deal(table.n_rows, table.person_of) for table in pair.tables]
+    weights = [np.ones(n) if own is None else own for n, own in zip(rows, pair.row_weights, strict=True)]
+    totals = [np.bincount(part, own, minlength=cells) for part, own in zip(parts, weights, strict=True)]
     distances = np.zeros(GROUPS)
     for g in range(GROUPS):
         p, q = (
-            (total - np.bincount(part[deal == g], minlength=cells)) / (deal != g).sum()
-            for total, part, deal in zip(totals, parts, deals, strict=True)
+            (total - np.bincount(part[deal == g], own[deal == g], minlength=cells)) / own[deal != g].sum()
+            for total, part, deal, own in zip(totals, parts, deals, weights, strict=True)
         )
         distances[g] = total_variation(p, q)
     return distances

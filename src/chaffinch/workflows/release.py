@@ -27,7 +27,7 @@ from ..utility import UtilitySettings, measure_utility
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
 from .running import Observer, RunOptions
-from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths
+from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, synthesiser_for
 
 __all__ = ["ReleaseResult", "ReleaseSettings", "release", "run_release"]
 
@@ -125,6 +125,8 @@ def release(
     schema: Schema | str | os.PathLike[str] | None = None,
     keep: Sequence[str] = (),
     person: str | None = None,
+    order: str | None = None,
+    weight: str | None = None,
     rows: int | None = None,
     copies: int = 1,
     formula: str | None = None,
@@ -155,7 +157,7 @@ def release(
     method
         A synthesiser, as `BayesNet(parents=2)`, or the name of one. With an epsilon, as `BayesNet(epsilon=1.0)`, it promises privacy:
         that needs a schema that declares the domain.
-    schema, keep, person, rows, copies, ledger
+    schema, keep, person, order, weight, rows, copies, ledger
         See `SynthesisSettings`.
     formula, measures, models, repeats, svm_rows
         See `UtilitySettings`.
@@ -184,7 +186,7 @@ def release(
     names = {"sensitive": _names(sensitive, "sensitive"), "keys": _names(keys, "keys"), "keep": _names(keep, "keep")}
     synthesis = SynthesisSettings(
         synthesiser=_synthesiser(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
-        keep=names["keep"], person=person, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
+        keep=names["keep"], person=person, order=order, weight=weight, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
     )  # fmt: skip
     attack = RiskSettings(threshold=threshold)
     if names["keys"] and names["sensitive"]:
@@ -281,9 +283,9 @@ def _risk(
     options: dict[str, Any] = {"seed": run.seed, "threads": run.threads, "progress": run.progress}
     result = measure_risk(grid, list(tables), holdout, settings.attack, **options)
     # A promise says more of whole records than tests do, and would be paid for anew by every further fit that is looked at.
-    worth_fitting = table.n_rows >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
+    worth_fitting = table.n_persons >= LEAST_ROWS and not promises_privacy(settings.synthesis.synthesiser)
     if holdout is None and (settings.attack.keys or worth_fitting):
-        crossed = cross_fit(table, settings.synthesis.synthesiser, settings.attack, copies=len(tables), **options)
+        crossed = cross_fit(table, synthesiser_for(settings.synthesis.synthesiser, table.schema), settings.attack, copies=len(tables), **options)
         half = CrossFit(
             about=crossed.about, attacks=crossed.attacks, family=crossed.family, memorisation_tests=crossed.memorisation_tests,
             together=crossed.together, note=HALF_SIZE,

@@ -20,21 +20,23 @@ import numpy as np
 from .._base.errors import BudgetError, InputError, LedgerError, PersonalDataWarning
 from .._base.masking import THRESHOLD
 from .._base.seeds import seed_sequence
-from ..counts import MemoryCounter
 from ..privacy.noise import noise_of
 from ..privacy.opening import Undiscovered, open_unread
 from ..privacy.prepare import discovering_schema, left_out
 from ..privacy.project import open_project
 from ..risk.attribution.equal import KeyedRows
-from ..synth import Model, Settings
+from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
+from ..synth.data import table_counter
 from ..synth.model import BATCH_ROWS, joined
 from ..table import Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.personal import personal_columns, personal_note
+from ..table.persons import with_persons
 from ..table.read import as_schema
 from ..table.types import is_words, parse_type
+from ..table.weights import weight_note, with_weight, without_weight
 from ..table.write import file_format
 from .running import RunOptions
 
@@ -80,8 +82,11 @@ class SynthesisSettings:
         How the original is read; a promise needs a schema that declares the domain.
     keep
         Columns that stand in the synthesis as they are; the others are drawn given them.
-    person
-        The column that says whose row it is, where people have several.
+    person, order
+        The column that says whose row it is, where people have several, and the column that orders a person's rows; as the schema's roles
+        say unless named. Without a promise sequences are then drawn: `Panel`. A promise counts persons, and draws rows one by one.
+    weight
+        The column that says how many people a record stands for, as the schema's role says unless named: records are counted by it.
     rows, copies
         Rows of each synthesis, as many as the original has unless given; and how many syntheses.
     ledger, entry
@@ -92,6 +97,8 @@ class SynthesisSettings:
     reading: ReadSettings = ReadSettings()
     keep: tuple[str, ...] = ()
     person: str | None = None
+    order: str | None = None
+    weight: str | None = None
     rows: int | None = None
     copies: int = 1
     ledger: str | os.PathLike[str] | None = None
@@ -111,6 +118,13 @@ class SynthesisSettings:
     def private(self) -> bool:
         """Whether a promise of privacy is asked for."""
         return self.synthesiser.private
+
+
+def synthesiser_for(settings: Settings, schema: Schema) -> Settings:
+    """Return the method for a table: that of sequences where the schema says whose rows they are and the method knows rows alone."""
+    if schema.only("person") is None or not isinstance(settings, BayesNet):
+        return settings
+    return Panel(settings)
 
 
 def charge_ledger(settings: SynthesisSettings, schema: Schema, seed: int | None) -> None:
@@ -174,6 +188,10 @@ class Synthesis:
             table = source if isinstance(source, Table) else read(
                 source, reading.schema, **reading.text, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
             )  # fmt: skip
+            table = with_weight(with_persons(table, self.settings.person, self.settings.order), self.settings.weight)
+        if (weight := table.schema.only("weight")) is not None:
+            table = replace(table, notes=(*table.notes, weight_note(weight)))
+        self.settings = replace(self.settings, synthesiser=synthesiser_for(self.settings.synthesiser, table.schema))
         check(table.schema)
         self.run.observer.after_reading(table, self.seconds["read"])
         return table
@@ -205,7 +223,7 @@ class Synthesis:
                 model = synthesiser.fit(data, seed=self._stream(0), progress=progress)
                 return model, data if isinstance(data, Table) else data.under(model.schema)
             assert isinstance(data, Table)
-            counter = MemoryCounter(data, threads=self.run.threads)
+            counter = table_counter(data, threads=self.run.threads)
             return synthesiser.fit(counter, seed=self._stream(0), progress=progress), data
 
     def draw(self, model: Model, table: Table, outputs: Sequence[Path] = (), *, hold: int = 0) -> tuple[Table, ...]:
@@ -220,7 +238,7 @@ class Synthesis:
         else:
             self.run.progress("keying the original's rows", -1)
             with self.timed("compare"):
-                keyed = KeyedRows.of(table)
+                keyed = KeyedRows.of(without_weight(table))
         tables = []
         for i in range(self.settings.copies):
             equal, batches = 0, []
@@ -230,7 +248,7 @@ class Synthesis:
                         write(batch)
                     if keyed is not None:
                         with self.timed("compare"):
-                            equal += int(keyed.holds(batch).sum())
+                            equal += int(keyed.holds(without_weight(batch)).sum())
                     if i < hold:
                         batches.append(batch)
             if keyed is not None:

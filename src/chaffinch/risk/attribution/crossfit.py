@@ -29,7 +29,7 @@ from .pooling import pool_of, together
 from .result import RiskResult
 from .run import Run
 from .settings import RiskSettings
-from .study import about_risk, attacked_data, without_small
+from .study import ONE_ROW_EACH, about_risk, attacked_data, people_of, without_small
 
 __all__ = ["HALF_SIZE", "LEAST_ROWS", "cross_fit"]
 
@@ -60,26 +60,26 @@ def cross_fit(
     """
     chosen = RiskSettings(**options) if settings is None else settings
     chosen.check(original.schema)
-    if original.n_rows < LEAST_ROWS:
+    if original.n_persons < LEAST_ROWS:
         raise InputError("Cross-fitting needs at least four records: two for each half.")
     maker = TableGenerator(generate)
     root = seed_sequence(seed)
     questions = chosen.questions(child(root, 0))
-    order = generator(child(root, 4)).permutation(original.n_rows)
-    halves = [original.take(np.sort(part)) for part in np.array_split(order, 2)]
+    halves = _halves(original, generator(child(root, 4)))
     runs, pools = [], []
     for h, (half, other) in enumerate((halves, halves[::-1])):
         progress("fitting half of the people", h / 2)
         number = int(child(root, 5, h).generate_state(1)[0] % (1 << 31))
         tables = maker.syntheses(half, number, number + 1, copies)
-        data = attacked_data(half, tables[:1], other, chosen, child(root, 6, h))
+        members, others = people_of(half, other, child(root, 10, h))
+        data = attacked_data(members, tables[:1], others, chosen, child(root, 6, h))
         run = Run(data, child(root, 3), chosen.resamples, threads, progress)
         for question in questions:
             run.attack(question, chosen.label)
         run.test(chosen)
         runs.append(run)
         if copies > 1:
-            data = attacked_data(half, tables, other, chosen, child(root, 6, h))
+            data = attacked_data(members, tables, others, chosen, child(root, 6, h))
             pools.append(pool_of(data, questions, chosen, child(root, 8, h), threads=threads))
     joint = runs[0]
     joint.attacks = [_joined(a, b) for a, b in zip(runs[0].attacks, runs[1].attacks, strict=True)]
@@ -90,9 +90,9 @@ def cross_fit(
         replace(a, value=sides[0][0].value, holdout=sides[0][1].value, guess=sides[0][0].guess.by(a.guess_by))
         for a, sides in zip(attacks, joint.outcomes, strict=True)
     )
-    n_rows = original.n_rows
+    n_rows = original.n_persons
     about = about_risk(
-        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE]
+        chosen, questions, seed, original=n_rows, synthetic=[half.n_rows for half in halves], holdout=n_rows, data=joint.data, notes=[HALF_SIZE, *[ONE_ROW_EACH] * (original.person_of is not None)]
     )  # fmt: skip
     seconds = {} if promises_privacy(generate) else joint.seconds
     joint_findings = None
@@ -105,6 +105,14 @@ def cross_fit(
     )  # fmt: skip
     return without_small(result, chosen.threshold)
 
+
+def _halves(original: Table, rng: np.random.Generator) -> list[Table]:
+    """Return the rows of each half of the people."""
+    parts = np.array_split(rng.permutation(original.n_persons), 2)
+    if original.person_of is None:
+        return [original.take(np.sort(part)) for part in parts]
+    persons = np.unique(original.person_of, return_inverse=True)[1]
+    return [original.take(np.flatnonzero(np.isin(persons, part))) for part in parts]
 
 
 def _joined(first: Attack, second: Attack) -> Attack:

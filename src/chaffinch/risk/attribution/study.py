@@ -13,12 +13,15 @@ from ..._base.errors import InputError, listed
 from ..._base.masking import THRESHOLD, masked_count
 from ..._base.progress import Progress, silent
 from ..._base.runs import RunFacts
-from ..._base.seeds import Seed, seed_sequence
+from ..._base.seeds import Seed, generator, seed_sequence
 from ...stats.combining import ONE_SYNTHESIS
 from ...stats.splits import child
 from ...synth import load_model
+from ...table.align import align
+from ...table.persons import one_row_each
 from ...table.read import read
 from ...table.table import Table
+from ...table.weights import without_weight
 from .attack_data import AttackData, Missing
 from .attacker import ATTACKERS
 from .attempt import Question
@@ -31,11 +34,15 @@ from .settings import RiskSettings
 from .tcap import Convention
 from .verdict import coarse_sentence
 
-__all__ = ["about_risk", "attacked_data", "measure_risk", "risk", "without_small"]
+__all__ = ["ONE_ROW_EACH", "about_risk", "attacked_data", "measure_risk", "people_of", "risk", "without_small"]
 
 
 WHOLE_RECORDS = "Someone knows the whole record of a person and wants to know whether it is in the data."
 """The scenario of memorisation tests."""
+
+
+ONE_ROW_EACH = "People have several rows: of each person one row, drawn at random, was attacked."
+"""What is said where rows of one person are not independent."""
 
 
 def risk(
@@ -124,6 +131,8 @@ def measure_risk(
     if not several:
         raise InputError("Name at least one synthetic table.")
     root = seed_sequence(seed)
+    notes = (ONE_SYNTHESIS,) * (len(several) == 1) + (ONE_ROW_EACH,) * (source.person_of is not None)
+    source, holdout = people_of(source, holdout, child(root, 10))
     questions = settings.questions(child(root, 0))
     drawn = [] if model is None else [_drawn(model, source.n_rows, child(root, 7))]
     data = attacked_data(source, several, holdout, settings, root, further=drawn)
@@ -144,7 +153,7 @@ def measure_risk(
     sizes = {name: side.n_rows for name, side in data.sides.items()}
     about = about_risk(
         settings, questions, seed, original=source.n_rows, synthetic=[sizes[name] for name in data.synthetics],
-        holdout=sizes.get("holdout"), data=data, notes=(ONE_SYNTHESIS,) * (len(several) == 1),
+        holdout=sizes.get("holdout"), data=data, notes=notes,
     )  # fmt: skip
     result = RiskResult(
         about=about, attacks=attacks, family=family, memorisation_tests=run.tested(family, settings.threshold), together=joint,
@@ -153,6 +162,20 @@ def measure_risk(
     if names:
         result = result.named(original=None, synthetic=names)
     return without_small(result, settings.threshold)
+
+
+def people_of(original: Table, holdout: Any, seed: np.random.SeedSequence) -> tuple[Table, Any]:
+    """Return whom an attack is about: one row of each person of original and holdout where people have several, else both as they are.
+
+    Weights are left out: all rows of a table that was drawn by weights have the same, so that no row of it would be a copy.
+    """
+    original = without_weight(original)
+    if original.person_of is None:
+        return original, holdout
+    rng = generator(seed)
+    if holdout is not None:
+        holdout = one_row_each(align(original, holdout, names=("holdout",))[1], rng)
+    return one_row_each(original, rng), holdout
 
 
 def _releases(synthetic: Any) -> tuple[tuple[str, ...], list[Any]]:

@@ -49,7 +49,7 @@ class FamilyScores:
         self.known = JointEntropies(counter)
         self.counter = counter
         self.d = len(counter.schema.names)
-        self.n_rows = counter.n_rows
+        self.n_rows = getattr(counter, "total", None) or counter.n_rows  # of weighted records those that tell as much
         self.penalty = penalty
         self._pairs: NDArray[np.float64] | None = None
         self._masked: tuple[int, NDArray[np.float64], NDArray[np.int64]] | None = None

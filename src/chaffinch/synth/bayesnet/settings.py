@@ -172,6 +172,8 @@ class BayesNet(Settings):
         if self.epsilon is not None:
             return fit_private(self, data, seed=seed, progress=progress)
         counter, origin = counter_of(data)
+        if counter.schema.only("person") is not None:
+            raise InputError("People have several rows here, which a network of rows would take for people: fit chaffinch.Panel(BayesNet(...)).")
         names = counter.schema.names
         rules = self.rules(names)
         price = default_penalty(counter.n_rows, self.most_parents) if self.penalty is None else self.penalty
