@@ -48,9 +48,12 @@ def figures(rows: pd.DataFrame) -> dict[str, float]:
 def main() -> None:
     """Fit on all rows, draw as many, once for each seed; and the same from a network of rows, its ids drawn at random."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("file")
+    parser.add_argument("file", nargs="?")
     parser.add_argument("--seeds", type=int, default=10)
     options = parser.parse_args()
+    if options.file is None:
+        print("Name the file of wage_panel, written from linearmodels: nothing to do without it.")
+        return
     original = pd.read_csv(options.file)
     table = chaffinch.read(original, person=PERSON, order=ORDER)
     rows_alone = chaffinch.BayesNet().fit(chaffinch.read(original.drop(columns=PERSON)), seed=1)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .table import Column, Schema, Table, read, read_schema, scan, write_schema
     from .utility.study import utility
     from .workflows.check import check
+    from .workflows.draw_table import synthesise
     from .workflows.evolve import evolve
     from .workflows.plan import plan
     from .workflows.release import release
@@ -53,6 +54,7 @@ _HOMES = {
     "release": "workflows.release",
     "scan": "table",
     "singling_out": "risk.singling_out",
+    "synthesise": "workflows.draw_table",
     "write_schema": "table",
 }
 """The module of each name, and after a colon what it is called there."""
@@ -91,6 +93,7 @@ __all__ = [
     "risk",
     "scan",
     "singling_out",
+    "synthesise",
     "trees",
     "utility",
     "write_schema",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 import time
@@ -76,3 +77,26 @@ def test_no_terminal_no_bar():
     with progress_bar(quiet=True, console=Terminal().console) as progress:
         assert progress is silent
     assert text.getvalue() == ""
+
+
+def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
+    import sys
+    import types
+
+    from chaffinch._base import progress
+
+    with progress.watched(None) as show:
+        assert show is progress.silent
+    told = []
+    with progress.watched(lambda stage, share: told.append(stage)) as show:
+        show("reading", 0.5)
+    assert told == ["reading"]
+    kernel = types.ModuleType("IPython")
+    kernel.get_ipython = type("ZMQInteractiveShell", (), {})
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    assert progress.in_notebook()
+    shown = []
+    monkeypatch.setattr(progress, "progress_bar", lambda *, console: contextlib.nullcontext(shown.append))
+    with progress.watched(None) as show:
+        show("reading")
+    assert shown == ["reading"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "progress_bar", "silent"]
+__all__ = ["Progress", "in_notebook", "progress_bar", "silent", "watched"]
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share done, 0 to 1 (or -1 when the end is not known)."""
@@ -20,6 +20,24 @@ def silent(_stage: str, _share: float) -> None:
     """Say nothing: the default."""
 
 
+def in_notebook() -> bool:
+    """Return whether a notebook's kernel runs this: it shows what is displayed, and keeps no log."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return type(shell).__name__ == "ZMQInteractiveShell"
+
+
+@contextlib.contextmanager
+def watched(progress: Progress | None) -> Iterator[Progress]:
+    """Give the `Progress` that was asked for; where none was, a bar in a notebook and silence elsewhere."""
+    if progress is not None or not in_notebook():
+        yield silent if progress is None else progress
+        return
+    from rich.console import Console as Screen
+
+    with progress_bar(console=Screen(force_jupyter=True)) as show:
+        yield show
+
+
 @contextlib.contextmanager
 def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iterator[Progress]:
     """Give a `Progress` that draws a bar on standard error when a terminal watches, and nothing otherwise.
@@ -27,7 +45,7 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iter
     The bar is of the stage, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
     reports nothing.
     """
-    if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal):
+    if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter):
         yield silent
         return
     from datetime import timedelta

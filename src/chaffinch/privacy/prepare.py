@@ -187,7 +187,7 @@ def _cells(source: Any, encoding: str, delimiter: str | None) -> StoredCells:
     whole = opened.table()
     columns = {name: _plain(whole.column(name)) for name in whole.column_names}
     spelled = frozenset(columns if opened.text else ())
-    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.delimiter), spelled)
+    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.delimiter, index=opened.index), spelled)
 
 
 def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:

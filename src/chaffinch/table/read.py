@@ -125,5 +125,5 @@ def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
     data = pa.Table.from_arrays(
         [values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata)
     )
-    origin = Origin(source.native, source.dtypes, source.delimiter)
+    origin = Origin(source.native, source.dtypes, source.delimiter, index=source.index)
     return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), origin)

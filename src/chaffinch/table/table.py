@@ -37,7 +37,7 @@ DIGITS = 9
 class Origin:
     """What a table was made from, so that what is made of it looks the same. It holds no row and no value.
 
-    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, what divides the cells of a text file (None
+    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, which of them were its index, what divides the cells of a text file (None
     where it was none), and the Arrow fields with their metadata where they are known (`Table.look`). The decimal sign is told by
     its columns.
     """
@@ -46,6 +46,7 @@ class Origin:
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     delimiter: str | None = None
     fields: pa.Schema | None = None
+    index: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +203,7 @@ class Table:
         return self.data
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the values as a pandas table, with the dtypes it came with if it came from pandas.
+        """Return the values as a pandas table, with the dtypes and the index it came with if it came from pandas.
 
         A column of whole numbers or truth values that now has missing ones (rare levels that were pooled) gets pandas' nullable dtype.
         """
@@ -219,7 +220,9 @@ class Table:
         for name, kind in dtypes.items():
             if hasattr(kind, "__from_arrow__"):  # or whole numbers beside missing ones would have passed through floats
                 frame[name] = kind.__from_arrow__(self.data.column(name))
-        return frame.astype(dtypes) if dtypes else frame
+        frame = frame.astype(dtypes) if dtypes else frame
+        index = [name for name in self.origin.index if name in frame]
+        return frame.set_index(index) if index and len(index) < frame.shape[1] else frame
 
     def to_polars(self) -> pl.DataFrame:
         """Return the values as a polars table."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, silent
+from .._base.progress import Progress, watched
 from ..report.result import report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
@@ -29,7 +29,7 @@ from .release_result import ReleaseResult
 from .running import Observer, RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, synthesiser_for
 
-__all__ = ["ReleaseResult", "ReleaseSettings", "release", "run_release"]
+__all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release", "warning_observer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ def release(
     threshold: int = THRESHOLD,
     seed: int | None = None,
     threads: int | None = None,
-    progress: Progress = silent,
+    progress: Progress | None = None,
 ) -> ReleaseResult:
     """Synthesise a table, measure it, attack it, and return all that one decides by.
 
@@ -167,6 +167,8 @@ def release(
         See `chaffinch.risk`.
     max_excess
         The excess that is allowed: `result.decision.allowed` says whether the table keeps to it.
+    progress
+        Called with what is being done and the share done. None: a bar where a notebook watches.
 
     Raises
     ------
@@ -183,27 +185,28 @@ def release(
     >>> result.synthetic
     Table(100 rows x 3 columns: age, sex, ill)
     """
-    names = {"sensitive": _names(sensitive, "sensitive"), "keys": _names(keys, "keys"), "keep": _names(keep, "keep")}
+    names = {"sensitive": names_of(sensitive, "sensitive"), "keys": names_of(keys, "keys"), "keep": names_of(keep, "keep")}
     synthesis = SynthesisSettings(
-        synthesiser=_synthesiser(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
+        synthesiser=method_of(method, label, names["sensitive"], names["keep"]), reading=ReadSettings(schema=schema, threshold=threshold),
         keep=names["keep"], person=person, order=order, weight=weight, rows=rows, copies=copies, ledger=ledger, entry=title or "release",
     )  # fmt: skip
     attack = RiskSettings(threshold=threshold)
     if names["keys"] and names["sensitive"]:
         attack = RiskSettings(
             keys=names["keys"], sensitive=names["sensitive"], key_sizes=key_sizes, label=label,
-            attackers=None if attackers is None else _names(attackers, "attackers"), svm_rows=svm_rows, threshold=threshold,
+            attackers=None if attackers is None else names_of(attackers, "attackers"), svm_rows=svm_rows, threshold=threshold,
         )  # fmt: skip
     settings = ReleaseSettings(
         synthesis=synthesis, attack=attack, label=label, keys=names["keys"], sensitive=names["sensitive"],
         max_excess=max_excess, title=title,
         utility=UtilitySettings(
-            label=label, formula=formula, measures=None if measures is None else _names(measures, "measures"), models=models,
+            label=label, formula=formula, measures=None if measures is None else names_of(measures, "measures"), models=models,
             repeats=repeats, svm_rows=svm_rows, threshold=threshold,
         ),
     )  # fmt: skip
-    run = RunOptions(seed=seed, threads=threads, progress=progress, observer=_Warner())
-    return run_release(data, settings, holdout=holdout, run=run)
+    with watched(progress) as show:
+        run = RunOptions(seed=seed, threads=threads, progress=show, observer=warning_observer())
+        return run_release(data, settings, holdout=holdout, run=run)
 
 
 def run_release(
@@ -264,6 +267,11 @@ class _Warner(Observer):
         warn_of(table.notes)
 
 
+def warning_observer() -> Observer:
+    """Return who warns in Python, as `chaffinch.read` does."""
+    return _Warner()
+
+
 def _one_grid(table: Table, tables: Sequence[Table], holdout: _Holdout) -> tuple[Table, ...]:
     """Return all tables on one grid: the original with all its columns, the syntheses, and the holdout.
 
@@ -303,14 +311,14 @@ def _file_names(data: Any, copies: int) -> tuple[str, ...]:
     return tuple(path.name for path in copy_paths(Path(f"synthetic{ending}"), copies))
 
 
-def _names(words: Sequence[str], what: str) -> tuple[str, ...]:
+def names_of(words: Sequence[str], what: str) -> tuple[str, ...]:
     """Return names as a tuple; raise for one word alone, which would be read letter by letter."""
     if isinstance(words, str) or not all(isinstance(word, str) for word in words):
         raise InputError(f"{what} must be a list of names, as ['age', 'sex']. Got {words!r}.")
     return tuple(words)
 
 
-def _synthesiser(method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]) -> Settings:
+def method_of(method: str | Settings, label: str | None, sensitive: tuple[str, ...], keep: tuple[str, ...]) -> Settings:
     """Return the method with the roles of columns in its settings, where it has them and they were not set there."""
     if isinstance(method, str):
         return SYNTHESISERS[method].from_options(MethodOptions(label=label, sensitive=sensitive, keep=keep))

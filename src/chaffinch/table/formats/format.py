@@ -64,7 +64,7 @@ class Source:
 
     `text` says that every column is words of a text file, still to be understood; `delimiter` is what divides its cells, `decimal`
     the decimal sign that was given for it. `native` is the kind of object to give back, `dtypes` the types it had there where
-    Arrow alone would not restore them.
+    Arrow alone would not restore them, `index` the columns that were its index.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Source:
     decimal: DecimalSign | None = None
     labels: Mapping[str, Labels] = field(default_factory=dict)
     dtypes: Mapping[str, Any] = field(default_factory=dict)
+    index: tuple[str, ...] = ()
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Return batches of rows, of all columns or of those named."""

@@ -57,13 +57,15 @@ def open_object(source: Any, *, tolerant: bool) -> Source:
     )
 
 
-def table_source(table: pa.Table, native: str = "arrow", dtypes: Mapping[str, Any] | None = None) -> Source:
+def table_source(
+    table: pa.Table, native: str = "arrow", dtypes: Mapping[str, Any] | None = None, index: tuple[str, ...] = ()
+) -> Source:
     """Return an Arrow table as a source."""
 
     def read(columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
         yield from (table if columns is None else table.select(list(columns))).to_batches()
 
-    return Source(f"{native} table", table.schema, read, native=native, dtypes=dtypes or {})
+    return Source(f"{native} table", table.schema, read, native=native, dtypes=dtypes or {}, index=index)
 
 
 def _is_arrow(source: Any) -> bool:
@@ -81,9 +83,18 @@ def _is_pandas(source: Any) -> bool:
 
 
 def _open_pandas(frame: Any, tolerant: bool) -> Source:
+    frame, index = _with_index(frame)
     table = _from_pandas(frame, tolerant)
     dtypes = {name: kind for name, kind in frame.dtypes.items() if not hasattr(kind, "categories")}
-    return table_source(table, "pandas", dtypes)
+    return table_source(table, "pandas", dtypes, index)
+
+
+def _with_index(frame: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a pandas table with the levels of its index as columns, and their names; an index without names only numbers rows."""
+    names = tuple(frame.index.names)
+    if not all(isinstance(name, str) and name for name in names) or set(names) & set(frame.columns):
+        return frame, ()
+    return frame.reset_index(), names
 
 
 def _is_polars(source: Any) -> bool:
