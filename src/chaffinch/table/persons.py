@@ -153,7 +153,16 @@ def counted_by_person(table: Table) -> Table:
         codes.append(column_codes)
         notes += [note for note in column_notes if note not in notes]
     schema = replace(table.schema, columns=tuple(columns))
+    notes = [note for note in notes if note.column != person] + [_person_note(schema)]
     return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows), notes=tuple(notes), person_of=persons)
+
+
+def _person_note(schema: Schema) -> Note:
+    """Return what is said of a table in which people have several rows."""
+    person, order = schema.only("person"), schema.only("order")
+    by = f"ordered by '{order}'" if order is not None else "in the order of the source"
+    sentence = f"it says whose row it is, and is made anew; a person's rows belong together, {by}, and levels and bins count persons."
+    return Note(str(person), "person", sentence)
 
 
 def _refitted(column: Column, table: Table, persons: Rows) -> tuple[Column, list[Note], NDArray[Any]]:
