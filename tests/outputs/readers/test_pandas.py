@@ -22,8 +22,18 @@ def test_crosstabs_series_and_long_tables_say_the_same(frame, satisfied):
     for entry in entries:
         assert entry == entries[0]
         assert satisfied(frame, entry).within
-    with_margins = table_of(pd.crosstab(frame["school"], frame["works"], margins=True), name="t", margins=True)
+    totals = pd.crosstab(frame["school"], frame["works"], margins=True)
+    with_margins = table_of(totals, name="t", margins=True)
     assert satisfied(frame, with_margins).within
+    # Totals are read as such without a word, whatever they are called, and are no cells.
+    named = pd.crosstab(frame["school"], frame["works"], margins=True, margins_name="Everybody")
+    pivot = frame.assign(one=1).pivot_table(index="school", columns="works", values="one", aggfunc="sum", margins=True)
+    for table in (totals, named, pivot):
+        assert table_of(table, name="t") == with_margins
+    one = frame["school"].value_counts().sort_index()
+    one.loc["Total"] = one.sum()
+    assert table_of(one, name="t")["margins"]
+    assert satisfied(frame, table_of(one, name="t")).within
     cross.iloc[0, 0] += 1
     assert satisfied(frame, {**table_of(cross, name="t")}).outside == 1
 
@@ -53,3 +63,37 @@ def test_summaries_by_groups(frame, satisfied):
         table_of(pivot, name="p", by=["school"])
     with pytest.raises(InputError, match="Unknown column 'nn'"):
         table_of(pl.DataFrame({"a": [1], "n": [2]}), name="p", count="nn")
+
+
+@pytest.mark.parametrize("normalize", [True, "index", "columns"])
+@pytest.mark.parametrize("margins", [False, True])
+def test_shares_are_not_read_as_counts(frame, normalize, margins):
+    shares = pd.crosstab(frame["school"], frame["works"], normalize=normalize, margins=margins)
+    for options in ({}, {"percentages": "rows"}):
+        with pytest.raises(InputError, match=r"has shares of 1|as totals do"):
+            table_of(shares, name="t", **options)
+
+
+def test_shares_that_look_like_counts_are_refused():
+    """Where every row has one value, shares are 0 and 1: whole numbers, and no counts."""
+    frame = pd.DataFrame({"a": ["x"] * 5 + ["y"] * 7, "b": ["p"] * 5 + ["q"] * 7})
+    with pytest.raises(InputError, match=r"has shares of 1 \(rows\).*percentages=\"rows\""):
+        table_of(pd.crosstab(frame["a"], frame["b"], normalize="index"), name="t")
+    with pytest.raises(InputError, match=r"has shares of 1 \(all\)"):
+        table_of(frame["a"].value_counts(normalize=True), name="t")
+    assert table_of(frame["a"].value_counts(), name="t")["cells"] == {"y": 7, "x": 5}
+
+
+def test_totals_that_cannot_be_read_are_refused(frame):
+    means = frame.pivot_table(index="school", columns="works", values="age", aggfunc="mean", margins=True)
+    with pytest.raises(InputError, match="only tables of counts can have totals"):
+        table_of(means, name="m", kind="mean", of="age")
+    three = pd.crosstab([frame["school"], frame["method"]], frame["works"], margins=True)
+    with pytest.raises(InputError, match="Totals are read of tables of one or two columns"):
+        table_of(three, name="t")
+    wrong = pd.crosstab(frame["school"], frame["works"], margins=True)
+    wrong.iloc[0, -1] += 1
+    with pytest.raises(InputError, match="do not add up"):
+        table_of(wrong, name="t")
+    level = pd.DataFrame({"a": ["All", "x", "x"]}).value_counts().sort_index(ascending=False)
+    assert table_of(level, name="t", by=["a"], margins=False)["cells"] == {"x": 2, "All": 1}

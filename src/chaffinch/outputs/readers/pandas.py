@@ -8,9 +8,14 @@ from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, listed, unknown_name
 from ..._base.plain import without_none
+from ..crossing import TOTAL
 
 __all__ = ["plain", "table_of"]
 
+TOTALS = ("all", "total", "totals", "sum")
+"""What the last row or column of a table may be called, in small letters, where it holds totals: pandas says All unless told otherwise."""
+NEAR = 1e-6
+"""What sums of shares may be off by."""
 Summary = Literal["table", "mean", "sum", "sd", "variance", "median"]
 SUMMARIES = ("table", "mean", "sum", "sd", "variance", "median")
 
@@ -52,7 +57,12 @@ def table_of(
         What the numbers are: counts, or a summary of the column `of` in each cell.
     percentages, keys
         As in a specification: margins, where, n, decimals, threshold, base. Cells that are missing (NaN, null) are suppressed ones, below the
-        threshold.
+        threshold. Totals of counts (pandas' `margins=True`) are read as such; `margins=False` says that a last row or column called All is a level.
+
+    Raises
+    ------
+    InputError
+        If the table has shares in place of counts or percentages (pandas' `normalize`), or totals that are no totals of its counts.
 
     Examples
     --------
@@ -68,6 +78,11 @@ def table_of(
     if (of is None) != (kind == "table"):
         raise InputError(f"Output '{name}': of = ... names the column of a summary, and only of that.")
     columns, cells = _long(table, by, count, name) if count is not None else _crossed(table, by, name)
+    if count is None and "margins" not in keys and (totals := _totals(cells)):
+        cells = _with_totals(cells, totals, name, counts=kind == "table" and percentages is None)
+        keys["margins"] = True
+    if kind == "table":
+        _check_shares(cells, name, percentages)
     numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
     if len(numbers) < len(cells):
         raise InputError(f"Output '{name}' has two rows for the same cell.")
@@ -86,6 +101,61 @@ def table_of(
 
 
 Cells = list[tuple[tuple[Any, ...], Any]]
+
+
+def _totals(cells: Cells) -> tuple[Any, ...]:
+    """What the totals of a table are called on each of its axes; None where an axis has none, and nothing at all where no axis has."""
+    names: list[Any] = []
+    for axis in range(len(cells[0][0]) if cells else 0):
+        last = cells[-1][0][axis]
+        names.append(last if str(plain(last)).strip().lower() in TOTALS else None)
+    if len(names) == 2 and names == [None, None] and len(cells) > 3 and cells[-1][0][0] == cells[-1][0][1]:
+        names = list(cells[-1][0])  # margins_name="Everybody": called alike on both axes
+    return tuple(names) if any(name is not None for name in names) else ()
+
+
+def _with_totals(cells: Cells, totals: tuple[Any, ...], name: str, *, counts: bool) -> Cells:
+    """The cells of a table of counts, its totals called as a specification calls them; InputError where they are no totals of counts."""
+    shown = next(str(plain(one)) for one in totals if one is not None)
+    way_out = "Leave them out, or say margins=False if that is a level."
+    if not counts:
+        raise InputError(f"Output '{name}' ends in '{shown}', as totals do, and only tables of counts can have totals. {way_out}")
+    if len(totals) > 2 or None in totals:
+        raise InputError(f"Output '{name}' ends in '{shown}', as totals do. Totals are read of tables of one or two columns, on both. {way_out}")
+    numbers = {levels: _cell(number, "table", None) for levels, number in cells}
+    for levels, total in numbers.items():
+        for axis, word in enumerate(totals):
+            if levels[axis] != word:
+                continue
+            parts = [
+                number for other, number in numbers.items()
+                if other[axis] != word and all(other[k] == levels[k] for k in range(len(levels)) if k != axis)
+            ]  # fmt: skip
+            known = [number for number in (total, *parts) if number is not None]
+            if len(known) == len(parts) + 1 and abs(total - sum(parts)) > NEAR * max(1.0, abs(total)):
+                raise InputError(f"Output '{name}' ends in '{shown}', as totals do, and its numbers do not add up to it. {way_out}")
+    return [
+        (tuple(TOTAL if level == word else level for level, word in zip(levels, totals, strict=True)), number)
+        for levels, number in cells
+    ]
+
+
+def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
+    """Raise InputError where numbers are shares: fractions of 1, whose total, or that of each row or column, is 1."""
+    numbers = [(levels, plain(number)) for levels, number in cells if TOTAL not in levels]
+    if not numbers or not all(isinstance(number, float) and -NEAR <= number <= 1.0 + NEAR for _, number in numbers):
+        return
+    axes = {"all": None, "rows": 0, "columns": len(numbers[0][0]) - 1}
+    for words, axis in axes.items():
+        sums: dict[Any, float] = {}
+        for levels, number in numbers:
+            key = None if axis is None else levels[axis]
+            sums[key] = sums.get(key, 0.0) + number
+        if all(abs(total - 1.0) <= NEAR * len(numbers) or (axis is not None and total == 0.0) for total in sums.values()):
+            raise InputError(
+                f"Output '{name}' has shares of 1 ({words}) where {'percentages' if percentages else 'counts'} are needed. Make the table without normalize, or pass "
+                f'100 times its numbers with percentages="{words}".'
+            )
 
 
 def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:
