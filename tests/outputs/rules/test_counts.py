@@ -190,6 +190,16 @@ def test_survival_steps(check, one, people):
     assert one(check(codes, table, policy=Policy(survival_threshold=4)), "survival steps").status == "pass"
 
 
+def test_survival_steps_count_whom_a_filter_on_the_time_lets_in(check, one, people):
+    """Four people of age 3 leave before the first time that is shown; the twelve of age 1 are not in the table, and hide nobody."""
+    codes = people((12, {"AGE": 1}), (4, {"AGE": 3}), (20, {"AGE": 5}))
+    table = {"kind": "kaplan-meier", "time": "AGE", "event": "Y", "level": "yes", "times": [5], "at_risk": True}
+    assert one(check(codes, table), "survival steps").status == "pass"
+    found = one(check(codes, {**table, "where": "AGE >= 3"}), "survival steps")
+    assert (found.status, found.where) == ("fail", ("before 5",))
+    assert one(check(codes, {**table, "where": "AGE >= 5"}), "survival steps").status == "pass"
+
+
 def test_survival_by_groups(check, one, people):
     codes = people((20, {"AGE": 1}), (20, {"AGE": 5}), (20, {"AGE": 1, "B": "b2"}), (3, {"AGE": 5, "B": "b2"}))
     table = {"kind": "kaplan-meier", "time": "AGE", "event": "Y", "level": "yes", "times": [1, 5], "at_risk": True}

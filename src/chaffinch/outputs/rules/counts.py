@@ -135,7 +135,9 @@ def survival_steps(
 
 
 def _group_sizes(times: OutputTally, axis: int, tallier: Tallier) -> Ints:
-    """The number of people of each group of a survival table, those before its first time too."""
+    """The number of people of each group of a survival table, those before its first time too, as far as the filter lets them in."""
     others = [k for k in range(len(times.steps)) if k != axis]
-    groups = Crossing(tuple(times.steps[k] for k in others), tuple(times.names[k] for k in others))
+    time = times.steps[axis][0]
+    kept = np.where(tallier.filter.levels(time), 0, -1).astype(np.int64)
+    groups = Crossing((*(times.steps[k] for k in others), (time, kept)), (*(times.names[k] for k in others), ("",)))
     return tallier.counted(groups, times.joint)[1]
