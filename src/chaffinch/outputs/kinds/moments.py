@@ -25,6 +25,10 @@ from .summary import SummarySpec
 __all__ = ["MomentSpec", "Moments"]
 
 SPREADS = ("sd", "variance")
+CENTRES = 17
+"""Numbers around which a spread is put into a linear programme, where there are at most"""
+FEW_GROUPS = 50
+"""groups; fewer of them where there are more."""
 
 
 class Moments:
@@ -67,10 +71,24 @@ class Moments:
         counts: Floats = sums[:: 2 if self.kind in ("mean", "sum") else 3][self.groups]
         return counts < least - 0.5
 
+    def _spread_linear(self, each: Floats, least: Floats) -> tuple[Floats, Floats, Floats]:
+        """What a variance of at least `least` asks of the records.
+
+        Around any number c, sum (x - c)^2 is at least sum (x - mean)^2 = (n - ddof) variance. So sum ((x - c)^2 - least) >= -ddof least for
+        every c; some are tried, over the range of the numbers. (That a variance is at most something is linear for no c.)
+        """
+        counts, sums, squares = (np.stack([each[3 * group + power] for group in self.groups]) for power in range(3))
+        inside = counts > 0
+        centres = sums[inside] / counts[inside] if inside.any() else np.zeros(1)
+        tried = np.linspace(centres.min(), centres.max(), CENTRES if len(self.groups) <= FEW_GROUPS else 3)
+        rows = [squares - 2.0 * c * sums + (c**2 - least[:, None]) * counts for c in tried]
+        low = np.tile(-self.ddof * least, len(tried))
+        return np.vstack(rows), low, np.full(len(low), np.inf)
+
     def linear(self, each: Floats, lo: Floats, hi: Floats) -> tuple[Floats, Floats, Floats] | None:
-        """Return means or sums as conditions that are linear in the records, out of what each adds to the sums; None for spreads."""
+        """Return conditions that are linear in the records, out of what each adds to the sums: means and sums as they are, spreads from below."""
         if self.kind in SPREADS:
-            return None
+            return self._spread_linear(each, lo if self.kind == "variance" else np.maximum(lo, 0.0) ** 2)
         counts = np.stack([each[2 * group] for group in self.groups])
         sums = np.stack([each[2 * group + 1] for group in self.groups])
         if self.kind == "sum":
