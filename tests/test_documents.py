@@ -128,7 +128,8 @@ def documents_with_code() -> list[str]:
 def test_documents_run_and_print_what_they_show(tmp_path: Path, document: str) -> None:
     script, shown = as_script(text_of(document))
     (tmp_path / "examples").mkdir()
-    (tmp_path / "examples" / "data").symlink_to(DATA)
+    for name in ("data", "outputs"):
+        (tmp_path / "examples" / name).symlink_to(ROOT / "examples" / name)
     said = python("-c", script, cwd=tmp_path, COLUMNS="100").stdout.split(f"{SEPARATOR}\n")[:-1]
     assert len(said) == len(shown)
     for given, expected in zip(said, shown, strict=True):

@@ -181,6 +181,10 @@ levels = [0, 1]
         ((HEAD, TABLE), ("--recipes", "none.toml"), "--recipes is for an ACRO folder"),
         ((HEAD, TABLE), ("--acro-write-back", "back"), "--acro-write-back is for an ACRO folder"),
         ((HEAD, TABLE), ("--json", "wanted.toml"), "it is the input"),
+        ((HEAD, TABLE), ("--only", "media by livin"), "Unknown output 'media by livin'. Did you mean 'media by living'?"),
+        ((HEAD, TABLE), ("--rules-only", "--except", "media by living, another"), "Unknown output 'another'"),
+        ((HEAD, TABLE), ("--except", "media by living"), "--except leaves no output to check"),
+        ((HEAD, TABLE), ("--only", "media by living", "--except", "media by living"), "Give --only or --except, not both"),
     ],
 )  # fmt: skip
 def test_bad_input_is_named_and_nothing_is_written(run, spec, tmp_path, monkeypatch, parts, options, message):
@@ -199,14 +203,16 @@ def test_a_recipe_that_a_fold_cannot_give_names_the_cell_unless_few_have_it(run,
     mean = '[[outputs]]\nname = "rooms"\nkind = "mean"\nof = "rooms"\nby = ["area", "home"]\ndecimals = 1\n'
     ask = ("--data", data, "--keys", "area", "--sensitive", "home", *QUICK)
     done = run(spec(HEAD, mean), *ask)
-    assert done.code == 2, done.out + done.err
-    assert "'rooms' cannot be computed on the" in done.err
-    assert "islet" not in done.err
+    assert done.code == 1, done.out + done.err
+    assert "'rooms' cannot be computed on the" in done.out
+    assert "islet" not in done.out + done.err
     # Also where the file itself declares the level: one record has it.
     columns = '[[columns]]\nname = "area"\nlevels = ["north", "south", "islet"]\n[[columns]]\nname = "home"\nlevels = ["owned", "rented"]\n[[columns]]\nname = "rooms"\nfrom = 0\nto = 6\n'
     done = run(spec(HEAD, columns, mean), *ask)
-    assert done.code == 2
-    assert "cell '…|owned' has no records" in done.err
+    assert done.code == 1
+    assert done.out.startswith("nothing measured; not all outputs assessed\n1 output: 1 fail.")
+    assert "cell '…|owned' has no records" in done.out
+    assert "- fail: threshold, 'rooms'" in done.out
     typo = run(spec(HEAD, mean, "where = \"area != 'islt'\"\n"), *ask)
     assert typo.code == 2
     assert "Levels that 10 or more records have: north, south." in typo.err
@@ -248,12 +254,15 @@ def test_an_acro_folder_comes_back_with_the_result(run, tmp_path):
     assert left["about"]["acro"] == "1.0.2"
     assert left["rules"]["policy"] == "ACRO"
     assert [one["name"] for one in left["about"]["skipped"]] == ["output_33"]
-    assert "Not checked: output_33" in done.out
+    assert "- Not assessed: 'output_33': a custom file" in done.out
+    assert not left["passed"]  # nothing is said of a result that cannot be read
     made = read_acro(back)
     assert made.uids == ("counts", "output_33", "chaffinch_check")
     assert made["counts"].status == read_acro(folder)["counts"].status
-    assert "Chaffinch, all outputs together" in made["counts"].comments[-1]
-    assert made["chaffinch_check"].status == ("review" if left["passed"] else "fail")
+    assert "All outputs together: " in made["counts"].comments[-1]
+    assert made["counts"].comments[-1].startswith("Chaffinch: fail.")
+    assert made["output_33"].comments[-1].startswith("Chaffinch: not assessed. a custom file")
+    assert made["chaffinch_check"].status == "fail"
     assert {file.name for file in made["chaffinch_check"].files} == {"chaffinch_check.html", "chaffinch_check.json"}
     # The folder itself is as it was, and a second copy does not overwrite the first.
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
@@ -303,6 +312,66 @@ def test_a_result_is_not_vouched_for_by_the_recipe_in_its_place(run, spec, tmp_p
     done = run(*ask, "--replace-readable")
     assert done.code == 2
     assert "--replace-readable needs --recipes" in done.err
+
+
+def test_the_rules_alone_take_no_keys_and_stand_in_80_columns(run, spec, tmp_path):
+    told, page = tmp_path / "c.json", tmp_path / "c.html"
+    long = TABLE.replace("media by living", "media by living, " + "and so on, " * 8)
+    done = run(spec(HEAD, TABLE, long), "--data", CMC, "--rules-only", "--except", "media by living", "--json", told, "--html", page)
+    assert done.code == 0, done.out + done.err
+    first, second, *table = done.out.splitlines()[:4]
+    assert (first, second) == ("rules only", "1 output: 1 pass.")
+    assert table[0].split() == ["output", "kind", "rules", "marginal", "risk", "verdict"]
+    assert table[1].startswith("media by living, and so on")
+    assert max(map(len, table)) == 80
+    assert "…  table  pass" in table[1]
+    assert "Not asked for, and nothing is said of it: 'media by living'" in done.out
+    assert "proposals" not in done.err
+    left = json.loads(told.read_text())
+    assert list(left)[:6] == ["format", "version", "about", "verdict", "passed", "summary"]
+    assert left["summary"][0]["verdict"] == "pass"
+    assert (left["all"], left["settings"]["rules_only"], left["about"]["not_asked"]) == (None, True, ["media by living"])
+    assert "Keep inside until reviewed" in page.read_text()
+    bare = run(spec(HEAD, TABLE), "--data", CMC)
+    assert bare.code == 2
+    assert "A check needs keys. Got none. Name them with --keys; or ask for the rules alone" in bare.err
+
+
+def test_edited_numbers_of_an_acro_folder_are_not_vouched_for(run, tmp_path):
+    """One person is moved from one cell to another. With the old checksum the file is not read, with a new one its numbers are not the data's."""
+    from chaffinch.outputs.readers.acro.read import read_acro
+
+    folder, told, page = acro_of(tmp_path / "acro", "counts", "cut off"), tmp_path / "c.json", tmp_path / "c.html"
+    file = folder / "cut off_0.csv"
+    head, first, *rest = file.read_text().splitlines()
+    name, one, two = first.split(",")
+    file.write_text("\n".join([head, f"{name},{int(one) + 1},{int(two) - 1}", *rest]) + "\n")
+    data = tmp_path / "people.csv"
+    rows = [line.split(",") for line in CMC.read_text().splitlines()]
+    place = rows[0].index("contraceptive_method")
+    uses = ["uses", *(str(int(row[place] != "1")) for row in rows[1:])]
+    data.write_text("\n".join(",".join([*row, word]) for row, word in zip(rows, uses, strict=True)) + "\n")
+    ask = (folder, "--data", data, "--rules-only", "--json", told, "--html", page)
+    done = run(*ask)
+    left = json.loads(told.read_text())
+    assert (done.code, left["passed"]) == (1, False), done.out + done.err
+    assert {row["output"]: row["verdict"] for row in left["summary"]}["cut off"] == "not assessed"
+    assert "does not have the checksum" in done.out
+    refused = run(*ask, "--acro-write-back", tmp_path / "back")
+    assert refused.code == 2
+    assert "not as ACRO wrote it" in refused.err
+    assert not (tmp_path / "back").exists()
+    (folder / "checksums" / f"{file.name}.txt").write_text(hashlib.sha256(file.read_bytes()).hexdigest())
+    done = run(*ask, "--acro-write-back", tmp_path / "back")
+    left = json.loads(told.read_text())
+    assert (done.code, left["passed"], left["verdict"]["word"]) == (1, False, "outputs inconsistent"), done.out + done.err
+    row = next(row for row in left["summary"] if row["output"] == "cut off")
+    assert (row["verdict"], row["why"][0]) == ("fail", "numbers are not the data's")
+    assert "numbers are not the data" in page.read_text()
+    made = read_acro(tmp_path / "back")
+    assert made["cut off"].comments[-1].startswith("Chaffinch: fail. numbers are not the data's.")
+    assert "No rule failed" not in made["cut off"].comments[-1]
+    assert made["chaffinch_check"].status == "fail"
 
 
 def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp_path, monkeypatch):

@@ -112,7 +112,7 @@ def test_a_rule_that_was_not_assessed_is_no_pass():
     page = check_page(told(rules=rules, passed=False))
     assert "Not everything was looked at: a rule is not assessed to the end." in page
     assert "1 was not assessed to the end: that is no pass" in page
-    assert "Rules that were not assessed to the end" in page
+    assert "1 of 2 outputs is not assessed." in page
     assert 'class="word word-not-assessed"' in page
     assert "not assessed" not in check_page(base)
 
@@ -152,7 +152,18 @@ def unmeasured():
     return none
 
 
-CASES = {"nothing found": told(), "all there is": found(), "not measured": unmeasured()}
+def ruled():
+    """The rules alone, with outputs that were not asked for, and one whose numbers are other ones."""
+    bare = told(all=None, cumulative=[], agreement=[], exposed_classes=0)
+    bare["verdict"] = {"word": "rules only", "text": "rules only", "detectable": None, "sentences": ["Only the rules were asked."]}
+    bare["settings"] = {**bare["settings"], "keys": [], "sensitive": [], "key_sizes": [0, 0], "key_sets": 0, "proposals": 0, "rules_only": True}
+    bare["outputs"] = [{**one, "fit": None} for one in bare["outputs"]]
+    bare["outputs"][0]["consistent"] = False
+    bare["about"] = {**bare["about"], "not_asked": ["other"], "by_recipe": [{"name": "home by sex", "readable": True}]}
+    return bare
+
+
+CASES = {"nothing found": told(), "all there is": found(), "not measured": unmeasured(), "rules alone": ruled()}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -173,13 +184,16 @@ def rows_of(html, first):
 
 def test_the_verdict_stands_first_and_is_never_bare():
     html = check_page(CASES["nothing found"])
-    lead = html.index("No excess found (detectable: 0.031).")
-    assert lead < html.index("The outputs</h2>")
+    lead = html.index("No excess found (detectable: 0.031). 2 outputs: 1 review, 1 pass.")
+    assert lead < html.index("<table") < html.index("All together</h2>")
     assert 'role="alert"' not in html
     assert not re.search(r"\bsafe\b(?!:)", html.replace("does not mean safe", ""))
     bad = check_page(CASES["all there is"])
     assert bad.index("Excess found. A rule failed.") < bad.index("<h1")
-    assert "home by sex and who &lt;owns&gt;: The two differ by fewer than 10 people." in bad
+    assert ["home by sex and who &lt;owns&gt;", "The two differ by fewer than 10 people."] in [
+        [row[0], row[-1]] for row in rows_of(bad, "home by sex and who &lt;owns&gt;")
+    ]
+    assert "without 'home by sex' no outputs fail together" in bad.replace("&#39;", "'")
 
 
 def test_numbers_stand_with_their_intervals():
@@ -197,7 +211,8 @@ def test_numbers_stand_with_their_intervals():
 
 def test_outputs_have_their_class_their_fit_and_their_state():
     html = check_page(CASES["nothing found"])
-    (row, *_) = rows_of(html, "home by sex")
+    verdict, _rule, row, *_ = rows_of(html, "home by sex")
+    assert verdict == ["home by sex", "table", "review", "+0.003", "review", "class disclosure (review)"]
     assert row[1:8] == [
         "table",
         "Frequencies",
@@ -210,9 +225,11 @@ def test_outputs_have_their_class_their_fit_and_their_state():
     assert row[8] == "review"
     html = check_page(CASES["not measured"])
     assert "are not those of the data" in html
-    assert "output_4: an image, without the numbers behind it" in html
+    assert rows_of(html, "output_4") == [
+        ["output_4", "–", "–", "–", "not assessed", "an image, without the numbers behind it"]
+    ]
     assert "into two folds 3 times" in html
-    assert html.index("1 result was not checked") < html.index("The outputs</h2>")
+    assert html.index("1 of 1 outputs is not assessed") < html.index("<h1")
 
 
 def test_figures_are_drawn_where_there_is_something():
@@ -221,6 +238,20 @@ def test_figures_are_drawn_where_there_is_something():
     assert count("nothing found") == 4
     assert count("all there is") == 6
     assert count("not measured") == 2
+    assert count("rules alone") == 0
+
+
+def test_the_rules_alone_say_what_was_not_done():
+    html = check_page(CASES["rules alone"]).replace("&#39;", "'")
+    assert rows_of(html, "who &lt;owns&gt;")[0][1:] == ["logit", "pass", "fail", "numbers are not the data's"]
+    assert rows_of(html, "home by sex")[0][3:] == [
+        "not assessed",
+        "a recipe was judged in its place, though it can be read; class disclosure (review)",
+    ]
+    assert "Not asked for, and nothing is said of it: 'other'." in html
+    assert "1 result was judged by a recipe, not by the files" in html
+    assert "How it was measured" not in html
+    assert "Key sets" not in html
 
 
 def test_the_policy_is_named_with_its_hash_and_small_counts_are_not_told():

@@ -181,3 +181,16 @@ def test_values_that_are_no_level_are_counted_by_the_threshold(people, threshold
 def test_a_threshold_of_none_is_refused():
     with pytest.raises(InputError, match=r"The threshold must be at least 1\. Got 0"):
         chaffinch.check(DOCUMENT, "people.csv", threshold=0, **ASK)
+
+
+def test_the_rules_alone_and_some_outputs(people):
+    """The same findings as the whole check has, and one output is judged without those that are not asked for."""
+    document = {**DOCUMENT, "outputs": [TABLE, {**TABLE, "name": "u", "where": "area == 'north'"}]}
+    whole = chaffinch.check(document, people, **ASK)
+    quick = chaffinch.check(document, people, rules_only=True)
+    assert quick.rules == whole.rules
+    assert {row.output: row.rules for row in quick.summary} == {row.output: row.rules for row in whole.summary}
+    one = chaffinch.check(document, people, rules_only=True, only=["u"])
+    assert [row.output for row in one.summary] == ["u"]
+    assert one.about.not_asked == ("t",)
+    assert [row.output for row in chaffinch.check(document, people, rules_only=True, exclude=["u"]).summary] == ["t"]

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import chaffinch
-from chaffinch.errors import InputError
+from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.records import TableCoder
@@ -93,3 +93,34 @@ def test_recipes_for_results_have_names(tmp_path):
     file.write_text(json.dumps({**DOCUMENT, "outputs": [{"kind": "table", "by": ["area"]}]}))
     with pytest.raises(InputError, match="each named as the ACRO result that it describes"):
         CheckRequest.read(ACRO, recipes=file)
+
+
+def test_some_outputs_are_chosen_by_name():
+    entries = [{"name": name, "kind": "table", "by": ["a"]} for name in ("one", "two, by sex", "three")]
+    document = {"format": "chaffinch-outputs", "version": 1, "outputs": [*entries, {"name": "broken", "kind": "nothing"}]}
+
+    def chosen(**options):
+        request = CheckRequest.read(document, **options)
+        return [one["name"] for one in request.document["outputs"]], request.not_asked
+
+    assert chosen() == (["one", "two, by sex", "three", "broken"], ())
+    assert chosen(only=["two, by sex"]) == (["two, by sex"], ("one", "three", "broken"))
+    assert chosen(only=["three,one"]) == (["one", "three"], ("two, by sex", "broken"))
+    assert chosen(exclude="broken") == (["one", "two, by sex", "three"], ("broken",))
+    for options, words in (
+        ({"only": ["too"]}, "Unknown output 'too'"),
+        ({"only": ["one"], "exclude": ["one"]}, "not both"),
+        ({"exclude": ["one", "two, by sex", "three,broken"]}, "leaves no output"),
+    ):
+        with pytest.raises(ChaffinchError, match=words):
+            CheckRequest.read(document, **options)
+
+
+def test_results_of_an_acro_folder_are_chosen_by_name(tmp_path):
+    recipes = tmp_path / "recipes.toml"
+    recipes.write_text('[[outputs]]\nname = "counts"\nkind = "table"\nby = ["a"]\n')
+    request = CheckRequest.read(ACRO, only=["counts", "olsr"], recipes=recipes)
+    assert request.acro.uids == ("counts", "olsr")
+    assert list(request.acro_recipes) == ["counts"]
+    assert "rounded" in request.not_asked
+    assert CheckRequest.read(ACRO, exclude=["counts"], recipes=recipes).acro_recipes == {}

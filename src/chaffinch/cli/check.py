@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._base.errors import listed
 from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, show_table
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
+    from ..outputs.check.summary import OutputSummary
     from ..outputs.rules.findings import Finding
 
-__all__ = ["check"]
+__all__ = ["check", "summary_lines"]
+
+WIDTH = 80
+"""How wide the table of verdicts may be, whatever the terminal."""
+MOST_KIND = 14
+"""How wide its column of kinds may be."""
 
 
 def check(
@@ -26,8 +33,21 @@ def check(
         ),
     ],
     data: Annotated[Path, typer.Option(help="The records behind the outputs: CSV, Parquet, Arrow, SPSS or Stata.")],
-    keys: Annotated[str, typer.Option(help="Columns that an outsider knows of a person, as A,B.")],
-    sensitive: Annotated[str, typer.Option(help="Columns that are not to be found out, as A,B.")],
+    keys: Annotated[
+        str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; not needed with --rules-only.")
+    ] = None,
+    sensitive: Annotated[
+        str | None, typer.Option(help="Columns that are not to be found out, as A,B; not needed with --rules-only.")
+    ] = None,
+    rules_only: Annotated[
+        bool, typer.Option("--rules-only", help="Ask the rules alone, which takes a second or two: measure nothing.")
+    ] = False,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Check this output alone (a result, in an ACRO folder); may be given several times, or as A,B.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option("--except", help="Check all outputs but this one; may be given several times, or as A,B.")
+    ] = None,
     schema: SchemaIn = None,
     key_sizes: Annotated[
         str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; 3 to all unless given.")
@@ -100,8 +120,8 @@ def check(
 ) -> None:  # fmt: skip
     """Check outputs before they leave: do datasets evolved from them tell more about people in the data than about others?
 
-    Exit code 1 if they do, if a rule fails or is not assessed to the end, if published numbers are not those of the data, or if the
-    outputs were not reached.
+    Every output gets a verdict of its own, and none stops another. Exit code 1 if one fails or is not assessed: an excess, a rule that fails
+    or is not assessed to the end, numbers that are not those of the data or were not reached, a result that cannot be read.
     """
     from .._base.progress import progress_bar
     from .._base.runs import RunFacts
@@ -110,7 +130,7 @@ def check(
     from .options import key_sizes_of, names_of, plain_delimiter, run_facts, start_arrow, without_warnings
 
     settings = CheckSettings(
-        keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
+        keys=names_of(keys), sensitive=names_of(sensitive), rules_only=rules_only, key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
         repeat_splits=repeat_splits, engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau,  # type: ignore[arg-type]
         cumulative=not no_cumulative, leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -121,8 +141,9 @@ def check(
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress, without_warnings():
         request = CheckRequest.read(
-            spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, new=record
-        )
+            spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only or (), exclude=exclude or (),
+            new=record,
+        )  # fmt: skip
         source = DataSource(data, schema, encoding, plain_delimiter(delimiter), decimal)
         result, lines = check_request(
             request, source, settings, delivery=delivery, run=RunFacts(**run_facts()), seed=seed, workers=threads, progress=progress
@@ -130,44 +151,87 @@ def check(
     if not quiet:
         _show(result)
         most = result.settings.proposals
-        for line in (*lines, f"Each search had up to {most:,} proposals. --proposals {most} repeats this."):
+        searches = [f"Each search had up to {most:,} proposals. --proposals {most} repeats this."] if most else []
+        for line in (*lines, *searches):
             typer.echo(line, err=True)
     if not result.passed:
         raise typer.Exit(1)
 
 
 def _show(result: CheckResult) -> None:
-    from ..report.check import rules_sentence
+    from ..outputs.check.summary import counted_words
+    from ..report.check import hold_back_sentence, rules_sentence
 
-    typer.echo(result.verdict.text)
+    for line in (result.verdict.text, counted_words(result.summary), *summary_lines(result.summary)):
+        typer.echo(line)
     head = ("sensitive", "convention", "original", "holdout", "prior", "marginal risk", "interval", "detectable")
     rows = []
-    for one in result.all.measures:
+    for one in () if result.all is None else result.all.measures:
         sides = [_fixed(side.value) for side in (one.original, one.holdout, one.prior, one.marginal)]
         low, high = _fixed(one.marginal.low), _fixed(one.marginal.high)
         between = f"{low} to {high}" if low and high else ""
         rows.append((one.sensitive, one.convention, *sides, between, _fixed(one.detectable)))
-    show_table(head, rows)
+    if rows:
+        typer.echo()
+        show_table(head, rows)
     for sentence in result.verdict.sentences:
         typer.echo(f"- {sentence}")
     for skipped in result.about.skipped:
-        typer.echo(f"- Not checked: {skipped.name}: {skipped.reason}")
+        typer.echo(f"- Not assessed: '{skipped.name}': {skipped.reason}")
     for replaced in result.about.by_recipe:
         though = ", though it can be read" if replaced.readable else ""
         typer.echo(f"- Not checked itself{though}: {replaced.name}: a recipe was judged in its place.")
+    if result.about.not_asked:
+        names = listed(f"'{name}'" for name in result.about.not_asked)
+        typer.echo(f"- Not asked for, and nothing is said of it: {names}.")
     typer.echo(rules_sentence(result.rules))
     for line in _bad(result.rules):
         typer.echo(line)
+    if sentence := hold_back_sentence(result):
+        typer.echo(sentence)
+
+
+def summary_lines(rows: Sequence[OutputSummary]) -> list[str]:
+    """Return the verdict on each output as the lines of a table, at most 80 characters wide.
+
+    Examples
+    --------
+    >>> from chaffinch.outputs.check.summary import OutputSummary
+    >>> print(*summary_lines([OutputSummary("by sex", "table", "fail", None, 0, "fail", ("threshold",))]), sep="\\n")
+    output  kind   rules  marginal risk  verdict
+    by sex  table  fail   -              fail
+    """
+    head = ("output", "kind", "rules", "marginal risk", "verdict")
+    cells = [head] + [(row.output, row.kind, row.rules or "-", _risk(row), row.verdict) for row in rows]
+    widest = [max(len(row[k]) for row in cells) for k in range(len(head))]
+    widest[1] = min(widest[1], MOST_KIND)
+    widest[0] = min(widest[0], WIDTH - sum(widest[1:]) - 2 * (len(head) - 1))
+    return ["  ".join(_cut(word, width).ljust(width) for word, width in zip(row, widest, strict=True)).rstrip() for row in cells]
+
+
+def _risk(row: OutputSummary) -> str:
+    """What an output adds to the marginal risk; a star where it is what several add together."""
+    if row.marginal is None or not isfinite(row.marginal.value):
+        return "-"
+    return f"{row.marginal.value:+.3f}{'*' if row.together > 1 else ''}"
+
+
+def _cut(word: str, width: int) -> str:
+    return word if len(word) <= width else f"{word[: width - 1]}…"
 
 
 def _bad(findings: Iterable[Finding]) -> list[str]:
-    """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first."""
-    every = list(findings)
+    """A line for each rule that failed, was not assessed to the end or wants a look, failed ones first; the same of several pairs in one."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for one in findings:
+        apart = one.others  # several outputs together are one finding, not pairs
+        beside = alike.setdefault((one.status, one.rule, one.output, one.words, *apart), list(apart))
+        beside += [one.other] if one.other else []
     return [
-        f"- {status}: {one.rule}, {' and '.join(repr(name) for name in one.names)}: {one.words}"
-        for status in ("fail", "not assessed", "review")
-        for one in every
-        if one.status == status
+        f"- {status}: {rule}, {output!r}{' and ' + listed(map(repr, others)) if others else ''}: {words}"
+        for wanted in ("fail", "not assessed", "review")
+        for (status, rule, output, words, *_), others in alike.items()
+        if status == wanted
     ]
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from .._base.words import NONE, fixed, is_number, number, percent, shown
+from .._base.errors import listed
+from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
+from ..outputs.check.assessment import Stage
+from ..outputs.check.settings import ResolvedSettings
+from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
@@ -11,12 +15,12 @@ from .page import page
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
-__all__ = ["check_page", "rules_sentence"]
+__all__ = ["check_page", "hold_back_sentence", "rules_sentence"]
 
 ORDER = ("fail", "not assessed", "review", "pass")
 MOST_KEYS = 60
-MOST_BAD = 10
-"""Rules that failed which the verdict lists."""
+MOST_WHY = 200
+"""Characters of a reason in the table of verdicts."""
 
 
 def rules_sentence(rules: RuleReport) -> str:
@@ -48,18 +52,19 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
 
     No record, no value of the data and no small count is in it.
     """
-    about, settings, whole = result.about, result.settings, result.all
-    level = settings.level
+    about, settings, level = result.about, result.settings, result.settings.level
     sections = [
-        Section("verdict", "Verdict", _verdict(result)),
-        Section("outputs", "The outputs", _outputs(result)),
-        Section("attribution", "What they give away", _attribution(result, level)),
+        Section("summary", "Each output", _summary(result)),
+        Section("verdict", "All together", _verdict(result)),
+        Section("rules", "Rules of thumb", _rules(result.rules)),
     ]
-    steps: list[Block] = [figure for figure in [cumulative(result.cumulative, level)] if figure is not None]
-    if steps or result.without:
-        sections.append(Section("each", "Which output does it", (*steps, *without(result.without, whole))))
-    sections.append(Section("agreement", "People on whom the datasets agree", _agreement(result)))
-    sections.append(Section("rules", "Rules of thumb", _rules(result.rules)))
+    if result.all is not None:
+        sections.append(Section("outputs", "How well datasets reproduce them", _outputs(result)))
+        sections.append(Section("attribution", "What they give away", _attribution(result.all, level)))
+        steps: list[Block] = [figure for figure in [cumulative(result.cumulative, level)] if figure is not None]
+        if steps or result.without:
+            sections.append(Section("each", "Which output does it", (*steps, *without(result.without, result.all))))
+        sections.append(Section("agreement", "People on whom the datasets agree", _agreement(result)))
     if result.whole:
         sections.append(Section("whole", "All the data", _whole(result)))
     if result.sizes:
@@ -68,11 +73,22 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         sections.append(Section("errors", "Attribution by error", (error_lines(result.error_lines),)))
     sections.append(Section("words", "What the words mean", (Listing(CHECK_GLOSSARY),)))
     sections.append(Section("limits", "What this does not say", (Listing(CHECK_LIMITS),)))
-    low, high = settings.key_sizes
     facts = [
         ("Outputs", shown(about.outputs)),
         ("Data", shown(about.data)),
         ("Records", f"about {number(result.records)}" if is_number(result.records) else shown(result.records)),
+        *(() if settings.rules_only else _attack_facts(settings)),
+    ]
+    facts += [("Released already", shown(about.released))] if about.released else []
+    facts += [("Seconds", number(result.seconds))]
+    facts += [("Date", shown(result.run.date))] if result.run.date else []
+    return page(title, sections, facts=facts, alarm=_alarm(result))
+
+
+def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
+    """Who attacks, and how it was measured."""
+    low, high = settings.key_sizes
+    return [
         ("Keys", ", ".join(shown(key, 40) for key in settings.keys)),
         (
             "Key sets",
@@ -86,48 +102,89 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         ("Engine", shown(settings.engine)),
         ("Seed", shown(settings.seed)),
     ]
-    facts += [("Released already", shown(about.released))] if about.released else []
-    facts += [("Seconds", number(result.seconds))]
-    facts += [("Date", shown(result.run.date))] if result.run.date else []
-    return page(title, sections, facts=facts, alarm=_alarm(result))
 
 
 def _alarm(result: CheckResult) -> str:
     word, worst = result.verdict.word, result.rules.worst
-    sentences = [] if word == "no excess found" else [f"{word[:1].upper()}{word[1:]}."]
+    sentences = [] if word in ("no excess found", "rules only") else [f"{word[:1].upper()}{word[1:]}."]
     sentences += ["A rule failed."] if worst == "fail" else []
     unfinished = any(one.status == "not assessed" for one in result.rules.findings)
     sentences += ["Not everything was looked at: a rule is not assessed to the end."] if unfinished else []
+    missing = sum(row.verdict == "not assessed" for row in result.summary)
+    sentences += [f"{missing} of {len(result.summary)} outputs {'is' if missing == 1 else 'are'} not assessed."] if missing else []
     return " ".join(sentences)
+
+
+def hold_back_sentence(result: CheckResult) -> str:
+    """Return which outputs to mend or hold back so that no rule fails; nothing where none does."""
+    released = {one.name for one in result.outputs if one.released}
+    alone, more = hold_back(result.rules, released=released)
+    words = []
+    if alone:
+        words.append(f"{_quoted(alone)} {'fails' if len(alone) == 1 else 'fail'} by {'itself' if len(alone) == 1 else 'themselves'}")
+    if more:
+        words.append(f"without {_quoted(more)} no {'others' if alone else 'outputs'} fail together")
+    text = "; ".join(words)
+    return f"To mend or hold back: {text}." if text else ""
+
+
+def _quoted(names: tuple[str, ...]) -> str:
+    return listed(f"'{shown(name)}'" for name in names)
+
+
+def _summary(result: CheckResult) -> tuple[Block, ...]:
+    """The verdict on each output, the worst first."""
+    measured = result.all is not None
+    head = ("Output", "Kind", "Rules", *(("Marginal risk",) if measured else ()), "Verdict", "Why")
+    rows: list[Row] = []
+    for row in result.summary:
+        risk: tuple[Cell, ...] = ()
+        if measured:
+            shared = f"with {row.together - 1} more" if row.together > 1 else ""
+            value = NONE if row.marginal is None or not is_number(row.marginal.value) else signed(row.marginal.value)
+            risk = (Cell(value, shared if value != NONE else ""),)
+        rules = NONE if row.rules is None else Cell("", word=row.rules)
+        why = "; ".join(shown(one, MOST_WHY) for one in row.why) or NONE
+        rows.append((Cell(shown(row.output)), shown(row.kind) or NONE, rules, *risk, Cell("", word=row.verdict), why))
+    places = {name: place for place, name in enumerate(head)}
+    numbers = frozenset({places["Marginal risk"]}) if measured else frozenset[int]()
+    blocks: list[Block] = [
+        Paragraph(result.text[:1].upper() + result.text[1:], "lead"),
+        PageTable(
+            "The verdict on each output", head, tuple(rows), numbers=numbers, wide=frozenset({places["Why"]}),
+            short=frozenset(places[name] for name in ("Kind", "Rules", "Verdict")), cards=True,
+        ),
+    ]  # fmt: skip
+    if sentence := hold_back_sentence(result):
+        blocks.append(Paragraph(sentence, "strong"))
+    if result.about.not_asked:
+        blocks.append(Paragraph(f"Not asked for, and nothing is said of it: {_quoted(result.about.not_asked)}.", "strong"))
+    if measured:
+        note = "Marginal risk is what an output adds to that of those before it, at most, over attributes and ways of counting; of the first, its own."
+        blocks.append(Paragraph(note, "note"))
+    if replaced := result.about.by_recipe:
+        count = "1 result was" if len(replaced) == 1 else f"{len(replaced)} results were"
+        blocks.append(Paragraph(f"{count} judged by a recipe, not by the files:", "strong"))
+        blocks.append(
+            Listing(tuple(f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}" for one in replaced))
+        )
+    return tuple(blocks)
 
 
 def _verdict(result: CheckResult) -> tuple[Block, ...]:
     verdict, settings = result.verdict, result.settings
     text = verdict.text
     blocks: list[Block] = [
-        Paragraph(f"{text[:1].upper()}{text[1:]}.", "lead"),
-        Paragraph(rules_sentence(result.rules), "lead"),
+        Paragraph(f"{text[:1].upper()}{text[1:]}. {rules_sentence(result.rules)}", "lead"),
         Listing(tuple(verdict.sentences)),
     ]
-    if skipped := result.about.skipped:
-        count = "1 result was" if len(skipped) == 1 else f"{len(skipped)} results were"
-        blocks.append(Paragraph(f"{count} not checked, and nothing is said of them: see the outputs.", "strong"))
-    if replaced := result.about.by_recipe:
-        count = "1 result was" if len(replaced) == 1 else f"{len(replaced)} results were"
-        blocks.append(Paragraph(f"{count} judged by a recipe, not by the files: see the outputs.", "strong"))
-    for status, title in (("fail", "Rules that failed"), ("not assessed", "Rules that were not assessed to the end")):
-        bad = [one for one in result.rules.findings if one.status == status]
-        if bad:
-            blocks.append(Paragraph(title, "strong"))
-            blocks.append(Listing(tuple(f"{_names(one)}: {one.words}" for one in bad[:MOST_BAD])))
-            if len(bad) > MOST_BAD:
-                blocks.append(Paragraph(f"{len(bad) - MOST_BAD} more are below.", "note"))
-    how = (
-        f"How it was measured: the people were divided at random into two folds{' ' + str(settings.repeat_splits) + ' times' if settings.repeat_splits > 1 else ''}. "
-        f"For each fold the outputs were computed from its people alone, and {settings.syntheses} datasets were evolved from these numbers, without a look at any record. "
-        "The datasets then were used to guess the sensitive attributes of the fold's people and of people held out."
-    )
-    blocks.append(Paragraph(how))
+    if result.all is not None:
+        how = (
+            f"How it was measured: the people were divided at random into two folds{' ' + str(settings.repeat_splits) + ' times' if settings.repeat_splits > 1 else ''}. "
+            f"For each fold the outputs were computed from its people alone, and {settings.syntheses} datasets were evolved from these numbers, without a look at any record. "
+            "The datasets then were used to guess the sensitive attributes of the fold's people and of people held out."
+        )
+        blocks.append(Paragraph(how))
     if result.left_out > 0:
         blocks.append(
             Paragraph(f"Records with missing values were left out: about {percent(result.left_out)} of them.", "note")
@@ -174,27 +231,11 @@ def _outputs(result: CheckResult) -> tuple[Block, ...]:
             "A dataset has a number if it is within the precision it was printed with.", "note",
         ),
     ]  # fmt: skip
-    if skipped := result.about.skipped:
-        blocks.append(Paragraph("Not checked", "strong"))
-        blocks.append(Listing(tuple(f"{shown(one.name)}: {shown(one.reason, 300)}" for one in skipped)))
-    if replaced := result.about.by_recipe:
-        blocks.append(
-            Paragraph("Judged by a recipe that was given for the result, not by the result's own files", "strong")
-        )
-        blocks.append(
-            Listing(
-                tuple(
-                    f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}"
-                    for one in replaced
-                )
-            )
-        )
     return tuple(blocks)
 
 
-def _attribution(result: CheckResult, level: float) -> tuple[Block, ...]:
-    measures = result.all.measures
-    return sides(measures, level), marginal(measures, level)
+def _attribution(stage: Stage, level: float) -> tuple[Block, ...]:
+    return sides(stage.measures, level), marginal(stage.measures, level)
 
 
 def _agreement(result: CheckResult) -> tuple[Block, ...]:
@@ -250,7 +291,7 @@ def _rules(rules: RuleReport) -> tuple[Block, ...]:
     head = ("Output", "Statbarn", "Rule", "Status", "Why")
     blocks: list[Block] = [Paragraph(rules_sentence(rules))]
     if rows:
-        blocks.append(PageTable("What each rule says of each output", head, rows, wide=frozenset({4}), cards=True))
+        blocks.append(PageTable("What each rule says of each output", head, rows, wide=frozenset({4}), short=frozenset({3}), cards=True))
     blocks.append(Paragraph(f"Policy '{shown(rules.policy)}', SHA-256 {shown(rules.policy_hash, 64)}.", "note"))
     return tuple(blocks)
 

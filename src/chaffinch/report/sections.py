@@ -59,6 +59,8 @@ class PageTable:
         Places of columns that hold numbers, set flush right.
     wide
         Places of columns that hold sentences.
+    short
+        Places of columns that hold a word, which is never broken; in a card their heads stand before them.
     cards
         Whether rows become cards on a narrow screen, instead of a table that scrolls.
     """
@@ -68,6 +70,7 @@ class PageTable:
     rows: tuple[Row, ...]
     numbers: frozenset[int] = frozenset()
     wide: frozenset[int] = frozenset()
+    short: frozenset[int] = frozenset()
     cards: bool = False
 
     def __post_init__(self) -> None:

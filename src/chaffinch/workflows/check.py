@@ -60,8 +60,11 @@ def check(
     outputs: AnyPath | Mapping[str, Any] | Outputs,
     data: Any,
     *,
-    keys: Sequence[str],
-    sensitive: Sequence[str],
+    keys: Sequence[str] = (),
+    sensitive: Sequence[str] = (),
+    rules_only: bool = False,
+    only: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     key_sizes: tuple[int, int] | None = None,
     released: AnyPath | Outputs | None = None,
     record: bool = False,
@@ -99,6 +102,10 @@ def check(
         `Outputs`.
     data
         The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns.
+    rules_only
+        Whether to ask the rules alone, which takes no keys, no folds and a second or two.
+    only, exclude
+        Names of outputs (results, in an ACRO folder) to check; or not to check. The others take no part, and nothing is said of them.
     released, record
         The file of outputs that the project has released already (or recipes of them), and whether to add these to it, if they pass.
     policy
@@ -132,11 +139,13 @@ def check(
     >>> people = pd.DataFrame({"area": ["north", "south"] * 60, "ill": ["no", "no", "yes"] * 40})
     >>> table = {"name": "illness", "kind": "table", "by": ["area", "ill"]}
     >>> document = {"format": "chaffinch-outputs", "version": 1, "outputs": [table]}
+    >>> [(one.output, one.kind, one.verdict) for one in chaffinch.check(document, people, rules_only=True).summary]
+    [('illness', 'table', 'pass')]
     >>> chaffinch.check(document, people, keys=["area"], sensitive=["ill"], syntheses=2, whole_runs=0, seed=1, workers=1).rules.worst
     'pass'
     """
     settings = CheckSettings(
-        keys=keys, sensitive=sensitive, key_sizes=key_sizes, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
+        keys=keys, sensitive=sensitive, rules_only=rules_only, key_sizes=key_sizes, syntheses=syntheses, holdout_share=holdout_share, repeat_splits=repeat_splits,
         engine=engine, start=start, seconds=seconds, proposals=proposals, tolerance=tolerance, tau=tau, level=level, cumulative=cumulative,
         leave_one_out=leave_one_out, whole_runs=whole_runs, fold_of_fold=fold_of_fold, error_line=error_line, threshold=threshold,
     )  # fmt: skip
@@ -147,8 +156,9 @@ def check(
     ]
     delivery.check(*places)
     request = CheckRequest.read(
-        outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, new=record
-    )
+        outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only, exclude=exclude,
+        new=record,
+    )  # fmt: skip
     return check_request(
         request, source, settings, delivery=delivery, seed=seed, workers=workers, progress=progress
     )[0]  # fmt: skip
@@ -178,10 +188,10 @@ def check_request(
         request = request.of_data(
             data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
         )
-    delivery.check_record(request)
+    delivery.check_request(request)
     result = check_recipes(
-        request.ready, data, settings, released=request.released_recipes, policy=request.policy, seed=seed, workers=workers,
-        progress=progress,
+        request.ready, data, settings, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain, seed=seed,
+        workers=workers, progress=progress,
     )  # fmt: skip
     about = request.about(source.path.name if source.path is not None else None)
     result = replace(result, about=about, run=run or RunFacts())

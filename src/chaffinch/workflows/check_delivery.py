@@ -18,6 +18,7 @@ from ..outputs.check.released import ReleasedOutputs, recorded, write_released
 from ..outputs.check.result import CheckResult
 from ..outputs.readers.acro.write import write_back as write_acro
 from ..outputs.records import TableCoder, codes_of_table
+from ..outputs.rules.findings import ORDER
 from ..report.check import check_page, rules_sentence
 from .check_request import CheckRequest
 
@@ -62,8 +63,11 @@ class CheckDelivery:
             raise FileError(f"Cannot write '{back}': it lies in the ACRO folder. Name a folder outside it.")
         check_writable(back)
 
-    def check_record(self, request: CheckRequest) -> None:
-        """Raise where what would be recorded is not what is judged."""
+    def check_request(self, request: CheckRequest) -> None:
+        """Raise where what would be recorded is not what is judged, or the folder to be copied was changed after ACRO wrote it."""
+        fault = "" if request.acro is None else next((one.fault for one in request.acro.results if one.fault), "")
+        if self.acro_write_back is not None and fault:
+            raise InputError(f"--acro-write-back cannot copy a folder that is not as ACRO wrote it: {fault}")
         replaced = [f"'{one.uid}'" for one in request.by_recipe if one.replaced]
         if self.record and replaced:
             raise InputError(
@@ -76,14 +80,14 @@ class CheckDelivery:
     ) -> tuple[CheckResult, tuple[str, ...]]:
         """Write everything; return the result with what became of it, and a line for each file."""
         result = replace(result, about=replace(result.about, recorded=self.record and result.passed))
+        released = _released(request, result, data) if result.about.recorded else None  # before anything is written
         lines = []
         if self.acro_write_back is not None:
             _write_back(self.acro_write_back, request, result)
             lines.append(f"Wrote {self.acro_write_back}: the ACRO folder with this result.")
-        if self.record and result.passed:
+        if released is not None:
             assert request.released_path is not None
-            assert not isinstance(data, np.ndarray)  # codes have no file of released outputs
-            _record(request.released_path, request, result, data)
+            write_released(request.released_path, released)
             lines.append(f"Wrote {request.released_path}: these outputs are recorded as released.")
         elif self.record:
             lines.append(f"{request.released_path} is as it was: outputs are recorded only if they pass.")
@@ -104,9 +108,10 @@ def _text(data: Mapping[str, Any], *, indent: int) -> str:
     return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _record(path: Path, request: CheckRequest, result: CheckResult, data: TableCoder) -> None:
-    """Add the outputs to the file of released ones: as published, or as the data give them where they came without numbers."""
+def _released(request: CheckRequest, result: CheckResult, data: TableCoder | Codes) -> ReleasedOutputs:
+    """What was released with these outputs: as published, or as the data give them where they came without numbers."""
     assert result.recipes is not None
+    assert not isinstance(data, np.ndarray)  # codes have no file of released outputs
     fields = result.recipes.fields
     new = result.recipes.only(request.ready.names)
     codes = codes_of_table(data, fields).codes
@@ -115,14 +120,14 @@ def _record(path: Path, request: CheckRequest, result: CheckResult, data: TableC
         for recipe, one in zip(new.outputs, new.entries(codes), strict=True)
     ]
     columns = {one.name: one.columns for one in result.outputs}
-    write_released(path, recorded(request.released or ReleasedOutputs(), entries, fields, used=columns))
+    return recorded(request.released or ReleasedOutputs(), entries, fields, used=columns)
 
 
 def _write_back(folder: Path, request: CheckRequest, result: CheckResult) -> None:
     """Copy the ACRO folder with the result as one more output, page and JSON, and a comment on each result that was checked."""
     assert request.source is not None
     same = folder.resolve() == request.source.resolve()
-    summary = f"Chaffinch: {result.verdict.text}. {rules_sentence(result.rules)}"
+    summary = f"Chaffinch: {result.text} {rules_sentence(result.rules)}"
     if request.by_recipe:
         names = listed([f"'{one.uid}'" for one in request.by_recipe])
         summary += f" Of {names} recipes were judged, which somebody gave, not the files."
@@ -137,26 +142,32 @@ def _write_back(folder: Path, request: CheckRequest, result: CheckResult) -> Non
 
 
 def _comments(request: CheckRequest, result: CheckResult) -> dict[str, str]:
-    """For each result that was checked, what the rules say of it and the verdict on all together.
+    """For each result that was asked about: its verdict, what the rules say of it and the verdict on all together.
 
     Where a recipe was judged in the place of a result, that is said, and nothing of the result's own files.
     """
     assert request.acro_outputs is not None
-    comments: dict[str, str] = {}
+    every = f"All outputs together: {result.verdict.text}."
+    comments = {one.name: f"Chaffinch: not assessed. {one.reason.rstrip('.')}. {every}" for one in result.about.skipped}
     by_recipe = {one.uid: one.replaced for one in request.by_recipe}
     for uid in dict.fromkeys(one.uid for one in request.acro_outputs.outputs):
         names = {one.name for one in request.acro_outputs.of(uid)}
         findings = [one for one in result.rules if one.status != "pass" and names & set(one.names)]
-        words = [f"Chaffinch, all outputs together: {result.verdict.text}."]
-        good = "No rule failed for this output."
+        words = [f"{one.status} ({one.rule}{_beside(one, names)}): {one.words}" for one in findings]
+        if by_recipe.get(uid):
+            comments[uid] = f"Chaffinch: not assessed. Not this result was judged, though it can be read, but a recipe that was given for it. {every}"
+            continue
         if uid in by_recipe:
-            why = "though it can be read" if by_recipe[uid] else "since it cannot be read"
-            words.append(f"Not this result was judged, {why}, but a recipe that was given for it. Of the recipe:")
-            good = "it breaks no rule. That says nothing of the files of this result."
-        words += [f"{one.status} ({one.rule}{_beside(one, names)}): {one.words}" for one in findings] or [good]
-        text = " ".join(words)
-        comments[uid] = text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…"
-    return comments
+            head = "Chaffinch: review. Not this result was judged, since it cannot be read, but a recipe that was given for it. Of the recipe:"
+            words = words or ["it breaks no rule. That says nothing of the files of this result."]
+        else:
+            rows = [row for row in result.summary if row.output in names]
+            worst = max((row.verdict for row in rows), key=ORDER.index, default="not assessed")
+            others = [one for row in rows for one in row.why if not any(one.startswith(each.rule) for each in findings)]
+            head = " ".join([f"Chaffinch: {worst}.", *(f"{one.rstrip('.')}." for one in dict.fromkeys(others))])
+            words = words or (["No rule failed for this output."] if worst in ("pass", "review") else [])
+        comments[uid] = " ".join([head, *words, every])
+    return {uid: text if len(text) <= MOST_WORDS else text[: MOST_WORDS - 1] + "…" for uid, text in comments.items()}
 
 
 def _beside(one: Finding, names: Collection[str]) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._base.errors import InputError
+from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
 from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
@@ -46,6 +46,7 @@ class CheckRequest:
     # recipes, released_recipes: The outputs, once the data are known
     recipes: Outputs | None = None
     released_recipes: Outputs | None = None
+    not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for
 
     @classmethod
     def read(
@@ -56,9 +57,14 @@ class CheckRequest:
         policy: AnyPath | Policy | None = None,
         recipes: AnyPath | None = None,
         replace_readable: bool = False,
+        only: Sequence[str] = (),
+        exclude: Sequence[str] = (),
         new: bool = False,
     ) -> CheckRequest:
-        """Return what the files say, before any record is read; `new` lets the file of released outputs be absent."""
+        """Return what the files say, before any record is read: of all outputs, of these `only`, or of all but those to `exclude`.
+
+        `new` lets the file of released outputs be absent.
+        """
         if replace_readable and recipes is None:
             raise InputError("--replace-readable needs --recipes FILE: the recipes that may stand for results.")
         request = cls(
@@ -77,6 +83,7 @@ class CheckRequest:
         if recipes is not None and request.acro is None:
             what = f"'{request.source}' is a file of outputs" if request.source else "the outputs are none"
             raise InputError(f"--recipes is for an ACRO folder, and {what}. Add the recipes to it.")
+        request = request._chosen(_names(only), _names(exclude))
         if isinstance(released, Outputs):
             return replace(request, released_recipes=released)
         if released is None:
@@ -90,9 +97,40 @@ class CheckRequest:
             return replace(self, source=source, document=None if recipes is not None else read_document(source))
         from ..outputs.readers.acro.read import read_acro
 
-        acro = read_acro(source)
+        acro = read_acro(source, lenient=True)
         policy = policy_of_acro(acro.config) if own_policy else self.policy
         return replace(self, source=source, acro=acro, acro_recipes=_acro_recipes(recipes), policy=policy)
+
+    def _chosen(self, only: Sequence[str], exclude: Sequence[str]) -> CheckRequest:
+        """The same with some of the outputs."""
+        if not only and not exclude:
+            return self
+        if only and exclude:
+            raise InputError("Give --only or --except, not both: each says which outputs are checked.")
+        known = self._known()
+        named = {name for word in only or exclude for name in _as_names(word, known)}
+        left = [name for name in known if (name in named) == bool(only)]
+        if not left:
+            raise InputError("--except leaves no output to check. Leave some name out of it.")
+        request = replace(self, not_asked=tuple(name for name in known if name not in left))
+        if self.acro is not None:
+            results = tuple(result for result in self.acro.results if result.uid in left)
+            recipes = {uid: one for uid, one in (self.acro_recipes or {}).items() if uid not in request.not_asked}
+            return replace(request, acro=replace(self.acro, results=results), acro_recipes=recipes)
+        if self.document is not None:
+            entries = [one for one in self.document["outputs"] if not isinstance(one, Mapping) or one.get("name") in left]
+            return replace(request, document={**self.document, "outputs": entries})
+        return replace(request, recipes=self.ready.only(left))
+
+    def _known(self) -> tuple[str, ...]:
+        """The names by which outputs may be chosen: those of results, in an ACRO folder."""
+        if self.acro is not None:
+            return self.acro.uids
+        if self.document is None:
+            return self.ready.names
+        entries = self.document.get("outputs")
+        every = [one.get("name") for one in entries if isinstance(one, Mapping)] if isinstance(entries, list) else []
+        return tuple(name for name in every if isinstance(name, str))
 
     def of_data(self, coder: TableCoder, names: tuple[str, ...], *, threshold: int = THRESHOLD) -> CheckRequest:
         """Return the same with recipes over columns, those of these names among them; undeclared columns have the levels that occur."""
@@ -143,6 +181,12 @@ class CheckRequest:
         outputs = self.acro_outputs.outputs if self.acro_outputs is not None else ()
         return tuple(one for one in outputs if one.by_recipe)
 
+    @property
+    def uncertain(self) -> dict[str, str]:
+        """By the name of an output of which only the rules can be asked, why: its own numbers cannot be taken for those of the data."""
+        outputs = self.acro_outputs.outputs if self.acro_outputs is not None else ()
+        return {one.name: one.uncertain for one in outputs if one.uncertain}
+
     def about(self, data: str | None) -> CheckAbout:
         """Return what a result tells of the request; `data` is the name of the file of records."""
         skipped = self.acro_outputs.skipped if self.acro_outputs is not None else ()
@@ -152,9 +196,23 @@ class CheckRequest:
             data=data,
             released=self.released_path.name if self.released_path is not None else None,
             released_head=self.released.head if self.released is not None else None,
-            skipped=tuple(NotChecked(one.uid, one.reason) for one in skipped),
+            skipped=tuple(NotChecked(one.uid, one.reason, one.type) for one in skipped),
             by_recipe=tuple(ByRecipe(one.uid, one.replaced) for one in self.by_recipe),
+            not_asked=self.not_asked,
         )
+
+
+def _names(words: Sequence[str]) -> tuple[str, ...]:
+    return (words,) if isinstance(words, str) else tuple(words)
+
+
+def _as_names(word: str, known: Sequence[str]) -> list[str]:
+    """The outputs that a word names: itself, as names may hold commas; or each part between commas."""
+    parts = [word] if word in known else [part.strip() for part in word.split(",") if part.strip()]
+    for part in parts:
+        if part not in known:
+            raise unknown_name("output", part, known)
+    return parts
 
 
 def _acro_recipes(recipes: AnyPath | None) -> dict[str, Mapping[str, Any]] | None:

@@ -1,11 +1,14 @@
 """The whole assessment, with controls: outputs that tell nothing, outputs that tell too much, and what mitigation gains."""
 
+import json
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from chaffinch.errors import InputError
+from chaffinch.outputs.check import CheckSettings, check_recipes
 from chaffinch.outputs.check.ensembles import DatasetEnsemble, prior_datasets
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Fields
@@ -85,8 +88,9 @@ def test_steps_and_leaving_one_out_are_over_outputs_that_are_searched_for(checke
 
 
 def test_nothing_to_search_for_is_said(checked, rules_only):
-    with pytest.raises(InputError, match="There are no outputs to search for"):
-        checked(rules_only("ruled"), keys=("a",), maker=None)
+    found = checked(rules_only("ruled"), keys=("a",), maker=None)
+    assert (found.verdict.word, found.all, found.passed) == ("nothing measured", None, False)
+    assert [(row.verdict in ("review", "fail"), row.marginal) for row in found.summary] == [(True, None)]
 
 
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):
@@ -195,10 +199,63 @@ def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):
     codes[codes[:, 0] == 4, 0] = 0
     codes[0, 0] = 4  # one person: in one of the folds the level has nobody
     entry = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
-    with pytest.raises(InputError, match=r"logit.*fold.*a level of column 'a'") as caught:
-        check(recipes_of([entry], fields), codes, keys=["a"], sensitive=["y"], syntheses=2, seed=1, maker=maker)
-    assert "100" not in str(caught.value)
-    assert "a4" not in str(caught.value)  # one person has it
+    asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "seed": 1, "maker": maker}
+    found = check(recipes_of([entry], fields), codes, **asked)
+    (output,) = found.outputs
+    assert re.search(r"logit.*fold.*a level of column 'a'", output.unmeasured)
+    assert (found.verdict.word, found.verdict.unmeasured, found.passed) == ("nothing measured", ("logit",), False)
+    assert found.rules.of("logit")
+    told = json.dumps(found.to_dict())
+    assert "a4" not in told  # one person has it
+
+
+def test_an_output_that_a_fold_cannot_give_stops_no_other(check, fields, maker, people):
+    """The others are measured as if it were not there, and its rules are asked."""
+    codes = people(100, 7)
+    codes[codes[:, 0] == 4, 0] = 0
+    codes[0, 0] = 4
+    logit = {"name": "logit", "kind": "logit", "formula": "y ~ C(a)", "success": "y1", "decimals": 4}
+    tables = [{**PLAIN, "name": "one", "by": ["a", "b", "c", "y"]}, {**PLAIN, "name": "two", "by": ["b", "y"]}]
+    asked = {"keys": ["a", "b", "c"], "sensitive": ["y"], "syntheses": 2, "seed": 1, "maker": maker, "whole_runs": 2}
+    found = check(recipes_of([tables[0], logit, tables[1]], fields), codes, **asked)
+    alone = check(recipes_of(tables, fields), codes, **asked)
+    assert np.isfinite(marginal(found).value)
+    assert found.all == alone.all
+    assert found.whole == alone.whole
+    assert [stage.outputs for stage in found.cumulative] == [("one",), ("one", "two")]
+    assert {row.output: row.verdict for row in found.summary}["logit"] in ("not assessed", "fail")
+    assert {one.rule for one in found.rules.of("logit")} >= {"residual degrees of freedom", "covariate patterns"}
+    assert found.verdict.unmeasured == ("logit",)
+    assert "not all outputs assessed" in found.verdict.text
+    assert not found.passed
+
+
+def test_the_rules_alone_take_no_keys_and_no_folds(check, fields, people):
+    """Thirty people are too few for folds, and there is no maker."""
+    recipes = recipes_of([PLAIN, {**PLAIN, "name": "counted", "counts": [1, 2, 3]}], fields)
+    found = check(recipes, people(30, 1), rules_only=True)
+    assert (found.all, found.cumulative, found.settings.rules_only) == (None, (), True)
+    assert found.verdict.word == "outputs inconsistent"
+    assert {row.output: row.verdict for row in found.summary} == {"counted": "fail", "plain": found.rules.status("plain")}
+    whole = check(recipes, people(300, 1), keys=["a"], sensitive=["y"], rules_only=True)
+    assert whole.settings.keys == ("a",)
+    assert {one.output for one in whole.rules} == {"plain", "counted"}
+    fine = check(recipes.only(["plain"]), people(300, 1), rules_only=True)
+    assert (fine.verdict.text, fine.passed, fine.failed) == ("rules only", True, False)
+    with pytest.raises(InputError, match=r"A check needs keys.*--rules-only"):
+        check(recipes, people(30, 1))
+
+
+def test_only_the_rules_are_asked_of_what_is_uncertain(check, fields, maker, people):
+    recipes = recipes_of([PLAIN, {**PLAIN, "name": "unclear", "by": ["a", "y"]}], fields)
+    settings = CheckSettings(keys=["a"], sensitive=["y"], syntheses=2, whole_runs=0)
+    found = check_recipes(
+        recipes, people(100, 7), settings, seed=1, maker=maker, uncertain={"unclear": "its fit did not converge"}
+    )
+    assert found.all.outputs == ("plain",)
+    assert [one.unmeasured for one in found.outputs] == ["", "its fit did not converge"]
+    assert found.rules.of("unclear")
+    assert not found.passed
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..._base.errors import InputError
 from ..._base.plain import to_plain
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
@@ -17,6 +18,7 @@ from ...stats.crossed import Estimate, crossed_difference
 from ..columns import Codes
 from ..document import Outputs
 from ..evolve import StartName
+from ..kinds import OutputSpec
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
 from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold
@@ -103,9 +105,33 @@ class CheckRun:
     threads: int | None = None  # How many work at once
 
     @cached_property
+    def _computed(self) -> tuple[tuple[Outputs, ...], dict[str, str]]:
+        """The outputs that every fold gives, computed on each; and by name why some fold does not give an output."""
+        reasons: dict[str, str] = {}
+        every: list[Outputs] = []
+        for fold in self.folds:
+            codes, part = self.codes[fold.original], f"the {fold.name}"
+            numbered: list[OutputSpec] = []
+            for name in (name for name in self.recipes.names if name not in reasons):
+                try:
+                    one = self.recipes.computed(codes, part=part, only=[name])
+                    one.compiled()
+                    numbered += one.outputs
+                except InputError as error:
+                    reasons[name] = str(error)
+            every.append(Outputs(self.recipes.fields, tuple(numbered), len(codes)))
+        left = [name for name in self.recipes.names if name not in reasons]
+        return tuple(spec.only(left) for spec in every), reasons
+
+    @property
     def specs(self) -> tuple[Outputs, ...]:
-        """All outputs computed from the records of each fold; InputError where a fold cannot give one."""
-        return tuple(self.recipes.computed(self.codes[fold.original], part=f"the {fold.name}") for fold in self.folds)
+        """The outputs that every fold gives, computed from the records of each."""
+        return self._computed[0]
+
+    @property
+    def uncomputable(self) -> Mapping[str, str]:
+        """By the name of an output that some fold cannot give, why: no datasets can be evolved from it."""
+        return self._computed[1]
 
     @cached_property
     def prior(self) -> dict[str, tuple[EnsembleTcap, ...]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, get_type_hints
 
 from ..._base.errors import InputError
@@ -18,6 +19,7 @@ from .ensembles import OutputFit
 from .error_lines import ErrorLine
 from .settings import ResolvedSettings
 from .sizes import RiskBySize
+from .summary import OutputSummary, counted_words, summary_of
 from .verdict import CheckVerdict
 from .whole import WholeDataRisk
 
@@ -41,14 +43,16 @@ class CheckedOutput:
     consistent: bool | None  # Whether its published numbers are those of the data; None where it came as a recipe, without numbers
     columns: tuple[str, ...]  # The columns it is about
     fit: OutputFit | None  # How well the ensembles reproduce it
+    unmeasured: str = ""  # Why it was not measured, or not compared with the data; empty where nothing was in the way
 
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A result of an ACRO folder that could not be read, and why."""
+    """A result of an ACRO folder that could not be read, why, and what kind of result the folder says it is."""
 
     name: str
     reason: str
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,6 +75,7 @@ class CheckAbout:
     recorded: bool = False
     skipped: tuple[NotChecked, ...] = ()
     by_recipe: tuple[ByRecipe, ...] = ()
+    not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for: nothing is said of them
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -88,7 +93,7 @@ class CheckResult:
     outputs
         Each output.
     all
-        What all outputs give away together.
+        What all outputs that could be measured give away together; None where none could, or only the rules were asked for.
     cumulative
         The same as outputs are added one by one to those released already; all of them come last.
     without
@@ -113,7 +118,7 @@ class CheckResult:
     records: int | str
     left_out: float
     outputs: tuple[CheckedOutput, ...]
-    all: Stage
+    all: Stage | None
     cumulative: tuple[CumulativeStage, ...]
     without: tuple[Stage, ...]
     agreement: tuple[Agreement, ...]
@@ -129,13 +134,24 @@ class CheckResult:
     recipes: Outputs | None = None
     tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
 
+    @cached_property
+    def summary(self) -> tuple[OutputSummary, ...]:
+        """A verdict for each output that wants to leave, and for each result that could not be read; the worst first."""
+        return summary_of(self)
+
     @property
     def passed(self) -> bool:
-        """Whether no excess was found, every output was reached and consistent, no rule failed and each was assessed to the end.
+        """Whether nothing speaks against the outputs and each was assessed to the end: no excess, no rule that failed, every output reached
+        and consistent, every result read.
 
         Also where nothing could be attributed: outputs so coarse that no dataset is certain about anyone are not held back for that.
         """
-        return not self.failed and self.rules.worst != "not assessed"
+        return (
+            not self.failed
+            and self.verdict.word in ("no excess found", "rules only")
+            and self.rules.worst != "not assessed"
+            and all(row.verdict in ("pass", "review") for row in self.summary)
+        )
 
     @property
     def failed(self) -> bool:
@@ -143,7 +159,13 @@ class CheckResult:
 
         Neither passed nor failed is what was not assessed to the end.
         """
-        return self.verdict.word != "no excess found" or self.rules.worst == "fail"
+        against = ("excess found", "outputs inconsistent", "not reached (lower bound)")
+        return self.verdict.word in against or self.rules.worst == "fail"
+
+    @property
+    def text(self) -> str:
+        """The verdict on all outputs together in one line, with how many of them have which verdict."""
+        return f"{self.verdict.text}. {counted_words(self.summary)}"
 
     def __repr__(self) -> str:
         return f"CheckResult({self.verdict.text}; rules: {self.rules.worst}; {len(self.outputs)} outputs)"
@@ -156,6 +178,7 @@ class CheckResult:
             "about": shown_parts(self.about),
             "verdict": self.verdict.to_dict(),
             "passed": self.passed,
+            "summary": [row.to_dict() for row in self.summary],
             **{name: shown_parts(getattr(self, name)) for name in PARTS},
             "rules": self.rules.to_dict(),
             "exposed_classes": self.exposed_classes,

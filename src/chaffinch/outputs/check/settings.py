@@ -23,7 +23,9 @@ class CheckSettings:
     Parameters
     ----------
     keys, sensitive
-        Columns that an attacker may know, and those that an attacker wants to know. Each must be in some output.
+        Columns that an attacker may know, and those that an attacker wants to know. Each must be in some output. Not needed for rules alone.
+    rules_only
+        Whether to ask the rules alone, and measure nothing.
     key_sizes
         The least and largest number of keys in a set; 3 to all of them if absent.
     syntheses
@@ -53,8 +55,9 @@ class CheckSettings:
         Counts below it are not told; the policy's threshold if absent.
     """
 
-    keys: Sequence[str]
-    sensitive: Sequence[str]
+    keys: Sequence[str] = ()
+    sensitive: Sequence[str] = ()
+    rules_only: bool = False
     key_sizes: tuple[int, int] | None = None
     syntheses: int = 50
     holdout_share: float = 0.5
@@ -77,8 +80,10 @@ class CheckSettings:
         for field, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
             columns = getattr(self, field)
             names = (columns,) if isinstance(columns, str) else tuple(columns)
-            if not names:
-                raise InputError(f"A check needs {what}. Got none.")
+            if not names and not self.rules_only:
+                raise InputError(
+                    f"A check needs {what}. Got none. Name them with --{field}; or ask for the rules alone, which need none: --rules-only."
+                )
             if len(set(names)) < len(names):
                 raise InputError(f"The {what} must differ from each other. Got one twice.")
             object.__setattr__(self, field, names)
@@ -115,9 +120,12 @@ class ResolvedSettings:
     seed: int | None
     policy: str
     policy_hash: str  # The SHA-256 of what the rules say
+    rules_only: bool = False  # Whether the rules alone were asked for: then nothing above but the policy was used
 
     @classmethod
     def of(cls, settings: CheckSettings, **resolved: Any) -> ResolvedSettings:
         """Return what was asked for, with what became of it."""
-        asked = ("keys", "sensitive", "syntheses", "holdout_share", "repeat_splits", "engine", "start", "tau", "level")
+        asked = (
+            "keys", "sensitive", "syntheses", "holdout_share", "repeat_splits", "engine", "start", "tau", "level", "rules_only",
+        )  # fmt: skip
         return cls(**{name: getattr(settings, name) for name in asked}, **resolved)

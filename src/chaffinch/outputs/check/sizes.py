@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ..._base.errors import InputError
 from ..._base.progress import Progress, silent
 from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate
@@ -34,14 +35,20 @@ class RiskBySize:
 def by_size(
     run: CheckRun, stage: Stage, names: Sequence[str], *, progress: Progress = silent
 ) -> tuple[RiskBySize, ...]:
-    """Return the marginal risk in folds of the first split's folds, in its folds, and extrapolated to the whole."""
+    """Return the marginal risk in folds of the first split's folds, in its folds, and extrapolated to the whole.
+
+    InputError where a fold of a fold cannot give one of the outputs.
+    """
     seeds = seed_sequence(run.entropy).spawn(4)[3].spawn(2)
     inner = tuple(
         one
         for fold, seed in zip(run.folds[:2], seeds, strict=True)
         for one in folds(len(run.codes), seed=seed, within=fold)
     )
-    smaller = replace(run, folds=inner).assess("folds of folds", names, progress=progress).stage
+    quarters = replace(run, folds=inner)
+    if missing := next((quarters.uncomputable[name] for name in names if name in quarters.uncomputable), None):
+        raise InputError(missing)  # of fewer outputs the risk would be that of something else
+    smaller = quarters.assess("folds of folds", names, progress=progress).stage
     sizes = [len(inner[0].original), len(run.folds[0].original), len(run.codes)]
     return tuple(
         RiskBySize(small.sensitive, small.convention, small.marginal, large.marginal, _line(small, large, sizes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +13,9 @@ from .marginal import RiskMeasure
 
 __all__ = ["CheckVerdict", "NotAssessed", "Word", "verdict_of"]
 
-Word = Literal["no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)"]
+Word = Literal[
+    "no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)", "nothing measured", "rules only",
+]  # fmt: skip
 
 
 class NotAssessed(NamedTuple):
@@ -27,18 +29,22 @@ class NotAssessed(NamedTuple):
 class CheckVerdict:
     """The outcome of a check."""
 
-    word: Word  # `no excess found`, `excess found`, `outputs inconsistent` or `not reached (lower bound)`
+    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `nothing measured` where no output could be, `rules
+    # only` where that was not asked for
+    word: Word
     # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed
     detectable: Number
     sentences: tuple[str, ...] = ()  # What it means, in plain words
     # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
     not_assessed: tuple[NotAssessed, ...] = ()
+    unmeasured: tuple[str, ...] = ()  # The outputs that could not be measured, or whose numbers could not be compared with the data
 
     @property
     def text(self) -> str:
         """The words as shown: "no excess found" never stands without what could have been detected, and what was not looked at."""
         shown = f"{self.detectable:.3f}" if math.isfinite(self.detectable) else "nothing was attributed"
         text = f"no excess found (detectable: {shown})" if self.word == "no excess found" else self.word
+        text += "; not all outputs assessed" if self.unmeasured else ""
         return f"{text}; not all rules assessed" if self.not_assessed else text
 
     def to_dict(self) -> dict[str, Any]:
@@ -49,6 +55,7 @@ class CheckVerdict:
             "detectable": finite(self.detectable),
             "sentences": list(self.sentences),
             "not_assessed": [one._asdict() for one in self.not_assessed],
+            "unmeasured": list(self.unmeasured),
         }
 
 
@@ -56,10 +63,16 @@ def verdict_of(
     measures: Sequence[RiskMeasure],
     *,
     reached: float,
+    measured: bool | None = True,
     inconsistent: Sequence[str] = (),
     not_assessed: Sequence[tuple[str, str]] = (),
+    unmeasured: Mapping[str, str] | None = None,
+    notes: Sequence[str] = (),
 ) -> CheckVerdict:
     """Return the verdict.
+
+    `measured` is whether some output could be measured, None where the rules alone were asked for; `unmeasured` has, by name, why an output
+    could not be; `notes` are further sentences.
 
     Examples
     --------
@@ -77,8 +90,13 @@ def verdict_of(
         word = "outputs inconsistent"
         names = ", ".join(f"'{name}'" for name in inconsistent)
         sentences.append(
-            f"The published numbers of {names} are not those that the data give: the risk was measured with numbers computed anew."
+            f"The published numbers of {names} are not those that the data give, and nothing here vouches for them"
+            f"{': the risk was measured with numbers computed anew' if measured else ''}."
         )
+    elif measured is None:
+        word = "rules only"
+    elif not measured:
+        word = "nothing measured"
     elif excesses:
         word = "excess found"
     elif reached < 1.0:
@@ -91,7 +109,11 @@ def verdict_of(
             f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
             f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
         )
-    if not excesses and every:
+    if measured is None:
+        sentences.append("Only the rules were asked: what an attacker could do with the numbers was not measured.")
+    elif not measured:
+        sentences.append("No output could be measured: only the rules say something.")
+    elif not excesses and every:
         sentences.append(
             "No difference was found between people in the data and people held out; "
             f"one of {detectable:.3f} would have been found with a chance of 80 %."
@@ -105,7 +127,11 @@ def verdict_of(
             f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
             "Give the search more proposals."
         )
+    sentences += [f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()]
+    sentences += notes
     if not_assessed:
         rules = listed(dict.fromkeys(f"{rule} ('{output}')" for rule, output in not_assessed))
         sentences.append(f"Not all was looked at, and nothing is said of the rest: not assessed to the end: {rules}.")
-    return CheckVerdict(word, detectable, tuple(sentences), tuple(NotAssessed(*one) for one in not_assessed))
+    return CheckVerdict(
+        word, detectable, tuple(sentences), tuple(NotAssessed(*one) for one in not_assessed), tuple(unmeasured or ())
+    )

@@ -33,9 +33,12 @@ class WholeDataRisk:
 
 
 def whole_data(run: CheckRun, *, runs: int = 10, progress: Progress = silent) -> tuple[WholeDataRisk, ...]:
-    """Return what datasets made from the outputs of all the data give away (the paper has ten runs)."""
+    """Return what datasets made from the outputs of all the data give away (the paper has ten runs): of those that every fold gives.
+
+    InputError where all the data cannot give one of them.
+    """
     codes, seed = run.codes, seed_sequence(run.entropy).spawn(5)[4]
-    ensemble = run.maker(run.recipes.computed(codes), copies=runs, seed=seed, progress=progress)
+    ensemble = run.maker(run.recipes.computed(codes, only=run.specs[0].names), copies=runs, seed=seed, progress=progress)
     risks = []
     for attack in run.attacks:
         everyone = np.zeros(len(codes), dtype=np.int8)

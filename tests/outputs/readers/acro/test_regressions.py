@@ -89,6 +89,17 @@ def test_regressions_that_cannot_be_told_are_skipped_with_the_reason(tmp_path, c
     assert words in found.skipped[0].reason
 
 
+def test_of_a_fit_that_did_not_converge_only_the_rules_can_be_asked(tmp_path):
+    head, command = (("converged:", "False", "", ""),), "s.logitr('b ~ C(area) * age', df[df.age > 1])"
+    found = regression(tmp_path, ["Intercept", "age"], fields=PEOPLE, head=head, command=command)
+    (output,) = found.outputs
+    assert found.skipped == ()
+    assert {key: output.entry[key] for key in ("formula", "where")} == {"formula": "b ~ C(area) * age", "where": "age > 1"}
+    assert not {"coefficients", "standard_errors", "loglik"} & set(output.entry)
+    assert "did not converge" in output.uncertain
+    assert [one.has_numbers for one in found.recipes().outputs] == [False]
+
+
 def test_robust_standard_errors_are_left_out(tmp_path):
     found = regression(tmp_path, ["Intercept", "age"], fields=PEOPLE, head=(("Covariance Type:", "HC1", "", ""),))
     assert "standard_errors" not in found.outputs[0].entry

@@ -45,6 +45,10 @@ class UnclearError(InputError):
     """Something of an output that cannot be told from its files."""
 
 
+class _FileFaultError(InputError):
+    """A file of a result that is missing, was changed or is no table."""
+
+
 @dataclass(frozen=True)
 class AcroFile:
     """A file of a result, checked: its name in the folder, its sha256, and its rows if it is a table."""
@@ -60,7 +64,8 @@ class AcroResult:
 
     `type` and `method` are such as `table` and `crosstab`. `command` is the line of source that made it, of several lines the first; it is
     parsed, never run. `statbarn` is the class of the last function of a table. `dependent` and `independent` are the variables: values, and then
-    rows and columns; or coefficients' names. `properties` has what else it says, such as `mitigation` and `round_base`.
+    rows and columns; or coefficients' names. `properties` has what else it says, such as `mitigation` and `round_base`. `fault` is what is
+    amiss with its files, where the folder was read leniently: it then has none.
     """
 
     uid: str
@@ -77,6 +82,7 @@ class AcroResult:
     dependent: str | None = field(default=None, repr=False)
     independent: tuple[str, ...] = field(default=(), repr=False)
     properties: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    fault: str = ""
 
     @property
     def tables(self) -> tuple[AcroFile, ...]:
@@ -127,10 +133,11 @@ class AcroDirectory:
         return tuple(str(ending).lower() for ending in endings) if isinstance(endings, list | tuple) else ()
 
 
-def read_acro(folder: str | os.PathLike[str]) -> AcroDirectory:
+def read_acro(folder: str | os.PathLike[str], *, lenient: bool = False) -> AcroDirectory:
     """Return an ACRO directory, checked; InputError or FileError, naming the file, where something is amiss.
 
     Every file of a result must lie in the folder itself and have the checksum that ACRO wrote. Links are refused. No file is changed.
+    `lenient`: a result with a file that is missing, changed or no table has this as its `fault`, and no files; the others are read.
     """
     place = Path(folder)
     if not place.is_dir():
@@ -146,7 +153,7 @@ def read_acro(folder: str | os.PathLike[str]) -> AcroDirectory:
     if len(results) > MOST_RESULTS:
         raise InputError(f"'{place / RESULTS}' has {len(results)} results, over {MOST_RESULTS}.")
     config = _config(place)
-    every = {uid: _result(uid, entry, place) for uid, entry in results.items()}
+    every = {uid: _result(uid, entry, place, lenient=lenient) for uid, entry in results.items()}
     withheld = tuple(uid for uid in every if NOT_FOR_RELEASE in uid)
     shown = tuple(result for uid, result in every.items() if uid not in withheld)
     return AcroDirectory(place, version, config, shown, withheld)
@@ -214,7 +221,7 @@ def _config(place: Path) -> Mapping[str, Any]:
     return MappingProxyType(config)
 
 
-def _result(uid: str, entry: object, place: Path) -> AcroResult:
+def _result(uid: str, entry: object, place: Path, *, lenient: bool) -> AcroResult:
     what = f"'{place / RESULTS}', result '{uid}'"
     if not isinstance(entry, dict):
         raise InputError(f"{what} must be an object, with keys.")
@@ -235,16 +242,23 @@ def _result(uid: str, entry: object, place: Path) -> AcroResult:
         raise InputError(f"{what} must have a list of comments.")
     fair, properties = (part if isinstance(part := entry.get(key), dict) else {} for key in ("fair", "properties"))
     independent = fair.get("independent")
+    try:
+        checked, fault = tuple(_file(file.get("name"), place, what) for file in files), ""
+    except _FileFaultError as error:
+        if not lenient:
+            raise
+        checked, fault = (), str(error)
     return AcroResult(
         uid=uid,
         status=entry["status"],
         method=str(properties.get("method", "")),
-        files=tuple(_file(file.get("name"), place, what) for file in files),
+        files=checked,
         comments=tuple(str(comment) for comment in comments),
         statbarn=_word(fair.get("statbarn")),
         dependent=_word(fair.get("dependent")),
         independent=tuple(map(str, independent)) if isinstance(independent, list) else (),
         properties=MappingProxyType(properties),
+        fault=fault,
         **words,
     )
 
@@ -273,7 +287,7 @@ def _rows(raw: bytes, path: Path) -> tuple[tuple[str, ...], ...]:
     try:
         return tuple(tuple(row) for row in csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"'{path}' is not a table that can be read: it must be CSV in UTF-8.") from None
+        raise _FileFaultError(f"'{path}' is not a table that can be read: it must be CSV in UTF-8.") from None
 
 
 def _inside(place: Path, name: str, most: int) -> Path:
@@ -284,7 +298,7 @@ def _inside(place: Path, name: str, most: int) -> Path:
             raise InputError(f"'{path}' must be a file of the folder itself, no link. Nothing was read.")
         size = path.stat().st_size
     except FileNotFoundError:
-        raise InputError(f"'{path}' is missing, though the directory lists it. Finalise the session again.") from None
+        raise _FileFaultError(f"'{path}' is missing, though the directory lists it. Finalise the session again.") from None
     except OSError as error:
         raise unreadable(path, error) from None
     if size > most:
@@ -310,10 +324,10 @@ def _checked_bytes(place: Path, name: str, most: int) -> bytes:
 def _compare(place: Path, name: str, sha256: str) -> None:
     path = place / CHECKSUMS / f"{name}.txt"
     if (place / CHECKSUMS).is_symlink() or not path.exists():
-        raise InputError(f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again.")
+        raise _FileFaultError(f"'{place / name}' has no checksum, {CHECKSUMS}/{name}.txt. Finalise the session again.")
     text = _bytes(place / CHECKSUMS, path.name, 4096).decode("ascii", "replace").strip().lower()
     if not _SHA256.fullmatch(text) or text != sha256:
-        raise InputError(
+        raise _FileFaultError(
             f"'{place / name}' does not have the checksum in {CHECKSUMS}/{name}.txt: one of them was changed after ACRO wrote them. "
             "Finalise the session again."
         )

@@ -38,7 +38,7 @@ class AcroOutput:
     """An output that was read, or that a recipe stands for, as a file of outputs has it; notes say what cannot be checked of it.
 
     `by_recipe`: what is said of it is said of a recipe that was given for the result, not of the result's files. `replaced`: the recipe
-    stands in the place of a result that can be read.
+    stands in the place of a result that can be read. `uncertain`: why only the rules can be asked of it, without its numbers.
     """
 
     uid: str
@@ -48,6 +48,7 @@ class AcroOutput:
     notes: tuple[str, ...] = ()
     by_recipe: bool = False
     replaced: bool = False
+    uncertain: str = ""
 
     @property
     def name(self) -> str:
@@ -152,13 +153,15 @@ def recipes_of_acro(
         try:
             for one in _outputs(result, directory, fields, size):
                 notes = one.notes + _counted(one, result, table, rows)
-                own.append(AcroOutput(result.uid, result.status, _statbarn(one.entry["kind"]), one.entry, notes))
+                statbarn = _statbarn(one.entry["kind"])
+                own.append(AcroOutput(result.uid, result.status, statbarn, one.entry, notes, uncertain=one.uncertain))
         except InputError as error:
             own, reason = [], f"{error}{'' if isinstance(error, UnclearError) else ' Give a recipe.'}"
         if result.uid in given:
             entry = {**given[result.uid], "name": result.uid}
+            readable = any(not one.uncertain for one in own)
             outputs.append(
-                AcroOutput(result.uid, result.status, result.statbarn, entry, by_recipe=True, replaced=bool(own))
+                AcroOutput(result.uid, result.status, result.statbarn, entry, by_recipe=True, replaced=readable)
             )
         elif own:
             outputs += own
@@ -181,6 +184,8 @@ def _statbarn(kind: str) -> str:
 
 
 def _outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, rows: int) -> list[ReadOutput]:
+    if result.fault:
+        raise UnclearError(result.fault)
     call = _call(result)
 
     def check(entry: Mapping[str, Any]) -> None:

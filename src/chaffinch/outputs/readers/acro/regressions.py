@@ -26,6 +26,7 @@ __all__ = ["KINDS", "coefficient_columns", "formula_words", "rebuilt_formula", "
 
 KINDS = {"ols": "ols", "olsr": "ols", "logit": "logit", "logitr": "logit", "probit": "probit", "probitr": "probit"}
 CONSTANT, INTERCEPT = "const", "Intercept"
+UNCONVERGED = "its fit did not converge: its coefficients are not those of the data"
 
 _INSIDE = re.compile(r"C\(\s*(?:Q\(\s*(['\"])(?P<quoted>.+?)\1\s*\)|(?P<name>[^\W\d]\w*))\s*(?:,.*)?\)")
 _QUOTED = re.compile(r"Q\(\s*(['\"])(?P<quoted>.+)\1\s*\)")
@@ -39,11 +40,11 @@ def regression_outputs(
         summary = read_summary([file.rows or () for file in result.tables])
     except InputError as error:
         raise UnclearError(str(error)) from None
-    if not summary.converged:
-        raise UnclearError("its fit did not converge: its coefficients are not those of the data")
     kind = KINDS[result.method]
     where = where_of([] if call is None else _filters(call))
     subset = read_filter(where.get("where"), fields, output=result.uid)
+    if not summary.converged:
+        return [_unconverged({"name": result.uid, "kind": kind, **where}, summary, call, fields)]
     numbers = without_none({"n": summary.n, "loglik": summary.loglik})
     shared = {"name": result.uid, "kind": kind, **where, **numbers}
     notes: list[str] = []
@@ -70,6 +71,22 @@ def regression_outputs(
         raise faults[0] from None
     notes.append("its formula is put together from the names of its coefficients")
     return [ReadOutput(entry, tuple(notes), summary.n)]
+
+
+def _unconverged(shared: dict[str, Any], summary: Summary, call: Call | None, fields: Fields) -> ReadOutput:
+    """A fit that did not converge: what it is a fit of, which the rules can be asked about, without its numbers.
+
+    Its formula must be written in its command: coefficients that are no numbers have no names here, and a design without them is a smaller one.
+    """
+    from ...document import recipes_of
+
+    entry = {**shared, "formula": call.constant("formula") if call is not None else None}
+    entry |= {} if summary.n is None else {"n": True}
+    try:
+        recipes_of([entry], fields)
+    except InputError:
+        raise UnclearError(f"{UNCONVERGED}: give a recipe") from None
+    return ReadOutput(entry, (), summary.n, UNCONVERGED)
 
 
 def _entry(

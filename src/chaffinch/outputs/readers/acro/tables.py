@@ -45,11 +45,15 @@ _INTERVAL = re.compile(r"([\[(])\s*([-+.\deE]+)\s*,\s*([-+.\deE]+)\s*([\])])")
 
 @dataclass(frozen=True)
 class ReadOutput:
-    """An output made of a result: its entry, what a reader should know, and the number of records where it shows that exactly."""
+    """An output made of a result: its entry, what a reader should know, and the number of records where it shows that exactly.
+
+    `uncertain`: why its entry has no numbers, so that only the rules can be asked of it.
+    """
 
     entry: dict[str, Any]
     notes: tuple[str, ...] = ()
     n: int | None = None
+    uncertain: str = ""
 
 
 def functions_of(result: AcroResult) -> list[str]:

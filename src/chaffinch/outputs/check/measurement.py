@@ -1,0 +1,202 @@
+"""What outputs give away: the people in folds, datasets evolved from the outputs of each, and who they are right about.
+
+An output that some fold cannot give is left out, with the reason, and the others are measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+
+from ..._base.errors import InputError
+from ..._base.progress import Progress, silent
+from ..._base.seeds import Seed, seed_sequence
+from ..columns import Codes
+from ..document import Outputs
+from ..limits import check_tolerance
+from ..solve.budget import proposals_of, seconds_each
+from .agreement import Agreement, Exposed, agreement_of, exposed_classes
+from .assessment import Assessment, CheckRun, CumulativeStage, Stage
+from .attribution import EnsembleTcap, attack_of
+from .ensembles import EnsembleMaker, Evolver
+from .error_lines import ErrorLine, error_lines
+from .folds import folds
+from .output_set import OutputSet
+from .settings import CheckSettings
+from .sizes import RiskBySize, by_size
+from .whole import WholeDataRisk, whole_data
+
+__all__ = ["Measurement", "measured"]
+
+SECONDS = 20.0
+"""What a search may take unless something else is asked for."""
+MOST_STEPS = 8
+"""Steps in which new outputs are added to each other: each is an assessment of its own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What was measured, as in `CheckResult`; nothing of it where no output could be measured, or nothing was asked for."""
+
+    # all: What all outputs that could be measured give away together; None without any
+    all: Stage | None = None
+    cumulative: tuple[CumulativeStage, ...] = ()
+    without: tuple[Stage, ...] = ()
+    agreement: tuple[Agreement, ...] = ()
+    whole: tuple[WholeDataRisk, ...] = ()
+    sizes: tuple[RiskBySize, ...] = ()
+    error_lines: tuple[ErrorLine, ...] = ()
+    exposed: tuple[Exposed, ...] = ()
+    tcaps: Mapping[str, tuple[EnsembleTcap, ...]] = field(default_factory=dict)
+    unmeasured: Mapping[str, str] = field(default_factory=dict)  # By output, why it was not measured
+    notes: tuple[str, ...] = ()  # What else was asked for and could not be measured, in sentences
+    # key_sets, key_sizes, proposals: How many sets of keys there were, the least and largest of them, and how long a search might be
+    key_sets: int = 0
+    key_sizes: tuple[int, int] = (0, 0)
+    proposals: int = 0
+
+
+def measured(
+    outputs: OutputSet, codes: Codes, settings: CheckSettings, *, threshold: int, seed: Seed = None, workers: int | None = None,
+    maker: EnsembleMaker | None = None, progress: Progress = silent,
+) -> Measurement:  # fmt: skip
+    """Return what outputs give away about the people they come from, and of which outputs that could not be measured.
+
+    1. Divide the people into folds, and say who attacks them.
+    2. Compute the outputs of each fold, and say how long a search may be.
+    3. Assess the outputs as they are added, all together, and without each.
+    4. Assess what else was asked for: all the data, sizes, errors.
+    """
+    # 1. Folds and attacks.
+    run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
+    key_sets = run.attacks[0].key_sets
+    asked = {"key_sets": len(key_sets), "key_sizes": (len(key_sets[0]), len(key_sets[-1]))}
+
+    # 2. Outputs of folds, and searches.
+    unmeasured = dict(run.uncomputable)
+    names = tuple(name for name in outputs.names if name not in unmeasured)
+    if not outputs.searched(names):
+        return Measurement(unmeasured=unmeasured, **asked)  # type: ignore[arg-type]
+    evolver = _evolver(run, settings, workers)
+    run = replace(run, maker=maker or evolver)
+
+    # 3. The outputs as they are added, all together, and without each.
+    steps = _steps(outputs, settings, unmeasured)
+    parts = _Parts(progress, len(steps) + (settings.whole_runs > 0) + 2 * settings.fold_of_fold + settings.error_line)
+    stages = [run.assess(title, some, with_claims=some == steps[-1][1], progress=parts.next()) for title, some in steps]
+    together = stages[-1]
+    without = _without(run, outputs, stages, settings, parts, unmeasured)
+
+    # 4. What else was asked for.
+    notes: list[str] = []
+    whole: tuple[WholeDataRisk, ...] = ()
+    sizes: tuple[RiskBySize, ...] = ()
+    if settings.whole_runs:
+        try:
+            whole = whole_data(run, runs=settings.whole_runs, progress=parts.next())
+        except InputError as error:
+            notes.append(f"Outputs of all the data were not measured. {error}")
+    if settings.fold_of_fold:
+        try:
+            sizes = by_size(run, together.stage, names, progress=parts.next(2))
+        except InputError as error:
+            notes.append(f"Marginal risk by size was not measured. {error}")
+    lines = error_lines(run, names, evolver, progress=parts.next()) if settings.error_line else ()
+    return Measurement(
+        all=together.stage,
+        cumulative=tuple(
+            one.step(before, level=run.level) for before, one in zip((None, *stages), stages, strict=False)
+        ),
+        without=without,
+        agreement=tuple(
+            agreement_of(a, together.tcaps[a.sensitive], level=run.level, threshold=threshold) for a in run.attacks
+        ),
+        whole=whole,
+        sizes=sizes,
+        error_lines=lines,
+        exposed=tuple(
+            one
+            for a in run.attacks
+            for one in exposed_classes(run.recipes.fields, codes, a, together.tcaps[a.sensitive])
+        ),
+        tcaps=together.tcaps,
+        unmeasured=unmeasured,
+        notes=tuple(notes),
+        proposals=evolver.proposals or 0,
+        **asked,  # type: ignore[arg-type]
+    )
+
+
+class _Parts:
+    """Tells how far the check is, part by part."""
+
+    def __init__(self, progress: Progress, ahead: int) -> None:
+        self.progress, self.ahead, self.done, self.current = progress, ahead, 0, 0
+
+    def next(self, size: int = 1) -> Self:
+        """Begin the next part, of so many parts' size."""
+        self.done, self.current = self.done + self.current, size
+        return self
+
+    def __call__(self, what: str, share: float) -> None:
+        self.progress(what, min(0.999, (self.done + share) / self.ahead))
+
+
+def _run(recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed, workers: int | None) -> CheckRun:
+    attacks = tuple(
+        attack_of(recipes.fields, settings.keys, one, sizes=settings.key_sizes, tau=settings.tau)
+        for one in settings.sensitive
+    )
+    entropy = int(seed_sequence(seed).generate_state(1, np.uint64)[0])
+    splits = folds(len(codes), holdout_share=settings.holdout_share, repeats=settings.repeat_splits, seed=entropy)
+    return CheckRun(
+        codes, recipes, attacks, splits, Evolver(), settings.start, settings.syntheses, entropy, settings.level, workers
+    )
+
+
+def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evolver:
+    """What makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
+    problems = [spec.searched.problem() for spec in run.specs]
+    check_tolerance(settings.tolerance, *problems)
+    each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
+    proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
+    return Evolver(settings.engine, settings.start, proposals, settings.tolerance, workers)
+
+
+def _steps(
+    outputs: OutputSet, settings: CheckSettings, unmeasured: Mapping[str, str]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Stages of a cumulative assessment: what was released already, then the new outputs one by one, or a few at a time."""
+    old, new = outputs.searched(outputs.old, but=unmeasured), outputs.searched(outputs.new, but=unmeasured)
+    if not settings.cumulative:
+        return [("all outputs", (*old, *new))]
+    steps = [("released already", old)] if old else []
+    at_once = max(1, -(-len(new) // MOST_STEPS))
+    for first in range(0, len(new), at_once):
+        some = new[first : first + at_once]
+        steps.append((", ".join(some), (*old, *new[: first + len(some)])))
+    return steps
+
+
+def _without(
+    run: CheckRun, outputs: OutputSet, stages: Sequence[Assessment], settings: CheckSettings, parts: _Parts,
+    unmeasured: Mapping[str, str],
+) -> tuple[Stage, ...]:
+    """The set without each of its new outputs, where that was asked for; a stage that there is already is not assessed again."""
+    excess = any(measure.excess for measure in stages[-1].stage.measures)
+    wanted = settings.leave_one_out == "always" or (settings.leave_one_out == "excess" and excess)
+    every, new = (outputs.searched(some, but=unmeasured) for some in (outputs.names, outputs.new))
+    if len(every) < 2 or not wanted:
+        return ()
+    parts.ahead += len(new)
+    without = []
+    for name in new:
+        rest = [other for other in every if other != name]
+        same = next((one.stage for one in stages if set(one.stage.outputs) == set(rest)), None)
+        title = f"without {name}"
+        progress = parts.next()
+        without.append(replace(same, name=title) if same else run.assess(title, rest, progress=progress).stage)
+    return tuple(without)
