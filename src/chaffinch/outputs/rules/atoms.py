@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .tallies import Ints, OutputTally
 
-__all__ = ["Atoms", "atoms_of", "components", "informative", "merged", "used_columns"]
+__all__ = ["Atoms", "atoms_of", "combinations_of", "components", "informative", "merged", "used_columns"]
 
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
@@ -56,6 +56,12 @@ def _numbered(rows: NDArray[np.generic]) -> Ints:
 def _classes(tallies: Sequence[OutputTally], column: int, sizes: Sequence[int]) -> Ints:
     parts = _signatures(tallies, column, sizes)
     return _numbered(np.stack(parts, axis=1)) if parts else np.zeros(sizes[column], dtype=np.int64)
+
+
+def combinations_of(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> float:
+    """Return how many combinations of classes of levels tallies have, levels that none tells apart being one class."""
+    columns = frozenset[int]().union(*(used_columns(tally) for tally in tallies))
+    return float(np.prod([int(_classes(tallies, column, sizes).max()) + 1 for column in columns], dtype=float))
 
 
 def atoms_of(tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int | None = None) -> Atoms:
@@ -131,17 +137,18 @@ def informative(tallies: Iterable[OutputTally]) -> list[OutputTally]:
     return chosen
 
 
-def merged(tallies: Sequence[OutputTally], sizes: Sequence[int]) -> list[OutputTally]:
-    """Return tallies with those groups of a column added up that no other tally tells apart.
+def merged(tallies: Sequence[OutputTally], sizes: Sequence[int], *, leave: int = 0) -> list[OutputTally]:
+    """Return tallies with those groups of a column added up that no other tally tells apart; the first `leave` of them as they are.
 
     A combination of counts is a group of people if it is 0 or 1 for every combination of levels. Where groups are told apart by one tally alone,
     such a combination contains a published cell entirely or not at all; without these cells it weighs the groups alike. So what is lost by adding them
-    up is unions of published cells, which are no differences.
+    up is unions of published cells, which are no differences. For ranges it loses nothing either: whatever the sum of such groups is within the sums of
+    their ends, it can be dealt out to them.
     """
     some, changed = list(tallies), True
     while changed:
         changed = False
-        for number, tally in enumerate(some):
+        for number, tally in enumerate(some[leave:], leave):
             others = some[:number] + some[number + 1 :]
             for axis, (column, group) in enumerate(tally.steps):
                 width = tally.shape[axis]

@@ -73,7 +73,8 @@ class Tallier:
         lo, hi, withheld = (counts, counts, np.zeros(whole.size, dtype=bool)) if shown is None else shown(counts)
         return OutputTally(
             self.output.name, self.output.kind, part, whole.steps, whole.names, joint, labels, counts,
-            self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), **options,
+            self._possible(whole, joint), lo, hi, withheld, quantities=frozenset(quantities), sizes=self.fields.columns.sizes,
+            **options,
         )  # fmt: skip
 
     def counts(self, part: str, cells: Crossing, printed: NDArray[np.object_] | None, **options: Any) -> OutputTally:
