@@ -15,6 +15,7 @@ from .policy import Policy
 from .suppression import suppression
 from .tallies import COUNT, OutputTally
 from .tallying import Tallier, tallies_of
+from .units import households, weighted_counts
 
 if TYPE_CHECKING:
     from ..document import Outputs
@@ -80,13 +81,16 @@ def _report(
     tallies: dict[str, Sequence[OutputTally]] = {}
     own: dict[str, list[Finding]] = {}
     for output in outputs:
+        rules = policy.of(output.kind)
         try:
             tallier = Tallier(output, fields, codes)
             mine = list(output.tallies(tallier))
-            own[output.name] = output.findings(mine, tallier, policy.of(output.kind))
+            own[output.name] = output.findings(mine, tallier, rules)
+            own[output.name] += households(output, mine, tallier.frame, codes, rules)
             tallies[output.name] = mine
         except InputError as error:  # of this output alone: the others are judged
             own[output.name] = [_unlooked(output, str(error))]
+        own[output.name] += weighted_counts(output, Frame(fields, len(codes)), rules)
     findings: list[Finding] = []
     before: dict[str, Sequence[OutputTally]] = {}
     for output in released:

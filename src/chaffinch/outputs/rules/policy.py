@@ -68,6 +68,8 @@ class Policy(_Rules):
 
     name: Annotated[str, Key(min_length=1, max_length=200)] = "default"
     differencing: bool = True
+    household: Annotated[str, Key(min_length=1)] | None = None
+    weight: Annotated[str, Key(min_length=1)] | None = None
     kinds: dict[str, dict[str, Any]] = Key(default_factory=dict)
 
     @model_validator(mode="after")
@@ -94,8 +96,9 @@ class Policy(_Rules):
         return self.threshold if self.pattern_threshold is None else self.pattern_threshold
 
     def to_dict(self) -> dict[str, Any]:
-        """Return every number in force, by name."""
+        """Return everything in force, by name; columns only where they are named."""
         numbers = {"format": FORMAT, "version": VERSION, **self.model_dump(), "pattern_threshold": self.pattern_least}
+        numbers = {key: value for key, value in numbers.items() if value is not None}
         numbers["kinds"] = {
             kind: _Rules(**own).model_dump(include=set(own)) for kind, own in sorted(self.kinds.items()) if own
         }
