@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
+import subprocess
+import sys
 from itertools import pairwise
 from pathlib import Path
 
@@ -149,3 +152,28 @@ def test_readme_and_tutorial_have_code_that_runs() -> None:
         languages = [language for language, _ in blocks_of(text_of(document))]
         assert languages.count("python") >= fewest, document
         assert "text" in languages, document
+
+
+def test_the_script_for_every_night_says_which_sessions_need_a_person(tmp_path: Path) -> None:
+    """A session that fails, a file that passes, and one that cannot be read: each has its line, and the worst is the exit code."""
+    sessions, verdicts, programs = (tmp_path / name for name in ("sessions", "verdicts", "programs"))
+    for folder in (sessions, programs):
+        folder.mkdir()
+    head = 'format = "chaffinch-outputs"\nversion = 1\n[[outputs]]\nname = "t"\nkind = "table"\n'
+    (sessions / "fine.toml").write_text(head + 'by = ["wife_education"]\n')
+    (sessions / "few.toml").write_text(head + 'by = ["wife_age", "num_children"]\n')
+    program = programs / "chaffinch"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m chaffinch "$@"\n')
+    program.chmod(0o755)
+    command = ["sh", str(ROOT / "examples" / "nightly.sh"), str(sessions), str(DATA / "cmc.csv"), str(verdicts)]
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    assert subprocess.run(command, env=environment, check=False, timeout=300).returncode == 1
+    assert (verdicts / "list.txt").read_text() == "few.toml: needs a person\nfine.toml: passed\n"
+    assert json.loads((verdicts / "few.toml.json").read_text())["summary"][0]["verdict"] == "fail"
+    (sessions / "broken.toml").write_text("= nonsense")
+    (sessions / "few.toml").unlink()
+    assert subprocess.run(command, env=environment, check=False, timeout=300).returncode == 2
+    broken, fine = (verdicts / "list.txt").read_text().splitlines()
+    assert broken.startswith("broken.toml: could not be read: ")
+    assert fine == "fine.toml: passed"
+    assert not (verdicts / "broken.toml.html").exists()

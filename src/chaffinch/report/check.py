@@ -11,7 +11,6 @@ from ..outputs.check.summary import hold_back
 from ..outputs.rules import RuleReport
 from ..outputs.rules.findings import Finding
 from .check_figures import counted, cumulative, error_lines, estimate, marginal, sides, sizes, without
-from .page import page
 from .sections import Block, Cell, Details, Listing, PageTable, Paragraph, Row, Section
 from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 
@@ -52,6 +51,8 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
 
     No record, no value of the data and no small count is in it.
     """
+    from .page import page  # with it comes what pages on releases need: sentences alone shall not wait for it
+
     about, settings, level = result.about, result.settings, result.settings.level
     sections = [
         Section("summary", "Each output", _summary(result)),

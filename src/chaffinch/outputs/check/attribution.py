@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from ..._base.errors import InputError
 from ..._base.threads import thread_map
-from ...risk.attribution.classes import key_subsets
 from ..columns import Codes, Floats
 from ..fields import Fields
 
@@ -66,6 +65,8 @@ def attack_of(
         raise InputError(f"tau must be above 0.5 and at most 1. Got {tau:g}.")
     top = len(known)
     low, high = (min(3, top), top) if sizes is None else (min(sizes[0], top), min(sizes[1], top))
+    from ...risk.attribution.classes import key_subsets  # half of what a check by rules alone would import
+
     sets = key_subsets(known, (low, high))
     if math.prod(float(len(fields[name].levels)) for name in known) >= MOST_KEYS:
         raise InputError(
