@@ -445,7 +445,7 @@ def test_charged_before_touched(ask):
     assert log[0] == "charge"
     assert len([entry for entry in log if entry != "charge"]) > 0
     if ask == "tables":
-        assert log == ["charge", "marginal", "charge", "marginal"]
+        assert log == ["charge", "charge", "marginal", "marginal"]  # all of them before any
 
 
 @pytest.mark.parametrize("ask", ASKS)

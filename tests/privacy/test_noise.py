@@ -50,11 +50,11 @@ def tally(draws, reach):
     return np.bincount(draws + reach, minlength=2 * reach + 1)
 
 
-@pytest.mark.parametrize("many", [1 << 10, 1 << 62], ids=["inversion", "opendp"])
+@pytest.mark.parametrize("few", [16, 1 << 62], ids=["inversion", "opendp"])
 @pytest.mark.parametrize("scale", [0.4, 1.3, 9.75])
 @pytest.mark.parametrize("law", LAWS)
-def test_draws_fit_the_law_and_the_other_source(law, scale, many, monkeypatch):
-    monkeypatch.setattr(noise, "MANY", many)
+def test_draws_fit_the_law_and_the_other_source(law, scale, few, monkeypatch):
+    monkeypatch.setattr(noise, "FEW", few)
     n, reach = 8_000, 1_000  # beyond the reach: exp(-1000/9.75), never
     ours, theirs = noise_of(22), noise_of()
     counts = [tally(getattr(s, law)(np.zeros(n, dtype=np.int64), scale), reach) for s in (ours, theirs)]
@@ -116,6 +116,7 @@ def test_noise_differs_between_cells_and_calls(source):
 
 def test_chunks_cover_everything(monkeypatch):
     monkeypatch.setattr(noise, "CHUNK", 7)
+    monkeypatch.setattr(noise, "FEW", 20)
     sizes = []
     real = noise._laplace(0.01)
     monkeypatch.setattr(noise, "_laplace", lambda scale: lambda chunk: (sizes.append(len(chunk)), real(chunk))[1])
@@ -129,11 +130,12 @@ def test_who_draws_is_a_matter_of_cells_and_scale(law, monkeypatch):
     """Never of a value, nor of the shape; the loss that OpenDP states is compared in any case."""
     drawn = []
     monkeypatch.setattr(noise, "draw_exactly", lambda law, scale, n: drawn.append((law, scale, n)) or np.zeros(n, int))
-    for n, scale in ((1023, 0.5), (1024, 0.5), (2048, 1024.0), (1024, 1025.0)):
+    by_law = {"gaussian": 150, "laplace": 600}[law]  # the cells from which on a scale of 100 is inverted
+    for n, scale in ((16, 0.5), (17, 0.5), (by_law, 100.0), (by_law + 1, 100.0), (7000, 1025.0)):
         for values in (np.zeros(n, int), np.full(n, 2**62)):
             getattr(OpenDPNoise(), law)(values, scale)
-    getattr(OpenDPNoise(), law)(np.zeros((32, 32), int), 3.0)
-    assert drawn == [(law, 0.5, 1024)] * 2 + [(law, 1024.0, 2048)] * 2 + [(law, 3.0, 1024)]
+    getattr(OpenDPNoise(), law)(np.zeros((5, 5), int), 3.0)
+    assert drawn == [(law, 0.5, 17)] * 2 + [(law, 100.0, by_law + 1)] * 2 + [(law, 3.0, 25)]
     monkeypatch.setattr(noise, f"_{law}", lambda scale: noise._agree("law", 1.0, 2.0))
     with pytest.raises(PrivacyError, match="states a loss"):
         getattr(OpenDPNoise(), law)(np.zeros(1024, int), 0.5)

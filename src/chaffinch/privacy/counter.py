@@ -141,13 +141,15 @@ class PrivateCounter:
                 raise TooLargeError(
                     f"The table of {', '.join(clique)} has too many cells to put noise in each. Use fewer parents or bins."
                 )
-        out = []
-        for clique, amount in zip(cliques, amounts, strict=True):
-            scale, std = self._scale(amount, l1=self.unit.l1, l2=self.unit.l2_up)
+        noises = [self._scale(amount, l1=self.unit.l1, l2=self.unit.l2_up) for amount in amounts]
+        for clique, amount, (_, std) in zip(cliques, amounts, noises, strict=True):
             self._charge_noise(f"table of {', '.join(clique)}", amount, why, std)
-            (marginal,) = counter.marginals([tuple(clique)])
-            noisy = self._noisy(np.ascontiguousarray(marginal.dense(), dtype=np.int64), scale)
-            out.append(NoisyTable(tuple(clique), marginal.sizes, noisy, std))
+        out = []
+        for start in range(0, len(cliques), _TABLES_HELD):
+            some = [tuple(clique) for clique in cliques[start : start + _TABLES_HELD]]
+            for clique, marginal, (scale, std) in zip(some, counter.marginals(some), noises[start:], strict=False):
+                noisy = self._noisy(np.ascontiguousarray(marginal.dense(), dtype=np.int64), scale)
+                out.append(NoisyTable(clique, marginal.sizes, noisy, std))
         return out
 
     def select(

@@ -32,8 +32,11 @@ from .samplers import checked_scale, draw_exponential, draw_gaussian, draw_lapla
 __all__ = ["Noise", "OpenDPNoise", "SeededNoise", "noise_of", "observing"]
 
 CHUNK = 1 << 16  # values handed over at once: as Python lists they take some 60 bytes each
-MANY = 1 << 10
-"""Cells from which on a table gets its noise by inversion (`inversion`): OpenDP takes some 20 microseconds for each."""
+FEW = 16
+"""Cells up to which a table gets its noise from OpenDP whatever the scale."""
+CELLS_PER_SCALE: dict[Law, float] = {"gaussian": 1.5, "laplace": 6.0}
+"""Tables of more than so many cells for each unit of the scale get their noise by inversion (`inversion`), whose list of the law's tails is as
+long as the scale says: to make it takes about as long as OpenDP takes for so many cells."""
 INT64 = np.iinfo(np.int64)
 
 
@@ -90,9 +93,9 @@ class Noise(Protocol):
 class OpenDPNoise:
     """The noise of a release: exact samplers fed by the operating system. OpenDP's; for tables of many cells, by inversion.
 
-    Both draw the same law; which of them does is a matter of the declared number of cells and of the scale alone. Before a mechanism
-    is used, the loss that OpenDP itself states for it must be the one that `Noise` claims. That compares two statements; the tests
-    compare the draws with the law.
+    Both draw the same law; which of them does is a matter of the declared number of cells and of the scale alone. Before noise is
+    drawn, the loss that OpenDP itself states must be the one that `Noise` claims (for inversion, at a scale nearby). That compares two
+    statements; the tests compare the draws with the law.
 
     Raises
     ------
@@ -210,9 +213,9 @@ def _saturating_sum(values: NDArray[np.int64], noise: NDArray[np.int64]) -> NDAr
 
 
 def _exact(law: Law, make: Callable[[float], Any], scale: float, values: NDArray[np.int64]) -> NDArray[np.int64]:
-    mechanism = make(scale)  # also where it is not used: the loss that it states must be ours
-    if values.size < MANY or scale > LARGEST_SCALE:
-        return _in_chunks(mechanism, values)
+    if values.size <= max(FEW, CELLS_PER_SCALE[law] * scale) or scale > LARGEST_SCALE:
+        return _in_chunks(make(scale), values)
+    make(2.0 ** math.ceil(math.log2(scale)))  # not used, but the loss that it states must be ours: at a scale nearby
     return _saturating_sum(values, draw_exactly(law, scale, values.size).reshape(values.shape))
 
 
