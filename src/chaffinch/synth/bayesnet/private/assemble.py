@@ -27,6 +27,10 @@ SAMPLE = (10_000, 100_000)
 """The fewest and the most rows of the sample; twenty for each record in between."""
 MOST_CELLS = 200_000
 _ROUNDS = 12
+_SETTLING = 20
+"""The most rounds in which a column's table is brought back to the column's own counts."""
+_SETTLED = 1e-4
+"""The part of the records by which it may miss them."""
 _TRACE = 1e-6
 """Counts below this many records are left out of a table: a combination of parents without any then falls back on fewer."""
 
@@ -146,7 +150,24 @@ def _table(
             targets.append((axes, conditional_target(laid, summed, own)))
     start = of_parents[..., None] * (own / max(total, 1e-300)) + 1e-12
     out = raked(start, targets, rounds=1 if len(targets) == 2 else _ROUNDS)
+    if len(targets) > 2:
+        out = _settled(out, of_parents, own)
     return np.where(out > _TRACE, out, 0.0)
+
+
+def _settled(table: Table, of_parents: Table, own: Table) -> Table:
+    """The table brought back to the sums of the parents and of the column itself, as far as its empty cells allow.
+
+    Noisy links contradict each other and what their columns do together, and the last of them would have its way. The column itself is
+    known best, and what moves it moves all that come after.
+    """
+    out, first = table.reshape(-1, len(own)), of_parents.reshape(-1)
+    for _ in range(_SETTLING):
+        out = raked(out, [((0,), first)], rounds=1)
+        if np.abs(out.sum(axis=0) - own).sum() <= _SETTLED * own.sum():
+            break
+        out = raked(out, [((1,), own)], rounds=1)
+    return out.reshape(table.shape)
 
 
 def _parents_table(

@@ -17,6 +17,7 @@ from ..ordering import ordering_search
 from ..rules import Rules
 from .assemble import limited
 from .links import Gaps
+from .orienting import oriented
 from .shares import std_of
 
 if TYPE_CHECKING:
@@ -94,7 +95,8 @@ def searched_parents(
         if now == edges:
             break
         edges = now
-    return parents
+    # A triple that is measured needs a column that has the two others as parents: its links stay as they are.
+    return parents if triples else oriented(parents, matrix, counter.schema.sizes, rules)
 
 
 def _worthwhile(
