@@ -117,8 +117,10 @@ def test_a_group_of_options_stands_where_its_parameter_was():
 
 def test_how_a_file_is_read():
     reading = reading_of(delimiter="tab", rare="keep")
-    assert (reading.delimiter, reading.rare) == ("\t", "keep")
-    assert reading.text == {"encoding": "utf-8", "delimiter": "\t", "decimal": None}
+    assert (reading.file, reading.rare) == ({"delimiter": "\t"}, "keep")
+    reading = reading_of(encoding="cp1252", header="no", table="May")
+    assert reading.file == {"encoding": "cp1252", "header": "no", "table": "May"}
+    assert reading.beside == {"encoding": "cp1252", "header": "no"}  # another file may have other tables
     with pytest.raises(InputError, match="Did you mean 'pool'"):
         reading_of(rare="polo")
 

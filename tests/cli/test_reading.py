@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from chaffinch.cli.options import reading_of
+from chaffinch.cli.reading import open_beside
+from chaffinch.errors import InputError
+
 PUBLIC = """format = "chaffinch-schema"
 version = 1
 public = true
@@ -154,3 +158,12 @@ def test_trees_read_decimal_commas(files, run_here):
     done = run_here("tree", "audit", files / "t.skops", "--data", files / "c.csv", "--label", "ill", "--decimal", ".")
     assert done.code == 2
     assert "Column 'pay' does not hold numbers only" in done.err
+
+
+def test_what_is_said_of_the_original_is_said_of_what_it_is_compared_with(tmp_path):
+    path = tmp_path / "synthetic.csv"
+    path.write_bytes("sex;süß\n".encode("cp1252") + b"f;1\nm;2\n" * 20)
+    source = open_beside(path, reading_of(encoding="cp1252", delimiter=";", table="May"))
+    assert source.schema.names == ["sex", "süß"]
+    with pytest.raises(InputError, match=r"one column when read with the delimiter '\|'"):
+        open_beside(path, reading_of(delimiter="|"))

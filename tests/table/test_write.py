@@ -12,6 +12,8 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
+from chaffinch.errors import FileError
+from chaffinch.table.write import ending_like, file_format
 
 from .conftest import arrow_table
 
@@ -21,7 +23,7 @@ def test_outputs_that_cannot_be_written(tmp_path):
     for path, says in (
         (tmp_path / "none" / "t.csv", "there is no folder"),
         (tmp_path, "Cannot tell the format"),
-        (tmp_path / "t.xlsx", "End it in one of .csv"),
+        (tmp_path / "t.doc", "End it in one of .csv"),
     ):
         with pytest.raises(chaffinch.errors.FileError, match=says):
             table.write(path)
@@ -68,3 +70,11 @@ def test_typed_files_keep_schema_and_values(ending, tmp_path):
     table.write(path)
     back = chaffinch.read(path)
     assert back.to_arrow().equals(table.to_arrow())
+
+
+def test_a_file_is_written_like_another(tmp_path):
+    (tmp_path / "people").write_text("a,b\n1,2\n")
+    assert ending_like(tmp_path / "people") == ".csv"
+    assert ending_like(tmp_path / "people.TSV.GZ") == ".tsv.gz"
+    with pytest.raises(FileError, match=r"Cannot tell the format of 'x.y'. End it in one of .csv"):
+        file_format("x.y")

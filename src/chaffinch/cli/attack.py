@@ -12,9 +12,6 @@ import typer
 from .._base.errors import InputError, unknown_name
 from .help import RegistryCommand
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     HtmlOut,
     JsonOut,
     Quiet,
@@ -25,6 +22,7 @@ from .options import (
     TimeLimit,
     check_outputs,
     expanded,
+    file_options,
     reading_of,
     run_facts,
     show_table,
@@ -36,6 +34,7 @@ from .options import (
 if TYPE_CHECKING:
     from ..risk.membership import MembershipResult
     from ..risk.singling_out import SinglingOutResult
+    from ..table import FileOptions
     from ..workflows.synthesise import ReadSettings
 
 __all__ = ["attack"]
@@ -163,9 +162,10 @@ class AttackRequest:
             write_confidential(self.confidential, result.confidential())
 
 
+@expanded(file=file_options)
 def asked(
-    data: DataFile,
     *,
+    data: DataFile,
     synth: Synth,
     population: Population = None,
     schema: SchemaIn = None,
@@ -188,9 +188,7 @@ def asked(
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Seed = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    file: FileOptions,
     rare: Rare = "pool",
     quiet: Quiet = False,
     threads: Threads = None,
@@ -198,7 +196,7 @@ def asked(
     """Return what the options amount to; raise where they cannot be. Nothing has been read yet."""
     from ..synth import synthesiser_of
 
-    reading = reading_of(schema, encoding, delimiter, decimal, rare)
+    reading = reading_of(schema=schema, rare=rare, **file)
     words = {
         "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,
         "--ranking": ranking, "--grid": grid, "--duplicates": duplicates,

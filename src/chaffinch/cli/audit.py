@@ -10,9 +10,6 @@ import typer
 
 from .._base.errors import InputError, unknown_name
 from .options import (
-    Decimal,
-    Delimiter,
-    Encoding,
     HtmlOut,
     JsonOut,
     Quiet,
@@ -21,6 +18,8 @@ from .options import (
     Threads,
     TimeLimit,
     check_outputs,
+    expanded,
+    file_options,
     names_of,
     reading_of,
     run_facts,
@@ -31,11 +30,14 @@ from .options import (
 
 if TYPE_CHECKING:
     from ..risk.auditing import AuditResult
+    from ..table import FileOptions
 
 __all__ = ["audit"]
 
 
+@expanded(file=file_options)
 def audit(
+    *,
     synth: Synth,
     epsilon: Annotated[float | None, typer.Option(help="The claimed epsilon; that of SPEC unless given.")] = None,
     delta: Annotated[float | None, typer.Option(help="The claimed delta; that of SPEC unless given.")] = None,
@@ -64,9 +66,7 @@ def audit(
     seed: Annotated[
         int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
     ] = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    file: FileOptions,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
@@ -96,7 +96,7 @@ def audit(
     with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
-            reading = reading_of(schema, encoding, delimiter, decimal)
+            reading = reading_of(schema=schema, **file)
             table = read_for(settings, data, reading, quiet=quiet, progress=progress)
         result = measure_audit(
             settings, table, tried, seed=seed, threads=threads, time_limit=time_limit, progress=progress

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .._base.errors import listed
-from .options import Decimal, Delimiter, Encoding, HtmlOut, JsonOut, Quiet, SchemaIn, Threads, show_table
+from .options import HtmlOut, JsonOut, Quiet, SchemaIn, Threads, expanded, file_options, show_table
 
 if TYPE_CHECKING:
     from ..outputs.check import CheckResult
     from ..outputs.check.summary import OutputSummary
     from ..outputs.rules.findings import Finding
+    from ..table import FileOptions
 
 __all__ = ["check", "summary_lines"]
 
@@ -25,14 +26,16 @@ MOST_KIND = 14
 """How wide its column of kinds may be."""
 
 
+@expanded(file=file_options)
 def check(
+    *,
     spec: Annotated[
         Path,
         typer.Argument(
             help="The outputs, with or without numbers (TOML, or JSON with the same keys); or a folder that ACRO made. Kinds: {kinds}.", show_default=False
         ),
     ],
-    data: Annotated[Path, typer.Option(help="The records behind the outputs: CSV, Parquet, Arrow, SPSS or Stata.")],
+    data: Annotated[Path, typer.Option(help="The records behind the outputs: {formats}.")],
     keys: Annotated[
         str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; not needed with --rules-only.")
     ] = None,
@@ -107,9 +110,7 @@ def check(
     acro_write_back: Annotated[
         Path | None, typer.Option(help="Copy the ACRO folder here, with the result as one more output and comments.")
     ] = None,
-    encoding: Encoding = "utf-8",
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
+    file: FileOptions,
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: Annotated[
@@ -127,7 +128,7 @@ def check(
     from .._base.runs import RunFacts
     from ..outputs.check import CheckSettings
     from ..workflows.check import CheckDelivery, CheckRequest, DataSource, check_request
-    from .options import key_sizes_of, names_of, plain_delimiter, run_facts, start_arrow, without_warnings
+    from .options import key_sizes_of, names_of, run_facts, start_arrow, without_warnings
 
     settings = CheckSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), rules_only=rules_only, key_sizes=key_sizes_of(key_sizes), syntheses=syntheses, holdout_share=holdout_share,
@@ -144,7 +145,7 @@ def check(
             spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only or (), exclude=exclude or (),
             new=record,
         )  # fmt: skip
-        source = DataSource(data, schema, encoding, plain_delimiter(delimiter), decimal)
+        source = DataSource(data, schema, file)
         result, lines = check_request(
             request, source, settings, delivery=delivery, run=RunFacts(**run_facts()), seed=seed, workers=threads, progress=progress
         )  # fmt: skip

@@ -158,7 +158,7 @@ class Speaker(Observer):
         """Say how long all the work will take, where the file tells its size."""
         if self.quiet:
             return
-        self.shape = expected_shape(source, encoding=self.reading.encoding, delimiter=self.reading.delimiter)
+        self.shape = expected_shape(source, **self.reading.file)
         if self.shape is not None:
             say_work(self.work, *self.shape)
 

@@ -21,15 +21,59 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..synth import Model
-    from ..table import Note
+    from ..table import FileOptions, Note
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes", "LedgerIn",
-    "MaxExcess", "Measures", "Models", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TcapConvention", "Threads", "Threshold", "TimeLimit",
-    "Tolerance", "check_outputs", "command_line", "console", "expanded", "key_sizes_of", "ledger_allows", "names_of", "number",
-    "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise", "show_table", "start_arrow", "without_warnings",
-    "write_confidential", "write_json",
+    "Attackers",
+    "Comment",
+    "Decimal",
+    "Delimiter",
+    "DryRun",
+    "Encoding",
+    "Formula",
+    "Header",
+    "Holdout",
+    "HtmlOut",
+    "Input",
+    "JsonOut",
+    "KeySizes",
+    "LedgerIn",
+    "MaxExcess",
+    "Measures",
+    "Models",
+    "Quiet",
+    "Rare",
+    "Repeats",
+    "SchemaIn",
+    "SeedIn",
+    "SvmRows",
+    "Synth",
+    "TableName",
+    "TcapConvention",
+    "Threads",
+    "Threshold",
+    "TimeLimit",
+    "Tolerance",
+    "check_outputs",
+    "command_line",
+    "console",
+    "expanded",
+    "file_options",
+    "key_sizes_of",
+    "ledger_allows",
+    "names_of",
+    "number",
+    "plain_delimiter",
+    "reading_of",
+    "run_facts",
+    "show_notes",
+    "show_promise",
+    "show_table",
+    "start_arrow",
+    "without_warnings",
+    "write_confidential",
+    "write_json",
 ]  # fmt: skip
 
 Input = Annotated[
@@ -37,12 +81,22 @@ Input = Annotated[
     typer.Argument(help="A table: {formats}.", show_default=False),
 ]
 SchemaIn = Annotated[Path | None, typer.Option("--schema", help="Schema file (TOML, or a codebook in JSON).")]
-Encoding = Annotated[str, typer.Option(help="Encoding of a text file.")]
-Delimiter = Annotated[str | None, typer.Option(help="Delimiter of a text file; found from its header unless given.")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of text files; found where their bytes leave no doubt (a private fit takes utf-8).", show_default=False)
+]
+Delimiter = Annotated[str | None, typer.Option(help="Delimiter of text files; found from the first lines unless given.")]
+Header = Annotated[
+    str | None,
+    typer.Option(help="Names of columns in the first line: yes, no, units (a line of units follows), or the line they stand in; found unless given (a private fit takes yes)."),
+]
+Comment = Annotated[str | None, typer.Option(help="Sign of lines that are no records; lines with # above the names are found.")]
+TableName = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="Sheet, table of a database or file in a zip; FILE::NAME says the same.")
+]
 Decimal = Annotated[
     str | None,
     typer.Option(
-        help="Decimal sign of a text file: . or ,; found from its numbers unless given (a private fit takes the schema's)."
+        help="Decimal sign of text files: . or ,; found from its numbers unless given (a private fit takes the schema's)."
     ),
 ]
 Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
@@ -104,21 +158,23 @@ Threshold = Annotated[
 # Options that go together.
 
 
-def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that puts the options of a function in the place of a parameter, and gives the command what it returns."""
     options = {name: _signature(build, "return").parameters for name, build in groups.items()}
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = _signature(command, *groups)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        own = _signature(command, *groups, "return")
         merged: list[inspect.Parameter] = []
         for parameter in own.parameters.values():
             merged += options[parameter.name].values() if parameter.name in options else [parameter]
         merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in merged]
 
         @functools.wraps(command)
-        def with_options(**given: Any) -> None:
-            built = {name: build(**{key: given.pop(key) for key in options[name]}) for name, build in groups.items()}
-            command(**built, **given)
+        def with_options(**given: Any) -> Any:
+            built = {
+                name: build(**{key: given.pop(key) for key in options[name] if key in given}) for name, build in groups.items()
+            }
+            return command(**built, **given)
 
         with_options.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
         with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
@@ -130,20 +186,28 @@ def expanded(**groups: Callable[..., Any]) -> Callable[[Callable[..., None]], Ca
 
 def _signature(function: Callable[..., Any], *unread: str) -> inspect.Signature:
     """The signature with the types themselves, but for annotations that say what no option is."""
-    return inspect.signature(function, eval_str=True, locals={function.__annotations__[name]: Any for name in unread})
+    return inspect.signature(function, eval_str=True, locals={function.__annotations__[name]: Any for name in unread if name in function.__annotations__})
 
 
-def reading_of(
-    schema: SchemaIn = None, encoding: Encoding = "utf-8", delimiter: Delimiter = None, decimal: Decimal = None, rare: Rare = "pool"
-) -> ReadSettings:  # fmt: skip
+def file_options(
+    encoding: Encoding = None, delimiter: Delimiter = None, decimal: Decimal = None, header: Header = None, comment: Comment = None,
+    table: TableName = None,
+) -> FileOptions:  # fmt: skip
+    """Return what is said of the input file."""
+    given: FileOptions = {
+        "encoding": encoding, "delimiter": plain_delimiter(delimiter), "decimal": decimal, "header": header, "comment": comment, "table": table
+    }  # fmt: skip
+    return {name: word for name, word in given.items() if word is not None}  # type: ignore[return-value]
+
+
+@expanded(file=file_options)
+def reading_of(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool") -> ReadSettings:
     """Return how the input is read."""
     from ..workflows.synthesise import ReadSettings
 
     if rare not in ("pool", "keep"):
         raise unknown_name("--rare mode", rare, ("pool", "keep"))
-    return ReadSettings(
-        schema=schema, encoding=encoding, delimiter=plain_delimiter(delimiter), decimal=decimal, rare=rare  # type: ignore[arg-type]
-    )  # fmt: skip
+    return ReadSettings(schema=schema, file=file, rare=rare)  # type: ignore[arg-type]
 
 
 # Words.

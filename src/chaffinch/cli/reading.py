@@ -9,27 +9,33 @@ from .._base.errors import InputError, SchemaError
 from .._base.progress import Progress
 from ..privacy.opening import open_unread
 from ..synth import Settings
-from ..table import Scan, Table, read, scan
+from ..table import Scan, Source, Table, read, scan
 from ..table.personal import personal_columns, personal_note
+from ..table.sources import open_source
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes, without_warnings
 
-__all__ = ["read_for", "read_input", "scan_input"]
+__all__ = ["open_beside", "read_for", "read_input", "scan_input"]
 
 
 def scan_input(path: Path, reading: ReadSettings, progress: Progress) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
     with without_warnings():
-        return scan(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+        return scan(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
 
 
 def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
     """Return the table of a file, and say, unless quiet, what was dropped, pooled or pointed out."""
     with without_warnings():
-        table = read(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+        table = read(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
     if not quiet:
         show_notes(table.notes)
     return table
+
+
+def open_beside(path: Path, reading: ReadSettings) -> Source:
+    """Return a file that is compared with the original, opened with what was said of that: encoding, delimiter, header and the like."""
+    return open_source(path, **reading.beside)
 
 
 def read_for(
@@ -41,18 +47,18 @@ def read_for(
     """
     if not settings.private and like is None:
         with without_warnings():
-            table = read(path, reading.schema, **reading.text, rare=reading.rare, progress=progress)
+            table = read(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
         show_notes(table.notes, quiet=quiet)
         return table
     if not settings.private and like is not None:
         try:
-            return read(path, like.schema, **reading.text, progress=progress)
+            return read(path, like.schema, **reading.file, progress=progress)
         except SchemaError as error:
             raise InputError(
                 f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
                 "given with --schema."
             ) from None
-    unread = open_unread(path, reading.schema, **reading.text, person=None, rows_per_person=settings.unit.rows_per_person)
+    unread = open_unread(path, reading.schema, **reading.file, person=None, rows_per_person=settings.unit.rows_per_person)
     show_notes(personal_note(personal_columns(unread.schema)))
     with without_warnings():
         data: Any = unread.read()

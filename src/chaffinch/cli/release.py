@@ -92,6 +92,7 @@ def release(
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
     from ..risk import RiskSettings
+    from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
     from ..workflows.running import RunOptions
@@ -124,7 +125,7 @@ def release(
         synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
     )  # fmt: skip
-    ending = "".join(input.suffixes[-2:]) if input.suffix == ".gz" else input.suffix
+    ending = ending_like(input)
     start_arrow(threads)
     with filling(output) as folder, progress_bar(quiet=quiet) as progress, ledger_allows():
         outputs = copy_paths(folder / f"synthetic{ending}", copies)

@@ -11,9 +11,6 @@ from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from .options import (
     Attackers,
-    Decimal,
-    Delimiter,
-    Encoding,
     Holdout,
     HtmlOut,
     Input,
@@ -31,6 +28,7 @@ from .options import (
     check_outputs,
     console,
     expanded,
+    file_options,
     key_sizes_of,
     names_of,
     reading_of,
@@ -42,17 +40,17 @@ from .options import (
 if TYPE_CHECKING:
     from ..risk import RiskResult, RiskSettings
     from ..risk.attribution.result import CrossFit
+    from ..table import FileOptions
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
 
 __all__ = ["end", "risk", "risk_settings", "show_attacks"]
 
 
-def reading_by_value(
-    schema: SchemaIn = None, encoding: Encoding = "utf-8", delimiter: Delimiter = None, decimal: Decimal = None, rare: Rare = "keep"
-) -> ReadSettings:  # fmt: skip
+@expanded(file=file_options)
+def reading_by_value(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "keep") -> ReadSettings:
     """Return how the input is read: rare levels by name, as an outsider sees them, unless they are to be pooled."""
-    return reading_of(schema, encoding, delimiter, decimal, rare)
+    return reading_of(schema=schema, rare=rare, **file)
 
 
 @expanded(reading=reading_by_value)
@@ -118,7 +116,7 @@ def risk(
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
     from .options import start_arrow, write_json
-    from .reading import read_input
+    from .reading import open_beside, read_input
 
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
@@ -131,7 +129,8 @@ def risk(
 
     with progress_bar(quiet=quiet) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
-        result = measure_risk(table, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
+        others, fresh = [open_beside(path, reading) for path in synthetic], None if holdout is None else open_beside(holdout, reading)
+        result = measure_risk(table, others, fresh, settings, model=model, seed=seed, threads=threads, progress=progress)
     result = allowed.judged(result, run_facts()).named(
         original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
     )

@@ -95,7 +95,7 @@ def _write_blank(input: Path, output: Path | None, reading: ReadSettings, codebo
     from ..table.codebooks import read_codebook
     from ..table.sources import Tagged, open_source
 
-    scanned = open_source(input, **reading.text, tolerant=True)
+    scanned = open_source(input, **reading.file, tolerant=True)
     types = {
         f.name: None if scanned.text else f.type.values if isinstance(f.type, Tagged) else f.type for f in scanned.schema
     }

@@ -72,7 +72,7 @@ def utility(
     from ..utility import measure_utility
     from .estimates import say_measuring
     from .options import start_arrow, write_json
-    from .reading import read_input
+    from .reading import open_beside, read_input
 
     check_outputs(original, json, html)
     start_arrow(threads)
@@ -83,7 +83,8 @@ def utility(
         )  # fmt: skip
         if not quiet:
             say_measuring(table.n_rows, table.schema, settings)
-        result = measure_utility(table, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
+        other, fresh = open_beside(synthetic, reading), None if holdout is None else open_beside(holdout, reading)
+        result = measure_utility(table, other, fresh, settings, seed=seed, threads=threads, progress=progress)
     result = result.named(original=original.name, synthetic=synthetic.name, holdout=holdout.name if holdout else None)
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 from .._base.errors import PrivacyError
 from .._base.seeds import Seed
@@ -17,6 +17,7 @@ from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..table.decimal_sign import with_sign
 from ..table.fit_schema import check_columns
+from ..table.formats.options import FileOptions
 from ..table.personal import personal_columns, personal_note, warn_of
 from ..table.schema import Schema
 from ..table.sources import Source
@@ -148,8 +149,7 @@ class Undiscovered:
 
 def prepare(
     source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
-    discover: Literal["all"] | None = None,
+    rows_per_person: int = 1, discover: Literal["all"] | None = None, **options: Unpack[FileOptions],
 ) -> Table | Undiscovered:  # fmt: skip
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
 
@@ -162,26 +162,22 @@ def prepare(
     person, rows_per_person
         The column that tells persons apart, if they may have several rows (the schema's role `person` unless named), and how many rows
         of each are kept.
-    decimal
-        The decimal sign of a text file, "." or ",". Unless given it is what the schema says: a point, where that says nothing. No
-        record is asked.
     discover
         "all": what the schema leaves open is discovered by the fit, at a cost; without a schema, everything but the names of columns.
+    options
+        What the file is like (`FileOptions`: encoding, delimiter, decimal, header, comment). No record is asked: what is not given is UTF-8, names in
+        the first line, no comments, and the decimal sign of the schema, a point where that says nothing.
     """
     if discover is not None:
-        schema = discovering_schema(source, schema, discover, encoding=encoding, delimiter=delimiter)
-    declared = _promised(source, schema, person, rows_per_person, decimal)
+        schema = discovering_schema(source, schema, discover, **options)
+    declared = _promised(source, schema, person, rows_per_person, options.get("decimal"))
     notes = personal_note(personal_columns(declared))  # by names and declarations: no record is asked
     warn_of(notes)
-    options: dict[str, Any] = {
-        "person": person,
-        "rows_per_person": rows_per_person,
-        "encoding": encoding,
-        "delimiter": delimiter,
-    }
     if wanted_columns(declared):
-        return Undiscovered(open_cells(source, declared, **options), declared)
-    return replace(prepare_declared(source, declared, **options), notes=tuple(notes))
+        cells = open_cells(source, declared, person=person, rows_per_person=rows_per_person, **options)
+        return Undiscovered(cells, declared)
+    prepared = prepare_declared(source, declared, person=person, rows_per_person=rows_per_person, **options)
+    return replace(prepared, notes=tuple(notes))
 
 
 def _promised(
@@ -217,16 +213,15 @@ class Unread:
 
 def open_unread(
     path: str | os.PathLike[str], schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None, decimal: str | None = None,
-    budget: Budget | None = None, unit: Unit | None = None,
+    rows_per_person: int = 1, budget: Budget | None = None, unit: Unit | None = None, **options: Unpack[FileOptions],
 ) -> Unread:  # fmt: skip
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.
 
     What is wrong up to here costs nothing. What comes after is to be paid for, also if it fails: spend from a project ledger
     before `read`. `budget` and `unit` are those of the fit, if they are settled: what they need of the schema is checked with the rest.
     """
-    declared = _promised(path, schema, person, rows_per_person, decimal, budget, unit)
-    source = open_header(path, encoding=encoding, delimiter=delimiter)
+    declared = _promised(path, schema, person, rows_per_person, options.get("decimal"), budget, unit)
+    source = open_header(path, **options)
     check_columns(source.name, source.schema.names, declared)
     return Unread(source, declared, person, rows_per_person)
 

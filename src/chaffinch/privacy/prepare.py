@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +20,9 @@ from .._base.errors import FileError, InputError, listed
 from ..table.blank import kind_by_name
 from ..table.codes import Codes
 from ..table.encode import missing_words
-from ..table.fit import Note
 from ..table.fit_schema import check_columns
+from ..table.formats.options import FileOptions
+from ..table.note import Note
 from ..table.read import as_schema
 from ..table.schema import UNKNOWN, Column, Schema
 from ..table.sources import Source, Tagged, open_source, recognise
@@ -64,7 +64,7 @@ class StoredCells:
 
 def prepare(
     source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
-    rows_per_person: int = 1, encoding: str = "utf-8", delimiter: str | None = None,
+    rows_per_person: int = 1, **options: Unpack[FileOptions],
 ) -> Table:  # fmt: skip
     """Return a table with a sealed schema: codes that each depend on their own row and on public declarations.
 
@@ -81,7 +81,7 @@ def prepare(
     check_declared(declared, source=shown_source(source))
     sealed = declared_schema(declared)
     cells = open_cells(
-        source, declared, person=person, rows_per_person=rows_per_person, encoding=encoding, delimiter=delimiter
+        source, declared, person=person, rows_per_person=rows_per_person, **options
     )
     if cells.sealed is not None and cells.sealed.schema == sealed:
         table = cells.sealed
@@ -115,8 +115,7 @@ def declared_of(source: Any, schema: Schema | str | os.PathLike[str] | None) -> 
 
 
 def discovering_schema(
-    source: Any, schema: Schema | str | os.PathLike[str] | None, discover: str = "all", *, encoding: str = "utf-8",
-    delimiter: str | None = None,
+    source: Any, schema: Schema | str | os.PathLike[str] | None, discover: str = "all", **options: Unpack[FileOptions],
 ) -> Schema:  # fmt: skip
     """Return the schema with all that it leaves open to be discovered; without a schema, one of the names of columns alone.
 
@@ -126,7 +125,7 @@ def discovering_schema(
         raise InputError(f"discover must be 'all'. Got {discover!r}. For single columns write discover = true in the schema.")
     declared = as_schema(schema)
     if declared is None:
-        names = open_header(source, encoding=encoding, delimiter=delimiter).schema.names
+        names = open_header(source, **options).schema.names
         declared = Schema(tuple(Column(name, kind_by_name(name) or UNKNOWN) for name in names), public=True)
     return declared.discovering()
 
@@ -150,11 +149,10 @@ def _with_plain_type(column: Column) -> Column:
 
 
 def open_cells(
-    source: Any, schema: Schema, *, person: str | None = None, rows_per_person: int = 1, encoding: str = "utf-8",
-    delimiter: str | None = None,
+    source: Any, schema: Schema, *, person: str | None = None, rows_per_person: int = 1, **options: Unpack[FileOptions],
 ) -> StoredCells:  # fmt: skip
     """Return the cells of a source, of at most `rows_per_person` rows of each person; `prepare` and `discover` take them."""
-    cells = source if isinstance(source, StoredCells) else _cells(source, encoding, delimiter)
+    cells = source if isinstance(source, StoredCells) else _cells(source, options)
     check_columns(cells.name, list(cells.columns), schema)
     if person is None and cells.sealed is None:
         person = schema.only("person")
@@ -171,7 +169,7 @@ def open_cells(
     return replace(cells, columns=columns, words=words, sealed=sealed, persons=rows_per_person)
 
 
-def _cells(source: Any, encoding: str, delimiter: str | None) -> StoredCells:
+def _cells(source: Any, options: FileOptions) -> StoredCells:
     if isinstance(source, Table):
         words = {c.name: missing_words(c, source.code(c.name)) for c in source.schema.modelled}
         return StoredCells(
@@ -183,23 +181,23 @@ def _cells(source: Any, encoding: str, delimiter: str | None) -> StoredCells:
             frozenset(column.name for column in source.schema if column.spelled),
             source if source.schema.sealed else None,
         )
-    opened = source if isinstance(source, Source) else open_header(source, encoding=encoding, delimiter=delimiter)
+    opened = source if isinstance(source, Source) else open_header(source, **options)
     whole = opened.table()
     columns = {name: _plain(whole.column(name)) for name in whole.column_names}
     spelled = frozenset(columns if opened.text else ())
-    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.delimiter, index=opened.index), spelled)
+    return StoredCells(opened.name, columns, {}, opened.text, Origin(opened.native, {}, opened.layout, index=opened.index), spelled)
 
 
-def open_header(source: Any, *, encoding: str = "utf-8", delimiter: str | None = None) -> Source:
+def open_header(source: Any, **options: Unpack[FileOptions]) -> Source:
     """Return a source that no record can stop; of a file only the header has been read, with the names of its columns."""
     if isinstance(source, str | os.PathLike):
-        form = recognise(Path(source))
+        form = recognise(source)
         if form.open is not None and not form.private:
             raise FileError(
-                f"A private fit does not read '{source}': the reader of {form.files or f'{form.name} files'} may stop at a value. "
+                f"A private fit does not read '{source}', {form.a_file}: its reader may stop at a value, or look at values to tell what they are. "
                 "Save it as Parquet or CSV."
             )
-    return open_source(source, encoding=encoding, delimiter=delimiter, tolerant=True)
+    return open_source(source, tolerant=True, **options)
 
 
 def shown_source(source: Any) -> str:

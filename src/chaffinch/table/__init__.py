@@ -2,8 +2,8 @@
 
 from .codec import OTHER, Categories, Codec, Intervals
 from .codes import Codes
-from .fit import Note
-from .formats import FORMATS, Format, ReadOptions, Source
+from .formats import FORMATS, FileOptions, Format, Layout, ReadOptions, Source
+from .note import Note
 from .read import read
 from .scan import Scan, scan
 from .schema import Column, Schema
@@ -18,8 +18,10 @@ __all__ = [
     "Codec",
     "Codes",
     "Column",
+    "FileOptions",
     "Format",
     "Intervals",
+    "Layout",
     "Note",
     "ReadOptions",
     "Scan",

@@ -21,9 +21,9 @@ from .codec import Categories, Codec, Intervals, Scalar
 from .codes import Codes, narrowest
 from .decimal_sign import is_decimal_type, is_doubtful
 from .encode import encode_column
-from .fit import Note
 from .fit_schema import enough_rows, spelling_of, typed
 from .grid import to_numbers
+from .note import Note
 from .person_ids import person_numbers
 from .schema import Column, Schema
 from .sources import Source, open_source

@@ -37,7 +37,7 @@ from .._base.masking import masked_count
 from .._base.tokens import Reader
 from .codec import Categories, Intervals
 from .cuts import above, at_or_above, cut_intervals, drawn_ranges
-from .fit import Note
+from .note import Note
 from .schema import Column, Schema
 from .schema_file import number_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -12,28 +12,14 @@ from .codec import OTHER, Categories, Codec, Scalar
 from .discretise import fit_intervals
 from .grid import is_whole
 from .infer import decimals_of
+from .note import Note
 from .profile import Profile
 from .schema import NUMERIC_KINDS, Column
 from .types import is_numeric, is_words, parse_type, value_type
 
-__all__ = ["MOST_LEVELS", "Note", "fit_column"]
+__all__ = ["MOST_LEVELS", "fit_column"]
 
 MOST_LEVELS = 200_000
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something the reader of a table should know of a column: what was dropped, pooled or changed, and why.
-
-    Without a column it is said of the whole table.
-    """
-
-    column: str
-    what: str
-    sentence: str
-
-    def __str__(self) -> str:
-        return f"Column '{self.column}': {self.sentence}" if self.column else self.sentence
 
 
 def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Column, list[Note]]:

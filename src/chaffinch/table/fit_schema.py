@@ -17,8 +17,9 @@ from .._base.progress import Progress, silent
 from .codec import Scalar
 from .constraints import cut_schema
 from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
-from .fit import Note, fit_column
+from .fit import fit_column
 from .infer import infer_column
+from .note import Note
 from .personal import personal_columns, personal_note, with_hint
 from .profile import Profile
 from .schema import KINDS, UNKNOWN, Column, Schema
@@ -58,7 +59,8 @@ def fit_schema(
         if schema.fitted:
             return _as_fitted(source, schema)
         rare_below = schema.rare_below
-    spellings, notes = _spellings(source, schema, threshold, progress)
+    spellings, sign_notes = _spellings(source, schema, threshold, progress)
+    notes = [*source.notes, *sign_notes]
     profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
     n_rows = 0
     for batch in source.batches():
@@ -131,7 +133,7 @@ def _as_fitted(source: Source, schema: Schema) -> FittedSchema:
     n_rows = sum(batch.num_rows for batch in source.batches(source.schema.names[:1]))
     enough_rows(f"'{source.name}'", n_rows)
     columns = tuple(replace(schema[name], spelled=_spelled(source, name)) for name in source.schema.names)
-    return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, ())
+    return FittedSchema(replace(schema, columns=columns, sealed=False), n_rows, source.notes)
 
 
 def _spelled(source: Source, name: str) -> bool:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.errors import PersonalDataWarning, listed
-from .fit import Note
 from .infer import CODED_LEVELS
+from .note import Note
 from .profile import Profile
 from .schema import Column
 from .types import parse_type

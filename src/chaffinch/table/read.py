@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from .codes import Codes
 from .constraints import with_broken_rows
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
+from .formats.options import FileOptions
 from .personal import warn_of
 from .persons import table_of_persons
 from .schema import Schema
@@ -28,31 +29,24 @@ def read(
     source: Any,
     schema: Schema | str | os.PathLike[str] | None = None,
     *,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,
     person: str | None = None,
     order: str | None = None,
     progress: Progress = silent,
+    **options: Unpack[FileOptions],
 ) -> Table:
     """Return a table from a file or from a pandas, polars, pyarrow or other Arrow-speaking object.
 
     Parameters
     ----------
     source
-        A path (CSV or TSV, also gzipped; Parquet; Arrow or Feather; SPSS .sav and Stata .dta with the extra
-        `pyreadstat`) or an object.
+        A path (text, Parquet, Arrow, workbooks, databases, files of SPSS, Stata, SAS and R) or an
+        object. `FILE::TABLE` names a sheet, a table of a database or a file in an archive.
     schema
         What columns are: a `Schema` or the path of a schema file (TOML, or a codebook in JSON). Without one
         it is inferred from all rows. A given schema wins over inference and is checked against the data.
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
-    encoding, delimiter
-        Of text files; the delimiter is found from the header unless given.
-    decimal
-        The decimal sign of a text file, "." or ",". Unless given it is found from all of its numbers, and said where it is a comma;
-        numbers that leave a doubt are an error. Thousands separators are not read.
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
     threshold
@@ -60,6 +54,13 @@ def read(
     person, order
         Where people have several rows: the column that says whose row it is, and the column that orders a person's rows (without one they
         are in the order of the source). Levels and bins then count persons, not rows. A schema says the same with roles.
+    encoding, delimiter, decimal
+        Of text files. Unless given they are found where the file leaves no doubt, and said (`Table.notes`) where they are not the usual ones.
+        Thousands separators are found too.
+    header, comment
+        Where the names of columns stand: "yes", "no", "units" or a line; and the sign of lines that are no records. See `FileOptions`.
+    table
+        The sheet, the table of a database, the file in an archive.
 
     Warns
     -----
@@ -76,7 +77,7 @@ def read(
     """
     if is_model(source):
         raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
-    opened = in_memory(open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal))
+    opened = in_memory(open_source(source, **options))
     fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
     table = with_broken_rows(_encoded(opened, fitted.schema, fitted.notes), threshold)
@@ -125,5 +126,5 @@ def _encoded(source: Source, schema: Schema, notes: Any) -> Table:
     data = pa.Table.from_arrays(
         [values[c.name][0] for c in schema], schema=pa.schema(fields, metadata=whole.schema.metadata)
     )
-    origin = Origin(source.native, source.dtypes, source.delimiter, index=source.index)
+    origin = Origin(source.native, source.dtypes, source.layout, index=source.index)
     return Table(schema, data, Codes.of(arrays, schema.sizes), tuple(notes), origin)

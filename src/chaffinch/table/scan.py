@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,9 @@ from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
-from .fit import Note
 from .fit_schema import fit_schema, spelling_of, typed
+from .formats.options import FileOptions
+from .note import Note
 from .personal import warn_of
 from .read import as_schema
 from .schema import Schema
@@ -66,19 +67,17 @@ def scan(
     source: Any,
     schema: Schema | str | os.PathLike[str] | None = None,
     *,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str | None = None,
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,
     progress: Progress = silent,
+    **options: Unpack[FileOptions],
 ) -> Scan:
     """Return a scan of a file too large to read: arguments as for `read`.
 
     The schema is fitted in one pass over the file (two for text files, without a given schema). Memory
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
-    opened = open_source(source, encoding=encoding, delimiter=delimiter, decimal=decimal)
+    opened = open_source(source, **options)
     fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
     return Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)

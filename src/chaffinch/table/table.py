@@ -18,8 +18,9 @@ from .._base.seeds import Seed, generator
 from .._base.text import text_table
 from .codes import Codes
 from .encode import decode_column
-from .fit import Note
+from .formats.layout import Layout
 from .grid import to_numbers
+from .note import Note
 from .schema import Column, Schema
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 
@@ -37,14 +38,13 @@ DIGITS = 9
 class Origin:
     """What a table was made from, so that what is made of it looks the same. It holds no row and no value.
 
-    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, which of them were its index, what divides the cells of a text file (None
-    where it was none), and the Arrow fields with their metadata where they are known (`Table.look`). The decimal sign is told by
-    its columns.
+    The kind of object (`pandas`, `polars`, `arrow`), the pandas dtypes of its columns, which of them were its index, how it lay in its file, if it came from one, and
+    the Arrow fields with their metadata where they are known (`Table.look`). The decimal sign is told by its columns.
     """
 
     native: str = "arrow"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
-    delimiter: str | None = None
+    layout: Layout = field(default_factory=Layout)
     fields: pa.Schema | None = None
     index: tuple[str, ...] = ()
 

@@ -11,9 +11,10 @@ from .._base.errors import FileError
 from .._base.safe_files import replacing
 from .formats import FORMATS
 from .formats.format import Writer
+from .sources import located, recognise
 from .table import Table
 
-__all__ = ["file_format", "table_writer", "write_table"]
+__all__ = ["ending_like", "file_format", "table_writer", "write_table"]
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
@@ -21,13 +22,35 @@ def file_format(path: str | os.PathLike[str]) -> str:
     return _written(path)[0]
 
 
+def ending_like(path: str | os.PathLike[str]) -> str:
+    """Return the ending of a file that is written as another came: its own, or that of a format that its kind is written in.
+
+    Examples
+    --------
+    >>> ending_like("people.csv.gz"), ending_like("people.xlsx::May")
+    ('.csv.gz', '.xlsx')
+    """
+    file, _ = located(path)
+    ending = _ending(file.name)
+    return ending if ending in _writers() else recognise(file).written_as
+
+
+def _writers() -> dict[str, tuple[str, Writer]]:
+    return {ending: (form.name, form.writer) for form in FORMATS if form.writer for ending in form.endings}
+
+
+def _ending(name: str) -> str:
+    """Return the longest ending of a format that is written, or an empty string."""
+    return next((ending for ending in sorted(_writers(), key=len, reverse=True) if name.lower().endswith(ending)), "")
+
+
 def _written(path: str | os.PathLike[str]) -> tuple[str, Writer]:
-    writers = {ending: (form.name, form.writer) for form in FORMATS if form.writer for ending in form.endings}
-    name = Path(path).name.lower()
-    for ending in sorted(writers, key=len, reverse=True):
-        if name.endswith(ending):
-            return writers[ending]
-    raise FileError(f"Cannot tell the format of '{path}'. End it in one of {', '.join(writers)}.")
+    writers = _writers()
+    ending = _ending(Path(path).name)
+    if not ending:
+        known = [ending for ending in writers if ending.count(".") == 1]
+        raise FileError(f"Cannot tell the format of '{path}'. End it in one of {', '.join(known)}.")
+    return writers[ending]
 
 
 def write_table(table: Table, path: str | os.PathLike[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ from ..outputs.document import Outputs
 from ..outputs.evolve import EngineName, StartName
 from ..outputs.records import TableCoder
 from ..outputs.rules import Policy
-from ..table import Schema, Table, read
+from ..table import FileOptions, Schema, Table, read
 from .check_delivery import CheckDelivery
 from .check_request import AnyPath, CheckRequest
 
@@ -37,9 +37,7 @@ class DataSource:
 
     data: Any
     schema: Schema | AnyPath | None = None
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    decimal: str | None = None
+    file: FileOptions = field(default_factory=FileOptions)
 
     @property
     def path(self) -> Path | None:
@@ -51,8 +49,7 @@ class DataSource:
         if isinstance(self.data, Table):
             return self.data
         return read(
-            self.data, self.schema, encoding=self.encoding, delimiter=self.delimiter, decimal=self.decimal, rare="keep",
-            threshold=threshold, progress=progress,
+            self.data, self.schema, rare="keep", threshold=threshold, progress=progress, **self.file
         )  # fmt: skip
 
 

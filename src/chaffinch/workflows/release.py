@@ -18,11 +18,12 @@ from ..risk.attribution.result import CrossFit
 from ..stats.learners import chosen_models
 from ..synth import SYNTHESISERS, MethodOptions, Settings
 from ..synth.protocol import promises_privacy
-from ..table import Schema, Table
+from ..table import FileOptions, Schema, Table
 from ..table.align import align
 from ..table.formula import formula_of
 from ..table.personal import warn_of
 from ..table.sources import Source, open_source
+from ..table.write import ending_like
 from ..utility import UtilitySettings, measure_utility
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
@@ -95,10 +96,10 @@ class _Holdout:
     name: str | None = None
 
     @classmethod
-    def of(cls, data: Any) -> _Holdout:
+    def of(cls, data: Any, file: FileOptions) -> _Holdout:
         if data is None or isinstance(data, Table):
             return cls(data)
-        return cls(open_source(data), Path(data).name if isinstance(data, str | os.PathLike) else None)
+        return cls(open_source(data, **file), Path(data).name if isinstance(data, str | os.PathLike) else None)
 
     @property
     def tables(self) -> list[Table | Source]:
@@ -223,7 +224,7 @@ def run_release(
     7. Attack all of them.
     8. Account for it: the report.
     """
-    outside = _Holdout.of(holdout)
+    outside = _Holdout.of(holdout, settings.synthesis.reading.beside)
     synthesis = Synthesis(settings.synthesis, run)
 
     original = synthesis.read(data, lambda schema: settings.check(schema, outside))
@@ -304,10 +305,7 @@ def _risk(
 
 def _file_names(data: Any, copies: int) -> tuple[str, ...]:
     """Return the names of the synthetic files: as the input came, CSV where it was no file."""
-    ending = ".csv"
-    if isinstance(data, str | os.PathLike):
-        suffixes = Path(data).suffixes
-        ending = "".join(suffixes[-2:]) if suffixes[-1:] == [".gz"] else "".join(suffixes[-1:])
+    ending = ending_like(data) if isinstance(data, str | os.PathLike) else ".csv"
     return tuple(path.name for path in copy_paths(Path(f"synthetic{ending}"), copies))
 
 

@@ -29,7 +29,7 @@ from ..synth import BayesNet, Model, Panel, Settings
 from ..synth.account import AccountNote, SynthesisAccount
 from ..synth.data import table_counter
 from ..synth.model import BATCH_ROWS, joined
-from ..table import Schema, Table, read, table_writer
+from ..table import FileOptions, Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
 from ..table.personal import personal_columns, personal_note
@@ -51,23 +51,21 @@ class ReadSettings:
     """How the original is read: see `chaffinch.read`; and, for a promise, whether what is not declared is discovered: `chaffinch.prepare`."""
 
     schema: Schema | str | os.PathLike[str] | None = None
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    decimal: str | None = None
+    file: FileOptions = field(default_factory=FileOptions)
     rare: Literal["pool", "keep"] = "pool"
     threshold: int = THRESHOLD
     discover: str | None = None
 
     @property
-    def text(self) -> dict[str, Any]:
-        """How a text file is read."""
-        return {"encoding": self.encoding, "delimiter": self.delimiter, "decimal": self.decimal}
+    def beside(self) -> FileOptions:
+        """How a file is read that is compared with the original: as that is, but for the name of its table."""
+        return {name: word for name, word in self.file.items() if name != "table"}  # type: ignore[return-value]
 
     def promised_schema(self, source: Any) -> Schema | None:
         """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
         if self.discover is None:
             return as_schema(self.schema)
-        return discovering_schema(source, self.schema, self.discover, encoding=self.encoding, delimiter=self.delimiter)
+        return discovering_schema(source, self.schema, self.discover, **self.file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +92,7 @@ class SynthesisSettings:
     """
 
     synthesiser: Settings
-    reading: ReadSettings = ReadSettings()
+    reading: ReadSettings = field(default_factory=ReadSettings)
     keep: tuple[str, ...] = ()
     person: str | None = None
     order: str | None = None
@@ -186,7 +184,7 @@ class Synthesis:
         self.run.observer.before_reading(source)
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
-                source, reading.schema, **reading.text, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
+                source, reading.schema, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
             )  # fmt: skip
             table = with_weight(with_persons(table, self.settings.person, self.settings.order), self.settings.weight)
         if (weight := table.schema.only("weight")) is not None:
@@ -202,7 +200,7 @@ class Synthesis:
         unread = None
         if not prepared:
             unread = open_unread(
-                source, reading.promised_schema(source), **reading.text, person=self.settings.person,
+                source, reading.promised_schema(source), **reading.file, person=self.settings.person,
                 rows_per_person=synthesiser.unit.rows_per_person, budget=synthesiser.budget, unit=synthesiser.unit,
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema

@@ -61,7 +61,7 @@ def test_a_registered_format_is_in_the_help_of_a_command(toy):
 
 def test_a_format_that_is_gone_is_not_listed():
     words = " ".join(CliRunner().invoke(app, ["describe", "--help"], env={"COLUMNS": "200"}).output.split())
-    assert "CSV, TSV (both also .gz), Parquet, Arrow/Feather, SPSS .sav, Stata .dta." in words
+    assert "CSV, TSV (both also .gz, .zst, .bz2), Parquet, a folder or 'pattern*' of Parquet files, Arrow/Feather, SPSS .sav, Stata .dta." in words
 
 
 def test_the_wrong_file_under_the_name_of_a_format(toy, tmp_path):
@@ -76,7 +76,7 @@ def test_a_private_fit_reads_no_format_that_does_not_claim_to_be_private(toy, tm
     from chaffinch.privacy.prepare import open_header
 
     chaffinch.read(pa.table(ROWS)).write(tmp_path / "t.toy")
-    with pytest.raises(FileError, match=r"A private fit does not read .* the reader of toy files may stop at a value"):
+    with pytest.raises(FileError, match=r"A private fit does not read .* a toy file: its reader may stop at a value"):
         open_header(tmp_path / "t.toy")
 
 

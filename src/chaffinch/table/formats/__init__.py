@@ -2,13 +2,15 @@
 
 # isort: off
 # The order of registration is that of help and messages.
-from .format import FORMATS, Format, Labels, ReadOptions, Source, Tagged
-from . import delimited, parquet, arrow, spss_stata, refused
+from .format import FORMATS, Format, Labels, Source, Tagged
+from .layout import Layout
+from .options import FileOptions, ReadOptions
+from . import delimited, parquet, folder, arrow, spss_stata, refused
 from .objects import OBJECTS, ObjectKind
 
 # isort: on
 
 __all__ = [
-    "FORMATS", "OBJECTS", "Format", "Labels", "ObjectKind", "ReadOptions", "Source", "Tagged", "arrow", "delimited",
-    "parquet", "refused", "spss_stata",
+    "FORMATS", "OBJECTS", "FileOptions", "Format", "Labels", "Layout", "ObjectKind", "ReadOptions", "Source", "Tagged", "arrow", "delimited",
+    "folder",    "parquet", "refused", "spss_stata",
 ]  # fmt: skip

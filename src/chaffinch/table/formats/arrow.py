@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from .format import FORMATS, Format, ReadOptions, Source, appending
+from .format import FORMATS, Format, Source, appending
+from .options import ReadOptions
 
 if TYPE_CHECKING:
     from ..table import Table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import gzip
+import lzma
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -18,12 +18,16 @@ from ..._base.errors import FileError, InputError
 from ..._base.registry import Registry
 from ..codec import Scalar
 from ..decimal_sign import DecimalSign
+from ..note import Note
+from .layout import Layout
+from .options import ReadOptions
+from .packing import ENDINGS
 
 if TYPE_CHECKING:
     from ..table import Table
 
 __all__ = [
-    "BATCH_ROWS", "FORMATS", "Format", "Labels", "ReadOptions", "Source", "Tagged", "Writer", "appending", "readable",
+    "BATCH_ROWS", "FORMATS", "Format", "Labels", "Source", "Tagged", "Writer", "appending", "readable",
 ]  # fmt: skip
 
 BATCH_ROWS = 1 << 18
@@ -62,9 +66,9 @@ class Tagged(pa.ExtensionType):  # type: ignore[misc]
 class Source:
     """A table that can be read batch by batch, more than once.
 
-    `text` says that every column is words of a text file, still to be understood; `delimiter` is what divides its cells, `decimal`
-    the decimal sign that was given for it. `native` is the kind of object to give back, `dtypes` the types it had there where
-    Arrow alone would not restore them, `index` the columns that were its index.
+    `text` says that every column is words of a text file, still to be understood; `decimal` is the decimal sign that was given for it.
+    `layout` says how the table lies in its file, `notes` what should be said of that. `native` is the kind of object to give back,
+    `dtypes` the types it had there where Arrow alone would not restore them, `index` the columns that were its index.
     """
 
     name: str
@@ -72,8 +76,9 @@ class Source:
     read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
     text: bool = False
     native: str = "arrow"
-    delimiter: str | None = None
+    layout: Layout = field(default_factory=Layout)
     decimal: DecimalSign | None = None
+    notes: tuple[Note, ...] = ()
     labels: Mapping[str, Labels] = field(default_factory=dict)
     dtypes: Mapping[str, Any] = field(default_factory=dict)
     index: tuple[str, ...] = ()
@@ -87,20 +92,6 @@ class Source:
         """Return all rows."""
         with readable(self.name):
             return pa.Table.from_batches(self.read(None), schema=self.schema)
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """How a file or object is read.
-
-    `tolerant` asks for a source that no record can stop, for private fits. Rows of a text file with too many or too few cells become
-    rows without values, after the others; bytes that are no text become U+FFFD; one column is enough; pandas columns of Python
-    objects become words; the bytes of words in Arrow files come as they are.
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    tolerant: bool = False
 
 
 @dataclass(frozen=True)
@@ -133,6 +124,14 @@ class Format:
         What its files are called in messages: "SPSS and Stata files".
     read_endings
         Further endings of files that are read, but not written.
+    packed
+        Whether `open` takes files that are packed as a whole (`packing`).
+    tables
+        Whether a file may hold several tables, so that one is named: `FILE::TABLE`.
+    written_as
+        The ending of a file that is written like one of this format.
+    advice
+        What to do with a file that is known but not read.
     """
 
     name: str
@@ -147,6 +146,17 @@ class Format:
     extra: str = ""
     files: str = ""
     read_endings: tuple[str, ...] = ()
+    packed: bool = False
+    tables: bool = False
+    written_as: str = ".csv"
+    advice: str = "Save it as Parquet or CSV."
+
+    @property
+    def a_file(self) -> str:
+        """What a file of this format is called in a sentence: "a parquet file"."""
+        if self.files:
+            return self.files
+        return f"a{'n' * (self.name[0] in 'aeio')} {self.name} file"
 
     @property
     def by_name(self) -> bool:
@@ -160,7 +170,7 @@ class Format:
     def claims(self, name: str) -> bool:
         """Return whether a file name in small letters ends as this format's do, packed or not."""
         endings = (*self.endings, *self.read_endings)
-        return bool(endings) and name.endswith((*endings, *(f"{ending}.gz" for ending in endings)))
+        return bool(endings) and name.endswith((*endings, *(ending + packed for ending in endings for packed in ENDINGS)))
 
 
 FORMATS: Registry[Format] = Registry("format")
@@ -189,7 +199,7 @@ def readable(name: str) -> Iterator[None]:
         yield
     except (FileError, InputError):
         raise
-    except (pa.ArrowException, csv.Error, EOFError, gzip.BadGzipFile, UnicodeDecodeError, OSError, zlib.error) as error:
+    except (pa.ArrowException, csv.Error, EOFError, lzma.LZMAError, UnicodeDecodeError, OSError, zlib.error) as error:
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
         raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ..types import is_words
-from .format import BATCH_ROWS, FORMATS, Format, ReadOptions, Source, appending
+from .format import BATCH_ROWS, FORMATS, Format, Source, appending
+from .options import ReadOptions
 
 if TYPE_CHECKING:
     from ..table import Table

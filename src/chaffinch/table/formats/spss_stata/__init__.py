@@ -19,7 +19,7 @@ def _format(name: Program, magic: tuple[bytes, ...]) -> Format:
     return Format(
         name, f"{PROGRAMS[name]} .{name}", (f".{name}",), magic, recognise=_old_stata if name == "dta" else None,
         open=partial(open_file, form=name), writer=partial(write_file, form=name), extra="pyreadstat",
-        files="SPSS and Stata files",
+        files=f"a file of {PROGRAMS[name]}",
     )  # fmt: skip
 
 

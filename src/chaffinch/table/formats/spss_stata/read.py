@@ -27,7 +27,8 @@ from ...._base.errors import FileError, InputError
 from ...codec import Scalar
 from ...grid import to_numbers
 from ...types import is_words
-from ..format import Labels, ReadOptions, Source, Tagged
+from ..format import Labels, Source, Tagged
+from ..options import ReadOptions
 from .guard import check_sav
 from .limits import LETTERS, PROGRAMS, Moment, Program, Range, moment_of, pyreadstat, within
 

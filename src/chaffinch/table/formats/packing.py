@@ -1,0 +1,83 @@
+"""Files that are packed as a whole: gzip, zstandard, bzip2 and xz, known by their first bytes."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import pyarrow as pa
+
+from ..._base.errors import FileError
+
+__all__ = ["ENDINGS", "PACKINGS", "Packing", "check_ratio", "open_unpacked", "packing_of", "unpacked_head"]
+
+MOST_RATIO = 1000
+"""A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to fill a memory."""
+
+FREE_BYTES = 1 << 28
+"""Bytes that a packed file may hold whatever it grows by."""
+
+
+@dataclass(frozen=True)
+class Packing:
+    """A way to pack a file: its name, ending and first bytes, what Arrow calls it (None: Arrow does not unpack it), and how it is opened."""
+
+    name: str
+    ending: str
+    magic: bytes
+    codec: str | None
+    open: Callable[[Path], BinaryIO]
+
+
+def _open(kind: Callable[..., Any], path: Path) -> BinaryIO:
+    return cast(BinaryIO, kind(path, "rb"))
+
+
+def _open_zstd(path: Path) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(cast(Any, pa.input_stream(str(path), compression="zstd"))))
+
+
+PACKINGS = (
+    Packing("gzip", ".gz", b"\x1f\x8b", "gzip", partial(_open, gzip.GzipFile)),
+    Packing("zstandard", ".zst", b"\x28\xb5\x2f\xfd", "zstd", _open_zstd),
+    Packing("bzip2", ".bz2", b"BZh", "bz2", partial(_open, bz2.BZ2File)),
+    Packing("xz", ".xz", b"\xfd7zXZ\x00", None, partial(_open, lzma.LZMAFile)),
+)
+"""Every way to pack a file that is understood."""
+
+ENDINGS = tuple(packing.ending for packing in PACKINGS)
+
+
+def packing_of(path: Path) -> Packing | None:
+    """Return how a file is packed, by its first bytes; None where it is not."""
+    with open(path, "rb") as handle:
+        head = handle.read(8)
+    return next((packing for packing in PACKINGS if head.startswith(packing.magic)), None)
+
+
+def open_unpacked(path: Path) -> BinaryIO:
+    """Return a file as a stream of its bytes, unpacked where it is packed."""
+    packing = packing_of(path)
+    return open(path, "rb") if packing is None else packing.open(path)
+
+
+def unpacked_head(path: Path, n_bytes: int = 512) -> bytes:
+    """Return the first bytes of a file, unpacked where it is packed."""
+    with open_unpacked(path) as handle:
+        return handle.read(n_bytes)
+
+
+def check_ratio(name: str, unpacked: int, packed: int) -> None:
+    """Raise where a packed file unpacks to so much more than it is that it may be made to fill a memory."""
+    if unpacked > FREE_BYTES and unpacked > MOST_RATIO * max(packed, 1):
+        raise FileError(
+            f"'{name}' unpacks to more than {MOST_RATIO:,} times its size: no table does. If you trust it, unpack it first and name the "
+            "unpacked file."
+        )
