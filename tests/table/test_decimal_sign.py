@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import chaffinch
 from chaffinch.table.align import align
-from chaffinch.table.decimal_sign import SignCount, file_sign, is_doubtful
+from chaffinch.table.decimal_sign import SignEvidence, file_sign, grouped, is_doubtful, plain_numbers, thousands_of
 
 
 def pay(n=300, seed=3):
@@ -43,7 +43,7 @@ def test_decimal_commas_are_read_said_and_written_back(tmp_path):
     assert (table.schema["pay"].kind, table.schema["pay"].decimal, table.schema["pay"].decimals) == ("float", ",", 2)
     assert table.data["pay"].to_pylist() == pay().tolist()
     (note,) = table.notes
-    assert str(note) == "Decimal commas: columns pay are read as numbers. --decimal . keeps them as text."
+    assert str(note) == "Decimal commas: columns pay are read as numbers, and written so. --decimal . keeps them as text."
     table.write(tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_text() == path.read_text()
     drawn = chaffinch.BayesNet(parents=1).fit(table, seed=1).sample(200, seed=2, like=table)
@@ -95,12 +95,18 @@ def test_numbers_survive_whatever_they_are(numbers, decimals):
 @pytest.mark.parametrize(
     ("columns", "sign"),
     [
-        ({"a": SignCount()}, "."),
-        ({"a": SignCount(point=True)}, "."),
-        ({"a": SignCount(comma=True, sure=True)}, ","),
-        ({"a": SignCount(comma=True, sure=True), "b": SignCount(comma=True), "c": SignCount()}, ","),
-        ({"a": SignCount(comma=True)}, "thousands"),
-        ({"a": SignCount(comma=True, sure=True), "b": SignCount(point=True)}, "Say which is the decimal sign"),
+        ({"a": SignEvidence()}, "."),
+        ({"a": SignEvidence(point=True)}, "."),
+        ({"a": SignEvidence(comma=True)}, ","),
+        ({"a": SignEvidence(comma=True), "b": SignEvidence(comma_doubt=True), "c": SignEvidence()}, ","),
+        ({"a": SignEvidence(point=True), "b": SignEvidence(comma_doubt=True)}, "."),
+        ({"a": SignEvidence(comma=True), "b": SignEvidence(point_doubt=True)}, ","),
+        ({"a": SignEvidence(thousands=frozenset(","))}, "."),
+        ({"a": SignEvidence(thousands=frozenset("."))}, ","),
+        ({"a": SignEvidence(point_doubt=True)}, "."),
+        ({"a": SignEvidence(comma_doubt=True)}, "decimals or thousands"),
+        ({"a": SignEvidence(point_doubt=True, short=True)}, "decimals or thousands"),
+        ({"a": SignEvidence(comma=True), "b": SignEvidence(point=True)}, "Say which is the decimal sign"),
     ],
 )
 def test_the_sign_of_a_file(columns, sign):
@@ -127,7 +133,13 @@ def test_doubt_is_an_error_that_names_the_option(tmp_path):
         chaffinch.read(doubtful)
     assert "1,234" not in str(caught.value)
     assert chaffinch.read(doubtful, decimal=",").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
-    assert chaffinch.read(doubtful, decimal=".").schema["x"].type == "string"
+    other = chaffinch.read(doubtful, decimal=".")
+    assert (other.schema["x"].type, other.data["x"].to_pylist()[:3]) == ("int64", [1234, 17500, 980])
+    points = write(tmp_path / "p.csv", {"x": ["1.234", "17.500", "980"] * 30, "w": ["a", "b", "a"] * 30}, delimiter=",")
+    with pytest.raises(chaffinch.errors.InputError, match="a point before three digits"):
+        chaffinch.read(points)
+    assert chaffinch.read(points, decimal=",").data["x"].to_pylist()[:3] == [1234, 17500, 980]
+    assert chaffinch.read(points, decimal=".").data["x"].to_pylist()[:3] == [1.234, 17.5, 980.0]
     both = write(tmp_path / "b.csv", {"x": ["1,5", "2,25"] * 30, "y": ["1.5", "2.25"] * 30})
     with pytest.raises(chaffinch.errors.InputError, match=r"comma \(columns x\) and numbers with a point \(columns y\)"):
         chaffinch.read(both)
@@ -142,15 +154,85 @@ def test_doubt_is_an_error_that_names_the_option(tmp_path):
 
 @pytest.mark.parametrize(
     "cells",
-    [["1.234,5", "1,234.5"], ["1.234,5", "980,25"], ["1,234.5", "980.25"], ["1.5", "1,5"], ["1,234,567", "12"], ["1 234,5", "2,5"]],
+    [["1.234,5", "1,234.5"], ["1.5", "1,5"], ["1,234,567", "2,5"], ["1 234,5", "1'234,5"], ["1.234.567", "2.5"]],
     ids=lambda cells: " and ".join(cells),
 )
 @pytest.mark.parametrize("sign", [None, ".", ","])
-def test_thousands_and_mixed_signs_are_an_error(tmp_path, cells, sign):
+def test_mixed_signs_are_an_error(tmp_path, cells, sign):
     path = write(tmp_path / "in.csv", {"x": cells * 30, "w": sexes(60)})
-    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'x' has numbers with thousands separators, or some") as caught:
+    with pytest.raises(chaffinch.errors.SchemaError, match="Column 'x' mixes ways to write numbers") as caught:
         chaffinch.read(path, decimal=sign)
     assert not any(cell in str(caught.value) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "signs"),
+    [
+        (["1.234,50", "980,25"], [1234.5, 980.25], (",", ".")),
+        (["1,234.50", "980.25"], [1234.5, 980.25], (".", ",")),
+        (["1,234,567", "12"], [1234567, 12], (".", ",")),
+        (["1.234.567", "12"], [1234567, 12], (",", ".")),
+        (["1 234,5", "2,5"], [1234.5, 2.5], (",", " ")),
+        (["1\u202f234", "-12"], [1234, -12], (".", "\u202f")),
+        (["1\xa0234\xa0567", "12"], [1234567, 12], (".", "\xa0")),
+        (["1'234.05", "2.50"], [1234.05, 2.5], (".", "'")),
+        (["-1\u2019234.05", "+2.50"], [-1234.05, 2.5], (".", "\u2019")),
+    ],
+    ids=lambda part: None,
+)
+def test_thousands_are_read_said_and_written_back(tmp_path, cells, numbers, signs):
+    path = write(tmp_path / "in.csv", {"x": cells * 30, "w": sexes(60)})
+    table = chaffinch.read(path, rare="keep")
+    column = table.schema["x"]
+    assert table.data["x"].to_pylist()[:2] == numbers
+    assert (column.decimal, column.thousands) == signs
+    assert "thousands" in [note.what for note in table.notes]
+    table.write(tmp_path / "out.csv")
+    assert (tmp_path / "out.csv").read_text() == path.read_text().replace("+", "")
+    chaffinch.write_schema(table.schema, tmp_path / "s.toml")
+    assert chaffinch.read(path, schema=tmp_path / "s.toml").data["x"].equals(table.data["x"])
+
+
+def test_other_columns_say_what_a_sign_before_three_digits_is(tmp_path):
+    path = write(tmp_path / "in.csv", {"x": ["1,234", "17,500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30})
+    assert chaffinch.read(path).data["x"].to_pylist()[:3] == [1234, 17500, 980]
+    path = write(tmp_path / "in.csv", {"x": ["1.234", "17.500", "980"] * 30, "y": ["1,5", "2,25", "3"] * 30})
+    assert chaffinch.read(path).data["x"].to_pylist()[:3] == [1234, 17500, 980]
+    path = write(tmp_path / "in.csv", {"x": ["1,234", "17500", "980"] * 30, "y": ["1.5", "2.25", "3"] * 30})
+    with pytest.raises(chaffinch.errors.SchemaError, match="set apart only here and there"):
+        chaffinch.read(path)
+
+
+def test_numbers_of_members_with_spaces_are_codes(tmp_path):
+    path = write(tmp_path / "in.csv", {"x": ["123 456", "654 321", "111 222"] * 30, "w": ["a", "b", "a"] * 30})
+    assert chaffinch.read(path).schema["x"].type == "string"
+
+
+@given(st.lists(st.floats(-1e9, 1e9, allow_nan=False), min_size=1, max_size=20), st.sampled_from([",", ".", " ", "'"]))
+def test_grouping_is_undone(numbers, thousands):
+    decimal = "," if thousands == "." else "."
+    words = pa.array([f"{x:.2f}".replace(".", decimal) for x in numbers])
+    apart = grouped(words, thousands)
+    pythons = [f"{x:,.2f}".replace(",", "T").replace(".", decimal).replace("T", thousands) for x in numbers]
+    assert apart.to_pylist() == pythons
+    assert plain_numbers(apart, decimal, thousands).to_pylist() == [f"{x:.2f}" for x in numbers]
+
+
+def test_a_declared_separator_that_cannot_be(tmp_path):
+    assert thousands_of("x", SignEvidence(), ".") == ""
+    for bad in (".", "x", "  "):
+        with pytest.raises(chaffinch.errors.SchemaError, match="thousands must be empty"):
+            chaffinch.Column("x", "float", thousands=bad)
+
+
+@pytest.mark.parametrize("cells", [["0.0", "0.25", "1.5"], ["0.00", "10.125", "3.50"], ["0", "0.5", "1"]])
+def test_zeros_after_the_sign_come_back(tmp_path, cells):
+    path = write(tmp_path / "in.csv", {"x": cells * 20, "w": sexes(60)}, delimiter=",")
+    chaffinch.read(path, rare="keep").write(tmp_path / "out.csv")
+    written = [row.split(",")[0] for row in (tmp_path / "out.csv").read_text().splitlines()[1:4]]
+    least = min(len(cell.partition(".")[2]) for cell in cells)
+    assert [float(word) for word in written] == [float(cell) for cell in cells]
+    assert all(len(word.partition(".")[2]) >= least for word in written)
 
 
 def test_lists_and_words_are_no_numbers(tmp_path):

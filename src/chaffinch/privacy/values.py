@@ -52,7 +52,7 @@ def declared_values(
         return _whole_days(_converted(column, values, kind)), tokens
     cells = values if words else spell_values(values)
     if not words:  # our own spelling has a point, whatever sign the column's file has
-        column = replace(column, decimal=".")
+        column = replace(column, decimal=".", thousands="")
     typed, spelled = _read(column, cells, kind, blank=blank or not is_words(kind))
     return _whole_days(typed), spelled if tokens is None else tokens
 
@@ -131,7 +131,7 @@ def _parsed(column: Column, words: Sequence[str | None], kind: pa.DataType) -> p
     if family == "truth":
         return pa.array([None if word is None else _truth(column, word) for word in bare], pa.bool_())
     if family == "number":
-        return _numbers(column, [None if word is None else _number(word, column.decimal) for word in bare], kind)
+        return _numbers(column, [None if word is None else _number(word, column.decimal, column.thousands) for word in bare], kind)
     if family in ("moment", "time"):
         read = _instant if family == "moment" else _time
         instants = [None if word is None else read(word) for word in bare]
@@ -172,7 +172,7 @@ def _numbers(column: Column, numbers: list[int | float | None], kind: pa.DataTyp
     return from_numbers(np.array([n or 0 for n in numbers], dtype=dtype), present, kind)
 
 
-def _number(word: str, decimal: str = ".") -> int | float | None:
+def _number(word: str, decimal: str = ".", thousands: str = "") -> int | float | None:
     """Return the number that a word spells, whole ones exactly; None for NaN and for what is no number.
 
     Examples
@@ -181,7 +181,13 @@ def _number(word: str, decimal: str = ".") -> int | float | None:
     [7, 1000.0, -inf, 1, None, None, None]
     >>> [_number(word, ",") for word in ("7,5", "7.5")]
     [7.5, None]
+    >>> [_number(word, ",", ".") for word in ("1.234,5", "1234,5", "12.34")]
+    [1234.5, 1234.5, None]
     """
+    if thousands and thousands in word:
+        if not re.fullmatch(rf"[+-]?[1-9][0-9]{{0,2}}({re.escape(thousands)}[0-9]{{3}})+({re.escape(decimal)}[0-9]*)?", word):
+            return None
+        word = word.replace(thousands, "")
     if "_" in word or (decimal == "," and "." in word):
         return None
     word = word.replace(decimal, ".")

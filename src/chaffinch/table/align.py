@@ -308,10 +308,10 @@ def _other_spellings(cells: pa.ChunkedArray, spelling: Spelling, missing: tuple[
         return []
     kind = pa.float64() if pa.types.is_integer(spelling.type) else spelling.type
     same = Spelling(
-        kind, "", spelling.missing, decimal=spelling.decimal
+        kind, "", spelling.missing, decimal=spelling.decimal, thousands=spelling.thousands
     )  # 12.0, as programs spell 12 beside missing ones
     words = pc.utf8_trim_whitespace(cells.combine_chunks())
     known = pa.array([code for code in missing if isinstance(code, str)], type=pa.string())
     if is_doubtful(words.filter(pc.invert(pc.is_in(words, value_set=known)))):
         return [same]  # 1.234 where the original has decimal commas may be as many thousands
-    return [same, replace(same, decimal="." if spelling.decimal == "," else ",")]
+    return [same, replace(same, decimal="." if spelling.decimal == "," else ",", thousands="")]

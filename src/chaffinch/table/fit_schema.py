@@ -16,7 +16,7 @@ from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codec import Scalar
 from .constraints import cut_schema
-from .decimal_sign import DecimalSign, SignCount, file_sign, has_decimals, with_sign
+from .decimal_sign import SIGN_NAMES, DecimalSign, SignEvidence, check_column, file_sign, has_decimals, with_sign
 from .fit import fit_column
 from .infer import infer_column
 from .note import Note
@@ -119,7 +119,7 @@ def _untagged(values: pa.StructArray, missing: tuple[Scalar, ...]) -> tuple[pa.A
 def spelling_of(column: Column) -> Spelling:
     """Return how the words of a text column with this schema are to be read."""
     kind = value_type(parse_type(column.type))
-    return Spelling(kind, column.format, column.missing, decimal=column.decimal)
+    return Spelling(kind, column.format, column.missing, decimal=column.decimal, thousands=column.thousands)
 
 
 def enough_rows(what: str, n_rows: int) -> None:
@@ -176,24 +176,32 @@ def _spellings(
     if schema is not None:
         return _declared_spellings(source, schema, progress), []
     guesses = _guesses(source, {name: TextGuess(name, threshold=threshold) for name in source.schema.names}, progress)
-    for guess in guesses.values():
-        guess.check_signs()
-    signs = {name: guess.signs for name, guess in guesses.items()}
-    decimal = source.decimal or file_sign(signs, source.name)
+    signs = {name: guess.evidence for name, guess in guesses.items()}
+    for name, evidence in signs.items():
+        check_column(name, evidence)
+    decimal = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
     spellings = {name: guess.spelling(decimal) for name, guess in guesses.items()}
-    return spellings, _sign_notes(signs, decimal, given=source.decimal is not None)
+    return spellings, _sign_notes(signs, spellings, decimal, given=source.decimal is not None)
 
 
-def _sign_notes(signs: Mapping[str, SignCount], decimal: DecimalSign, *, given: bool) -> list[Note]:
-    """Return what to say of decimal signs: that commas were found, or that columns with another sign than the given stay text."""
-    commas = [name for name, count in signs.items() if count.comma]
-    points = [name for name, count in signs.items() if count.point]
-    if not given:
-        sentence = f"Decimal commas: columns {listed(commas)} are read as numbers. --decimal . keeps them as text."
-        return [Note("", "decimal", sentence)] if decimal == "," else []
-    named, other = (commas, "comma") if decimal == "." else (points, "point")
-    sentence = f"Columns {listed(named)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
-    return [Note("", "decimal", sentence)] if named else []
+def _sign_notes(
+    signs: Mapping[str, SignEvidence], spellings: Mapping[str, Spelling], decimal: DecimalSign, *, given: bool
+) -> list[Note]:
+    """Return what to say of signs: that commas or separators were found, or that columns with another sign than the given stay text."""
+    notes = []
+    commas = [name for name, spelling in spellings.items() if spelling.decimal == "," and (signs[name].comma or signs[name].comma_doubt)]
+    if not given and decimal == ",":
+        sentence = f"Decimal commas: columns {listed(commas)} are read as numbers, and written so. --decimal . keeps them as text."
+        notes.append(Note("", "decimal", sentence))
+    for sign in dict.fromkeys(spelling.thousands for spelling in spellings.values() if spelling.thousands):
+        named = [name for name, spelling in spellings.items() if spelling.thousands == sign]
+        sentence = f"Thousands are set apart by {SIGN_NAMES[sign]} in columns {listed(named)}: they are read as numbers, and written so."
+        notes.append(Note("", "thousands", sentence))
+    if text := [name for name, evidence in signs.items() if given and evidence.needs - {decimal}]:
+        other = "comma" if decimal == "." else "point"
+        sentence = f"Columns {listed(text)} look like numbers with a decimal {other}; the sign that was given is '{decimal}', so they are text."
+        notes.append(Note("", "decimal", sentence))
+    return notes
 
 
 def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> dict[str, Spelling]:
@@ -228,5 +236,7 @@ def _inferred_column(
 ) -> Column:
     if column.modelled and has_decimals(column):
         column = replace(column, decimal=spelling.decimal)
+    if column.modelled and spelling.thousands:
+        column = replace(column, decimal=spelling.decimal, thousands=spelling.thousands)
     ordered = column.ordered or (column.kind == "categorical" and labels.measure == "ordinal")
     return replace(column, rare=rare, ordered=ordered, spelled=_spelled(source, column.name))

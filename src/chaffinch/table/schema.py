@@ -11,7 +11,7 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.html import html_table
 from .codec import Codec, Scalar
 
-__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
+__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "THOUSANDS", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
 
 Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text", "unknown"]
 Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
@@ -24,6 +24,8 @@ ROLES: tuple[str, ...] = get_args(Role)
 NUMERIC_KINDS = ("integer", "float", "date", "datetime")
 SINGLE_ROLES: tuple[Role, ...] = ("label", "weight", "person", "order")
 """Roles that one column can have."""
+THOUSANDS = ("", ".", ",", " ", "'", "\u2019", "\xa0", "\u202f")
+"""What may set the thousands of a number apart in a text file: nothing, a point, a comma, spaces of three widths, apostrophes."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,13 @@ class Column:
         Numeric: the declared range, and whether values outside it are an "error" or "clip".
     decimals
         Decimals of a float column; None for full precision. For dates and times see `step`.
-    decimal
-        The decimal sign of its numbers in a text file: a point or a comma.
+    decimal, thousands
+        The decimal sign of its numbers in a text file, a point or a comma, and what sets their thousands apart: a point, a comma, a space, an
+        apostrophe, or nothing.
     step
         Whole units of the type between neighbouring values (86,400 for a timestamp in seconds with whole days).
     format
-        How a text file spells the values: a date format, or "true/false" for booleans, or "fixed" decimals.
+        How a text file spells the values: a date format, or "true/false" for booleans, or "fixed 2" or "least 1" decimals.
     spelled
         Whether missing codes are words beside the values and not values, as in a text file or a Stata file.
     output
@@ -89,6 +92,7 @@ class Column:
     out_of_range: Literal["error", "clip"] = "error"
     decimals: int | None = None
     decimal: Literal[".", ","] = "."
+    thousands: str = ""
     step: int = 1
     format: str = ""
     spelled: bool = False
@@ -112,6 +116,10 @@ class Column:
             raise SchemaError(f"Column '{self.name}': decimals must lie between 0 and 15. Got {self.decimals}.")
         if self.decimal not in (".", ","):
             raise SchemaError(f"Column '{self.name}': decimal must be '.' or ','. Got {self.decimal!r}.")
+        if self.thousands not in THOUSANDS or self.thousands == self.decimal:
+            raise SchemaError(
+                f"Column '{self.name}': thousands must be empty, a point, a comma, a space or an apostrophe, and not its decimal sign. Got {self.thousands!r}."
+            )
         if self.levels is not None:
             if self.kind not in ("categorical", "boolean"):
                 raise SchemaError(

@@ -59,6 +59,7 @@ class _ColumnEntry(BaseModel):
     out_of_range: Literal["error", "clip"] = "error"
     decimals: int | None = None
     decimal: Literal[".", ","] = "."
+    thousands: str = ""
     step: int = 1
     format: str = ""
     output: Literal["regenerate", "drop"] = "drop"
@@ -248,7 +249,7 @@ def _column_lines(column: Column) -> list[str]:
         levels, other = column.codec.levels, column.codec.other
     for key in (
         "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
-        "atoms", "bounds", "out_of_range", "decimals", "decimal", "step", "format", "output", "discover",
+        "atoms", "bounds", "out_of_range", "decimals", "decimal", "thousands", "step", "format", "output", "discover",
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)

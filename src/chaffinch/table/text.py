@@ -21,14 +21,15 @@ from .._base.masking import THRESHOLD
 from .codec import Scalar
 from .decimal_sign import (
     COMMA,
-    GROUPED,
     POINT,
     DecimalSign,
     SignCount,
+    SignEvidence,
+    grouped,
     is_decimal_type,
-    is_doubtful,
     other_sign,
-    with_point,
+    plain_numbers,
+    thousands_of,
 )
 from .profile import FULL_PRECISION
 from .types import PER_SECOND, whole_array
@@ -57,13 +58,14 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Spelling:
-    """How a text column is to be read: its Arrow type, its format, the words that mean missing, and its decimal sign."""
+    """How a text column is to be read: its Arrow type, its format, the words that mean missing, its decimal sign and what sets thousands apart."""
 
     type: pa.DataType
     format: str = ""
     missing: tuple[Scalar, ...] = ()
     why: str = ""
     decimal: DecimalSign = "."
+    thousands: str = ""
 
 
 @dataclass
@@ -77,10 +79,7 @@ class TextGuess:
     n_number: int = 0
     n_infinite: int = 0
     n_code: int = 0
-    n_point: int = 0
-    n_comma: int = 0
-    n_grouped: int = 0
-    sure: bool = False
+    signs: SignCount = field(default_factory=SignCount)
     integer: bool = True
     numbers: dict[str, None] = field(default_factory=dict)
     codes: dict[str, None] = field(default_factory=dict)
@@ -90,7 +89,6 @@ class TextGuess:
     booleans: dict[str, None] = field(default_factory=dict)
     boolean: bool = True
     formats: tuple[str, ...] = _FORMATS
-    decimals: NDArray[np.int64] = field(default_factory=lambda: np.zeros(FULL_PRECISION + 1, dtype=np.int64))
     odd: dict[str, int] = field(default_factory=dict)
 
     def add(self, cells: pa.Array) -> None:
@@ -118,30 +116,18 @@ class TextGuess:
         whole = _matches(words, _INTEGER)
         if whole.all():  # most columns: nothing else needs to be looked for
             self.n_number += int(counts.sum())
-            self.decimals[0] += int(counts.sum())
+            self.signs.add_whole(int(counts.sum()))
             _collect(self.numbers, words, whole, _MOST_NUMBERS)
             self._add_codes(words, counts, whole)
             return
-        point, comma = _matches(words, POINT), _matches(words, COMMA)
-        number = whole | point | comma
-        self.n_point += int(counts[point & _matches(words, r"\.")].sum())
-        self.n_comma += int(counts[comma].sum())
-        self.n_grouped += int(counts[~number & _matches(words, GROUPED)].sum())
-        self.sure = self.sure or (bool(comma.any()) and not is_doubtful(words.filter(pa.array(comma))))
+        number = self.signs.add(words, counts, whole)
         self.integer = self.integer and bool(whole.all())
         self.n_number += int(counts[number].sum())
         _collect(self.numbers, words, number, _MOST_NUMBERS)
         self._add_codes(words, counts, number)
         infinite = _matches(words, _INFINITE)
         self.n_infinite += int(counts[infinite].sum())
-        if number.all():
-            digits = pc.utf8_length(pc.replace_substring_regex(words, "^[^.,]*[.,]?", "")).to_numpy(
-                zero_copy_only=False
-            )
-            exponent = _matches(words, "[eE]")
-            digits = np.where(exponent, FULL_PRECISION, np.minimum(digits, FULL_PRECISION))
-            self.decimals += np.bincount(digits, weights=counts, minlength=FULL_PRECISION + 1).astype(np.int64)
-        else:
+        if not number.all():
             rest = ~(number | infinite)
             for word, n in zip(words.filter(pa.array(rest)).to_pylist()[:1000], counts[rest], strict=False):
                 if len(self.odd) < 1000 or word in self.odd:
@@ -171,20 +157,13 @@ class TextGuess:
         return often and CODE_SHARE * len(self.codes) >= len(self.codes) + len(self.numbers)
 
     @property
-    def signs(self) -> SignCount:
-        """What the column says of the decimal sign of its file: nothing unless it holds numbers only."""
-        if not self.n_number or self.n_number + self.n_infinite < self.n_present:
-            return SignCount()
-        return SignCount(self.n_point > 0, self.n_comma > 0, self.sure)
+    def evidence(self) -> SignEvidence:
+        """What the column says of the signs of its file: nothing unless it holds numbers only."""
+        return self.signs.evidence(self.numbers) if self._is_numeric() else SignEvidence()
 
-    def check_signs(self) -> None:
-        """Raise if the column holds numbers with thousands separators, or with both decimal signs."""
-        only_numbers = self.n_number + self.n_infinite + self.n_grouped == self.n_present
-        if only_numbers and (self.n_grouped or (self.n_point and self.n_comma)):
-            raise SchemaError(
-                f"Column '{self.name}' has numbers with thousands separators, or some with a decimal point and some with a comma. "
-                'Write all with one decimal sign and no other; or declare type = "string" and kind = "categorical" in a schema.'
-            )
+    def _is_numeric(self) -> bool:
+        only = bool(self.n_number) and self.n_number + self.n_infinite == self.n_present
+        return only and not self.signs.are_codes(self.n_number)
 
     def spelling(self, decimal: DecimalSign = ".") -> Spelling:
         """Return what the column is, from all cells added; raise if it mixes numbers and text.
@@ -198,12 +177,8 @@ class TextGuess:
             return Spelling(pa.bool_(), words, missing)
         if self.integer:
             return Spelling(pa.int64(), "", missing)
-        if self.n_number + self.n_infinite == self.n_present and self.n_number:
-            if self.n_comma if decimal == "." else self.n_point:
-                return Spelling(pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'")
-            used = np.flatnonzero(self.decimals)
-            fixed = f"fixed {used[0]}" if len(used) == 1 and 0 < used[0] < FULL_PRECISION else ""
-            return Spelling(pa.float64(), fixed, missing, decimal=decimal)
+        if self._is_numeric():
+            return self._numbers(missing, decimal)
         if self.formats:
             return self._times(missing)
         if self.n_number and self._is_code():
@@ -211,6 +186,18 @@ class TextGuess:
         if 2 * self.n_number >= self.n_present and len(self.numbers) > 20:
             raise self._mixed()
         return Spelling(pa.string(), "", missing)
+
+    def _numbers(self, missing: tuple[str, ...], decimal: DecimalSign) -> Spelling:
+        """Return how numbers are read, under the decimal sign of their file; how many decimals they have at least is how they are written again."""
+        if self.evidence.needs - {decimal}:
+            return Spelling(pa.string(), "", missing, f"numbers without the decimal sign '{decimal}'")
+        thousands = thousands_of(self.name, self.evidence, decimal)
+        used = np.flatnonzero(self.signs.decimals[decimal])
+        if thousands and used.tolist() == [0] and not self.n_infinite:
+            return Spelling(pa.int64(), "", missing, decimal=decimal, thousands=thousands)
+        how = "fixed" if len(used) == 1 else "least"
+        form = f"{how} {used[0]}" if len(used) and 0 < used[0] < FULL_PRECISION else ""
+        return Spelling(pa.float64(), form, missing, decimal=decimal, thousands=thousands)
 
     def _mixed(self) -> SchemaError:
         common = sorted(word for word, n in self.odd.items() if n >= self.threshold)
@@ -243,6 +230,7 @@ class TextGuess:
 def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.Array, NDArray[np.int16] | None]:
     """Return typed values of text cells, null where missing, and which missing code stood there (-1: none)."""
     kind, spelled, missing, decimal = spelling.type, spelling.format, spelling.missing, spelling.decimal
+    thousands = spelling.thousands
     cells = whole_array(cells)
     words = [code for code in missing if isinstance(code, str)]
     tokens: NDArray[np.int16] | None = None
@@ -270,8 +258,8 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
             if values.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
             values = values.cast(kind)
-        elif is_decimal_type(kind):
-            plain = with_point(trimmed, decimal)
+        elif is_decimal_type(kind) or (thousands and pa.types.is_integer(kind)):
+            plain = plain_numbers(trimmed, decimal, thousands)
             if plain.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
             values = plain.cast(kind)
@@ -297,13 +285,13 @@ def _has_other_sign(words: pa.Array, kind: pa.DataType, decimal: str) -> bool:
     return bool((_matches(words, pattern) | _matches(words, _INTEGER)).all())
 
 
-def format_values(values: pa.Array, spelled: str, decimal: str = ".") -> pa.Array:
+def format_values(values: pa.Array, spelled: str, decimal: str = ".", thousands: str = "") -> pa.Array:
     """Return values as the words of a text file; null stays null."""
     words = _format_values(values, spelled)
     inner = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-    if decimal == "." or not is_decimal_type(inner):
-        return words
-    return pc.replace_substring(words, ".", decimal)
+    if decimal != "." and is_decimal_type(inner):
+        words = pc.replace_substring(words, ".", decimal)
+    return grouped(words, thousands) if thousands and (is_decimal_type(inner) or pa.types.is_integer(inner)) else words
 
 
 def _format_values(values: pa.Array, spelled: str) -> pa.Array:
@@ -316,6 +304,8 @@ def _format_values(values: pa.Array, spelled: str) -> pa.Array:
         return pc.if_else(values, true, false)
     if pa.types.is_floating(kind) and spelled.startswith("fixed "):
         return _fixed(values, int(spelled.split()[1]))
+    if pa.types.is_floating(kind) and spelled.startswith("least "):
+        return _at_least(values, int(spelled.split()[1]))
     if spelled.startswith("%") and pa.types.is_time(kind):
         seconds = values.cast(pa.time32("s"), safe=False).cast(pa.int32()).cast(pa.int64())
         return pc.strftime(seconds.cast(pa.timestamp("s")), format=spelled)
@@ -351,6 +341,21 @@ def _fixed(values: pa.Array, decimals: int) -> pa.Array:
         words = pc.binary_join_element_wise(sign, pa.array(units).cast(pa.string()), "")
         words = pc.binary_join_element_wise(words, tail, ".")
     return pc.if_else(values.is_valid(), words, pa.scalar(None, pa.string()))
+
+
+def _at_least(values: pa.Array, decimals: int) -> pa.Array:
+    """Return floats as they are, but with no fewer decimals than that: 0.0 and 0.25, and not 0."""
+    words = values.cast(pa.float64()).cast(pa.string())
+    coded = words.dictionary_encode()
+    padded = [_padded(word, decimals) for word in coded.dictionary.to_pylist()]
+    return pa.array(padded, pa.string()).take(coded.indices)
+
+
+def _padded(word: str, decimals: int) -> str:
+    if not word.lstrip("+-")[:1].isdigit() or "e" in word.lower():
+        return word
+    whole, _, fraction = word.partition(".")
+    return f"{whole}.{fraction.ljust(decimals, '0')}"
 
 
 def _collect(into: dict[str, None], words: pa.Array, which: NDArray[np.bool_], most: int) -> None:

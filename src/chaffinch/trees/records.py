@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.errors import InputError, listed, unknown_name
-from ..table.decimal_sign import file_sign, with_point
+from ..table.decimal_sign import file_sign, plain_numbers
 from ..table.sources import Source, open_source
 from ..table.text import TextGuess
 from .formats.onnx_trees import SCORES
@@ -81,16 +81,20 @@ def read_records(data: Any, model: Ensemble, labels: Sequence[str], *, decimal: 
 
 def _with_points(table: Any, names: Sequence[str], source: Source) -> Any:
     """Return a table of words whose numbers have decimal points, whatever sign the file has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     guesses = {name: TextGuess(name) for name in names}
     for name, guess in guesses.items():
         guess.add(table.column(name).combine_chunks())
-        guess.check_signs()
-    signs = {name: guess.signs for name, guess in guesses.items()}
-    sign = source.decimal or file_sign(signs, source.name)
+    signs = {name: guess.evidence for name, guess in guesses.items()}
+    sign = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
     for name in names:
-        if signs[name].comma and sign == ",":
+        spelling = guesses[name].spelling(sign)
+        if spelling.type != pa.string() and (spelling.decimal == "," or spelling.thousands):
             at = table.column_names.index(name)
-            table = table.set_column(at, name, with_point(table.column(name).combine_chunks(), ","))
+            words = pc.utf8_trim_whitespace(table.column(name).combine_chunks())
+            table = table.set_column(at, name, plain_numbers(words, spelling.decimal, spelling.thousands))
     return table
 
 

@@ -152,7 +152,7 @@ def _spelled(column: Column, word: str, kind: pa.DataType) -> pa.Array:
     cells = pa.array([word])
     if not is_numeric(kind):
         return cells.cast(kind)
-    spelling = Spelling(kind, column.format, decimal=column.decimal)
+    spelling = Spelling(kind, column.format, decimal=column.decimal, thousands=column.thousands)
     with contextlib.suppress(SchemaError):
         return parse_words(cells, spelling, name=column.name)[0]
     return parse_words(cells, replace(spelling, format=""), name=column.name)[0]

@@ -148,7 +148,7 @@ def _rows(table: Table, start: int, length: int, delimiter: str) -> str:
     cells = []
     for column in table.schema:
         values = whole_array(table.data.column(column.name).slice(start, length))
-        words = _quote(format_values(values, column.format, column.decimal), delimiter)
+        words = _quote(format_values(values, column.format, column.decimal, column.thousands), delimiter)
         if column.modelled:
             spelled = missing_words(column, table.code(column.name)[start : start + length])
             if spelled is not None:
