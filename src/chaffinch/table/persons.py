@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .codes import Codes
 from .encode import encode_column
-from .fit import Note, fit_column
+from .fit import fit_column
 from .grid import to_numbers
+from .note import Note
 from .person_ids import person_numbers
 from .profile import Profile
 from .schema import Column, Schema

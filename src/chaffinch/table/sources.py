@@ -17,7 +17,7 @@ from .formats.delimited import CSV
 from .formats.folder import FOLDER, is_pattern
 from .formats.format import readable
 from .formats.objects import open_object
-from .formats.packing import packing_of, unpacked_head
+from .formats.packing import archive_names, packing_of, unpacked_head
 
 __all__ = ["Labels", "Source", "Tagged", "expected_shape", "located", "open_source", "recognise"]
 
@@ -84,13 +84,13 @@ def recognise(source: str | os.PathLike[str]) -> Format:
         raise FileError(f"No such file: '{path}'.")
     with readable(str(path)):
         packing = packing_of(path)
-        head = unpacked_head(path, HEAD)
+        head = unpacked_head(path, HEAD) + archive_names(path)
     if not head:
         raise FileError(f"'{path}' is empty. A table needs column names and rows.")
     name = path.name.lower()
     for form in FORMATS:
         if form.starts(head, name):
-            if packing is not None and not form.packed:
+            if packing is not None and not form.packed and form.open is not None:
                 raise FileError(f"'{path}' is {form.a_file} packed by {packing.name}. Unpack it, and name the unpacked file.")
             return form
     for form in FORMATS:

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .codec import Intervals
 from .codes import Codes
-from .fit import Note
 from .grid import is_whole
+from .note import Note
 from .schema import Column
 from .table import Table
 from .types import parse_type, value_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -97,3 +98,10 @@ def test_characters_that_an_encoding_lacks_are_no_half_file(tmp_path):
     with pytest.raises(FileError, match="characters that this encoding lacks"):
         broken.write(tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_file_that_libreoffice_saved_as_utf_16():
+    files = Path(__file__).parents[2] / "data" / "files"
+    saved, plain = chaffinch.read(files / "people_utf16.dat"), chaffinch.read(files / "people_r.csv")
+    assert saved.data.equals(plain.data)
+    assert (saved.origin.layout.encoding, saved.origin.layout.delimiter) == ("utf-16", "\t")

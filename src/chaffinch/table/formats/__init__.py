@@ -5,12 +5,32 @@
 from .format import FORMATS, Format, Labels, Source, Tagged
 from .layout import Layout
 from .options import FileOptions, ReadOptions
-from . import delimited, parquet, folder, arrow, spss_stata, refused
+from . import delimited, parquet, folder, arrow, spss_stata, sas, rds, workbook, json_lines, databases, refused, zipped
 from .objects import OBJECTS, ObjectKind
 
 # isort: on
 
 __all__ = [
-    "FORMATS", "OBJECTS", "FileOptions", "Format", "Labels", "Layout", "ObjectKind", "ReadOptions", "Source", "Tagged", "arrow", "delimited",
-    "folder",    "parquet", "refused", "spss_stata",
+    "FORMATS",
+    "OBJECTS",
+    "FileOptions",
+    "Format",
+    "Labels",
+    "Layout",
+    "ObjectKind",
+    "ReadOptions",
+    "Source",
+    "Tagged",
+    "arrow",
+    "databases",
+    "delimited",
+    "folder",
+    "json_lines",
+    "parquet",
+    "rds",
+    "refused",
+    "sas",
+    "spss_stata",
+    "workbook",
+    "zipped",
 ]  # fmt: skip

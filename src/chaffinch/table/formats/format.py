@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import lzma
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -199,7 +200,9 @@ def readable(name: str) -> Iterator[None]:
         yield
     except (FileError, InputError):
         raise
-    except (pa.ArrowException, csv.Error, EOFError, lzma.LZMAError, UnicodeDecodeError, OSError, zlib.error) as error:
+    except (
+        pa.ArrowException, csv.Error, EOFError, lzma.LZMAError, UnicodeDecodeError, OSError, zlib.error, zipfile.BadZipFile, NotImplementedError,
+    ) as error:  # fmt: skip
         if isinstance(error, OSError) and error.errno is not None and error.strerror:
             raise FileError(f"Cannot read '{name}': {error.strerror}.") from None
         raise FileError(f"Cannot read '{name}': it is damaged, truncated or not of the format it claims.") from None

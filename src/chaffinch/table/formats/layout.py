@@ -93,14 +93,17 @@ def plain_names(rows: Sequence[Cells], header: str | int | None, what: str) -> N
     return Names(names, row, row + 2, units, notes)
 
 
-def find_names(rows: Sequence[Cells], header: str | int | None, what: str) -> Names:
-    """Return the names of the columns from the rows at the top of a file, as found where `header` does not say; raise where they leave a doubt."""
+def find_names(rows: Sequence[Cells], header: str | int | None, what: str, *, above: int = 0) -> Names:
+    """Return the names of the columns from the rows at the top of a file, as found where `header` does not say; raise where they leave a doubt.
+
+    `above` is how many lines there are above these rows.
+    """
     if header is not None:
         return plain_names(rows, header, what)
     top, padded = _first_row(rows)
     notes, found = [], []
     if top:
-        notes.append(Note("", "header", f"The names of columns stand in line {top + 1}; what is above them is left out."))
+        notes.append(Note("", "header", f"The names of columns stand in line {above + top + 1}; what is above them is left out."))
         found.append("line")
     first, below = rows[top], [row for row in rows[top + 1 :] if any(cell.strip() for cell in row)]
     if padded:

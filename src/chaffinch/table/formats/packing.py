@@ -6,6 +6,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +17,17 @@ import pyarrow as pa
 
 from ..._base.errors import FileError
 
-__all__ = ["ENDINGS", "PACKINGS", "Packing", "check_ratio", "open_unpacked", "packing_of", "unpacked_head"]
+__all__ = ["ENDINGS", "PACKINGS", "ZIP", "Packing", "archive_names", "check_archive", "check_ratio", "open_unpacked", "packing_of", "unpacked_head"]
 
 MOST_RATIO = 1000
 """A file that grows by more than this, and beyond `FREE_BYTES`, is taken for one that is made to fill a memory."""
 
 FREE_BYTES = 1 << 28
 """Bytes that a packed file may hold whatever it grows by."""
+
+
+ZIP = b"PK\x03\x04"
+"""First bytes of a zip archive that is not empty."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,27 @@ def unpacked_head(path: Path, n_bytes: int = 512) -> bytes:
     """Return the first bytes of a file, unpacked where it is packed."""
     with open_unpacked(path) as handle:
         return handle.read(n_bytes)
+
+
+def archive_names(path: Path) -> bytes:
+    """Return the names of the files in a zip archive, a line each: they tell a workbook from other archives. Nothing for other files."""
+    with open(path, "rb") as handle:
+        if handle.read(4) != ZIP:
+            return b""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return b"\n" + b"\n".join(name.encode("utf-8", "replace") for name in archive.namelist()[:10_000]) + b"\n"
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, UnicodeError):
+        return b""
+
+
+def check_archive(path: Path) -> None:
+    """Raise where an archive, a workbook among them, would fill a memory when it is unpacked, or is locked."""
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            if member.flag_bits & 1:
+                raise FileError(f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file.")
+            check_ratio(str(path), member.file_size, member.compress_size)
 
 
 def check_ratio(name: str, unpacked: int, packed: int) -> None:

@@ -109,7 +109,7 @@ def found_top(file: TextFile, options: ReadOptions, delimiter: str | None) -> Te
     header = options.header
     if isinstance(header, int):
         header = 1 + sum(end < header - comments for end in ends)
-    names = find_names(rows, header, f"'{file.name}'")
+    names = find_names(rows, header, f"'{file.name}'", above=comments)
     if "\ufffd" in "".join(names.names):
         raise not_in(file.name, encoding)
     before = (ends[names.skip - 1] if names.skip else 0) + (0 if options.comment else comments)

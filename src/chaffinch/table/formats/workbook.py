@@ -1,0 +1,271 @@
+"""Workbooks of Excel and LibreOffice (.xlsx, .xls, .ods): one sheet of them, by its name, through the extra `excel`.
+
+Cells are spelled and then understood as those of a text file are, so that numbers that are stored as text are numbers, and codes with leading zeros
+stay codes. Formulas are read by the values that were stored with them. What would come in wrong in silence (formulas without values, merged
+records, cells of errors) is refused or said.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..._base.errors import FileError, InputError, MissingExtraError, listed
+from ..note import Note
+from .cells import chosen_table, spelled_column, spelled_source
+from .format import FORMATS, Format, Labels, Source
+from .layout import LOOKED_AT, Layout, find_names
+from .options import ReadOptions
+from .packing import ZIP, check_archive
+from .workbook_writer import write_workbook
+
+__all__ = ["ODS", "XLS", "XLSX"]
+
+MOST_CELLS = 50_000_000
+"""Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
+
+_CELL = re.compile(rb"<(?:\w+:)?c\b([^>]*?)(?:/>|>(.*?)</(?:\w+:)?c>)", re.DOTALL)
+_FORMULA = re.compile(rb"<(?:\w+:)?f\b")
+_VALUE = re.compile(rb"<(?:\w+:)?v\b[^>/]*>[^<]")
+_TYPE = re.compile(rb'\bt="(\w+)"')
+_PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+_SHEET = re.compile(r"<(?:\w+:)?sheet\b[^>]*>")
+_NUMBER = re.compile(r"\s*[+-]?[0-9]+([.,][0-9]+)?\s*")
+
+
+def _calamine() -> Any:
+    try:
+        import python_calamine as package
+    except ImportError:
+        raise MissingExtraError("Reading workbooks", "excel") from None
+    return package
+
+
+def _open(path: Path, options: ReadOptions) -> Source:
+    package = _calamine()
+    with open(path, "rb") as handle:
+        zipped = handle.read(4) == ZIP
+    if zipped:
+        check_archive(path)
+    try:
+        workbook = package.CalamineWorkbook.from_path(str(path.absolute()))
+        sheets = {sheet.name: sheet.visible == package.SheetVisibleEnum.Visible for sheet in workbook.sheets_metadata}
+    except package.PasswordError:
+        raise FileError(f"'{path}' is locked by a password. Save it without one, inside your own walls, and name that file.") from None
+    except (package.CalamineError, OSError, ValueError) as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(
+            f"Cannot read '{path}' as a workbook: it is damaged, locked, or of another Office program. Open it there, and save it as .xlsx or .csv."
+        ) from None
+    shown = [name for name, visible in sheets.items() if visible]
+    if options.table is None:
+        name = chosen_table(path, None, [each for each in shown if _is_filled(path, workbook, each, zipped)] or shown, "sheet")
+    else:
+        name = chosen_table(path, options.table, list(sheets), "sheet")
+    look = _looked_at(path, name) if zipped else None
+    what = f"'{path}::{name}'"
+    if look is not None:
+        look.check(what)
+    try:
+        sheet = workbook.get_sheet_by_name(name)
+        rows = sheet.to_python(skip_empty_area=True)
+        merged = sheet.merged_cell_ranges or []
+    except (package.CalamineError, OSError, ValueError):
+        raise FileError(f"Cannot read {what}: it is damaged, or no sheet of cells.") from None
+    notes = [] if look is None else look.notes(what)
+    if zipped and look is None:
+        errors, rows_merged = _ods_look(path, name)
+        merged = merged or [((row, 0), (row, 1)) for row in rows_merged]
+        if errors:
+            notes.append(Note("", "errors", "The workbook has cells with an error: they are read as missing."))
+    if hidden := [each for each in sheets if each not in shown and each != name]:
+        notes.append(Note("", "sheets", f"The workbook has hidden sheets, which are not read: {listed(hidden)}."))
+    if options.table is None and len(sheets) > 1:
+        notes.append(Note("", "sheets", f"The sheet '{name}' is read."))
+    return _sheet_source(str(path), name, rows, merged, sheet.start or (0, 0), options, notes)
+
+
+def _is_filled(path: Path, workbook: Any, name: str, zipped: bool) -> bool:
+    """Whether a sheet has a cell with something in it."""
+    look = _looked_at(path, name) if zipped else None
+    if look is not None:
+        return look.n_cells > 0
+    try:
+        return workbook.get_sheet_by_name(name).start is not None
+    except (_calamine().CalamineError, OSError, ValueError):
+        return False  # a sheet of charts
+
+
+@dataclass(frozen=True)
+class _SheetLook:
+    """What the cells of a sheet say that the reader would lose: errors, formulas without values, and how far they reach."""
+
+    n_cells: int
+    rows: int
+    columns: int
+    errors: tuple[str, ...]
+    unstored: bool
+
+    def check(self, what: str) -> None:
+        if self.unstored:
+            raise InputError(
+                f"{what} has formulas whose values are not stored with them. Open it in a spreadsheet program, save it, and read that: values are "
+                "then stored."
+            )
+        if self.rows * self.columns > MOST_CELLS:
+            raise InputError(f"{what} has cells far from its table: {self.rows:,} rows and {self.columns:,} columns in all. Clear what is beside the table.")
+
+    def notes(self, what: str) -> list[Note]:
+        if not self.errors:
+            return []
+        return [Note("", "errors", f"Cells with an error are read as missing (columns {listed(list(self.errors))} of the sheet).")]
+
+
+def _looked_at(path: Path, name: str) -> _SheetLook | None:
+    """Return what a sheet of an .xlsx file says; None for other workbooks."""
+    with zipfile.ZipFile(path) as archive:
+        try:
+            content = archive.read(_sheet_path(archive, name))
+        except KeyError:
+            return None
+    return _look(content)
+
+
+def _ods_look(path: Path, name: str) -> tuple[bool, list[int]]:
+    """Return whether a workbook of LibreOffice has cells of errors, and which rows of a sheet have cells that belong to a merged one."""
+    with zipfile.ZipFile(path) as archive:
+        if "content.xml" not in archive.namelist():
+            return False, []  # a binary workbook (.xlsb)
+        content = archive.read("content.xml")
+    merged, row = [], 0
+    for table in re.findall(rb"<table:table\b.*?</table:table>", content, re.DOTALL):
+        named = re.search(rb'table:name="([^"]*)"', table)
+        if named is None or html.unescape(named[1].decode("utf-8", "replace")) != name:
+            continue
+        for piece in table.split(b"<table:table-row")[1:]:
+            repeated = re.match(rb'[^>]*number-rows-repeated="([0-9]{1,7})"', piece)
+            if b"<table:covered-table-cell" in piece:
+                merged.append(row)
+            row += int(repeated[1]) if repeated else 1
+    return b'value-type="error"' in content, merged
+
+
+def _look(content: bytes) -> _SheetLook:
+    n_cells, rows, columns, unstored = 0, 0, 0, False
+    errors: dict[str, None] = {}
+    for match in _CELL.finditer(content):
+        attributes, inside = match[1], match[2] or b""
+        place = _PLACE.search(attributes)
+        kind = _TYPE.search(attributes)
+        if not inside:
+            continue
+        if place is not None:
+            n_cells += 1
+            rows, columns = max(rows, int(place[2])), max(columns, _number_of(place[1]))
+        if kind is not None and kind[1] == b"e":
+            errors[place[1].decode() if place is not None else "?"] = None
+        elif _FORMULA.search(inside) and not _VALUE.search(inside) and (kind is None or kind[1] != b"str"):
+            unstored = True
+    return _SheetLook(n_cells, rows, columns, tuple(errors), unstored)
+
+
+def _number_of(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - 64
+    return number
+
+
+def _sheet_path(archive: zipfile.ZipFile, name: str) -> str:
+    """Return where a sheet lies in an .xlsx archive; KeyError where it cannot be told."""
+    book = archive.read("xl/workbook.xml").decode("utf-8", "replace")
+    relations = archive.read("xl/_rels/workbook.xml.rels").decode("utf-8", "replace")
+    for sheet in _SHEET.findall(book):
+        named, key = re.search(r'\bname="([^"]*)"', sheet), re.search(r'\b\w+:id="([^"]*)"', sheet)
+        if named is None or key is None or html.unescape(named[1]) != name:
+            continue
+        for relation in re.findall(r"<(?:\w+:)?Relationship\b[^>]*>", relations):
+            if re.search(rf'\bId="{re.escape(key[1])}"', relation) and (target := re.search(r'\bTarget="([^"]*)"', relation)):
+                place = html.unescape(target[1])
+                return place.lstrip("/") if place.startswith("/") else f"xl/{place}"
+    raise KeyError(name)
+
+
+def _sheet_source(
+    path: str, sheet: str, rows: list[list[Any]], merged: Sequence[Any], start: tuple[int, int], options: ReadOptions, notes: list[Note]
+) -> Source:
+    """Return the table in the rows of a sheet: under its names, without columns and rows that are empty."""
+    what = f"'{path}::{sheet}'"
+    top = [spelled_column(row).to_pylist() for row in rows[:LOOKED_AT]]
+    if not top:
+        raise FileError(f"{what} is empty. A table needs column names and rows.")
+    header = options.header
+    header = max(header - start[0], 1) if isinstance(header, int) else header
+    names = find_names(top, header, what, above=start[0])
+    _check_merged(merged, start[0] + names.skip, what)
+    body = rows[names.skip :]
+    empty = [not any(cell != "" for cell in row) for row in body]
+    if any(empty[: len(empty) - _ending(empty)]):
+        notes.append(Note("", "rows", "Rows without anything in them are left out."))
+    body = [row for row, nothing in zip(body, empty, strict=True) if not nothing]
+    columns, unnamed, mixed = {}, [], []
+    blank = set(names.names) - ({*top[names.row]} if names.row is not None else set())
+    for place, name in enumerate(names.names):
+        cells = [row[place] for row in body]
+        if not any(cell != "" for cell in cells) and (name in blank or names.row is None):
+            unnamed.append(name)
+            continue
+        columns[name] = spelled_column(cells)
+        if any(isinstance(cell, int | float) and not isinstance(cell, bool) for cell in cells) and any(isinstance(cell, str) and _NUMBER.fullmatch(cell) for cell in cells):
+            mixed.append(name)
+    said = [note for note in names.notes if not (unnamed and note.what == "names" and all(f"{name}" in str(note) for name in unnamed))]
+    if unnamed:
+        notes.append(Note("", "columns", "Columns without a name and without anything in them are left out."))
+    if mixed:
+        notes.append(Note("", "numbers", f"Some numbers are stored as text, and read as numbers where the column has nothing else: {listed(mixed)}."))
+    line = 1 + start[0] + (names.skip if names.row is None else names.row)
+    layout = Layout("workbook", sheet, header=names.row is not None, line=line, units=bool(names.units), found=names.found)
+    units = {name: Labels(title=unit.strip()) for name, unit in zip(names.names, names.units, strict=False) if unit.strip()}
+    return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *said], units)
+
+
+def _ending(empty: Sequence[bool]) -> int:
+    """How many rows at the end are empty."""
+    return next((i for i, nothing in enumerate(reversed(empty)) if not nothing), len(empty))
+
+
+def _check_merged(merged: Sequence[Any], first: int, what: str) -> None:
+    if any(end[0] >= first and end != begin for begin, end in merged):
+        raise InputError(
+            f"{what} has merged cells among its records: only the first of each would be read. Unmerge them in the spreadsheet program, fill in what "
+            "they stand for, and save it."
+        )
+
+
+def _is_old(head: bytes, name: str) -> bool:
+    return head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+
+
+XLSX = FORMATS.register(
+    Format(
+        "xlsx", "a sheet of Excel (.xlsx, .xls)", (".xlsx",), recognise=lambda head, name: head.startswith(ZIP) and b"\nxl/workbook." in head, open=_open,
+        writer=write_workbook, extra="excel", read_endings=(".xlsm", ".xlsb"), tables=True, files="a workbook of Excel", written_as=".xlsx",
+    )
+)  # fmt: skip
+XLS = FORMATS.register(
+    Format(
+        "xls", recognise=_is_old, read_endings=(".xls",), open=_open, extra="excel", tables=True, files="a workbook of old Excel (.xls)", written_as=".xlsx"
+    )
+)
+ODS = FORMATS.register(
+    Format(
+        "ods", "a sheet of LibreOffice (.ods)", recognise=lambda head, name: b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet" in head[:200],
+        read_endings=(".ods",), open=_open, extra="excel", tables=True, files="a workbook of LibreOffice", written_as=".xlsx",
+    )
+)  # fmt: skip

@@ -1,0 +1,147 @@
+"""Workbooks as LibreOffice and openpyxl save them, with the traps that they set."""
+
+from __future__ import annotations
+
+import datetime
+import shutil
+import sys
+import zipfile
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+
+import chaffinch
+from chaffinch.errors import FileError, InputError, MissingExtraError
+from chaffinch.table.formats import packing, workbook
+
+FILES = Path(__file__).parents[2] / "data" / "files"
+
+
+def whats(table):
+    return [note.what for note in table.notes if not note.column]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods", "xls"])
+def test_a_workbook_that_libreoffice_saved(ending):
+    """The title above, errors, formulas, numbers as text, dates, a hidden and an empty sheet: read, with what is to be said."""
+    table = chaffinch.read(FILES / f"visits.{ending}")
+    assert (table.n_rows, table.columns) == (40, ("id", "age", "pay", "day", "seen", "code", "sex", "err", "twice"))
+    rows = table.data.to_pylist()
+    for i, row in enumerate(rows):  # worked by hand from the script that made it
+        assert (row["id"], row["age"], row["twice"]) == (1000 + i, 20 + i, 2 * (20 + i))
+        assert row["pay"] == pytest.approx(100 + 1.37 * i, abs=1e-9)
+        assert row["day"] == datetime.date(2020, 1, 1) + datetime.timedelta(i)
+        assert row["seen"] == datetime.datetime(2020, 1, 1, 8, 30) + datetime.timedelta(hours=i)
+        assert (row["code"], row["sex"]) == (f"{i % 7:03d}", "fm"[i % 2])
+        assert row["err"] == (None if i % 5 == 0 else i % 4)
+    assert {"sheets", "header"} <= set(whats(table))
+    assert ("errors" in whats(table)) == (ending != "xls")
+    layout = table.origin.layout
+    assert (layout.table, layout.line, layout.header) == ("May visits", 4, True)
+    other = pd.read_excel(FILES / f"visits.{ending}", skiprows=3, engine="calamine")  # a second opinion on the numbers
+    assert other["pay"].tolist() == table.data["pay"].to_pylist()
+
+
+def test_content_and_not_the_name_decides(tmp_path):
+    shutil.copy(FILES / "visits.ods", tmp_path / "visits.csv")
+    assert chaffinch.read(tmp_path / "visits.csv").n_rows == 40
+
+
+def test_sheets_by_name(tmp_path):
+    book = openpyxl.Workbook()
+    for title, n in (("May", 10), ("June & July", 20)):
+        sheet = book.create_sheet(title)
+        sheet.append(["sex", "ill"])
+        for i in range(n):
+            sheet.append(["fm"[i % 2], "no" if i % 3 else "yes"])
+    path = tmp_path / "b.xlsx"
+    book.save(path)
+    with pytest.raises(InputError, match=r"several sheets: May, June & July\. Name one") as caught:
+        chaffinch.read(path)
+    assert "--table 'May'" in str(caught.value)
+    assert chaffinch.read(path, table="June & July").n_rows == chaffinch.read(f"{path}::June & July").n_rows == 20
+    assert chaffinch.read(f"{path}::May", table="May").n_rows == 10
+    for source, table, says in ((path, "Mai", "Did you mean 'May'"), (f"{path}::May", "June & July", "Name one")):
+        with pytest.raises((InputError, KeyError), match=says):
+            chaffinch.read(source, table=table)
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n1,3\n")
+    with pytest.raises(InputError, match="it has one table, and none that is called 'May'"):
+        chaffinch.read(tmp_path / "t.csv", table="May")
+
+
+def saved(tmp_path, rows, **more):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for row in rows:
+        sheet.append(row)
+    for merged in more.get("merged", ()):
+        sheet.merge_cells(merged)
+    path = tmp_path / "t.xlsx"
+    book.save(path)
+    return path
+
+
+ROWS = [["sex", None, "ill", "n"], *([["fm"[i % 2], None, "no" if i % 3 else "yes", i % 5] for i in range(20)])]
+
+
+def test_empty_columns_and_rows(tmp_path):
+    table = chaffinch.read(saved(tmp_path, [*ROWS[:8], [], *ROWS[8:]]))
+    assert (table.columns, table.n_rows) == (("sex", "ill", "n"), 20)
+    assert sorted(whats(table)) == ["columns", "rows"]
+
+
+def test_formulas_without_values_are_refused(tmp_path):
+    path = saved(tmp_path, [*ROWS, ["f", None, "no", "=1+1"]])
+    with pytest.raises(InputError, match="formulas whose values are not stored"):
+        chaffinch.read(path)
+
+
+def test_merged_records_are_refused(tmp_path):
+    with pytest.raises(InputError, match="merged cells among its records"):
+        chaffinch.read(saved(tmp_path, ROWS, merged=["A3:A4"]))
+
+
+def test_cells_far_away_are_refused_before_they_fill_a_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(workbook, "MOST_CELLS", 1000)
+    book = openpyxl.Workbook()
+    for row in ROWS:
+        book.active.append(row)
+    book.active["ZZ900"] = "x"
+    book.save(tmp_path / "t.xlsx")
+    with pytest.raises(InputError, match="cells far from its table"):
+        chaffinch.read(tmp_path / "t.xlsx")
+
+
+def test_locked_and_damaged_workbooks(tmp_path, monkeypatch):
+    content = (FILES / "visits.xlsx").read_bytes()
+    (tmp_path / "cut.xlsx").write_bytes(content[: len(content) // 2])
+    with pytest.raises(FileError):
+        chaffinch.read(tmp_path / "cut.xlsx")
+    (tmp_path / "old.xls").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+    with pytest.raises(FileError, match="as a workbook: it is damaged, locked, or of another Office program"):
+        chaffinch.read(tmp_path / "old.xls")
+    monkeypatch.setattr(packing, "FREE_BYTES", 1000)
+    monkeypatch.setattr(packing, "MOST_RATIO", 2)
+    with pytest.raises(FileError, match="unpacks to more than"):
+        chaffinch.read(FILES / "visits.xlsx")
+
+
+def test_a_document_is_no_workbook(tmp_path):
+    with zipfile.ZipFile(tmp_path / "letter.docx", "w") as archive:
+        archive.writestr("[Content_Types].xml", "")
+        archive.writestr("word/document.xml", "")
+    with pytest.raises(FileError, match="a document of Word"):
+        chaffinch.read(tmp_path / "letter.docx")
+
+
+def test_advice_without_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(MissingExtraError, match=r"chaffinch\[excel\]"):
+        chaffinch.read(FILES / "visits.xlsx")
+
+
+def test_a_private_fit_reads_no_workbook():
+    with pytest.raises(FileError, match=r"A private fit does not read .* a workbook of Excel"):
+        chaffinch.prepare(FILES / "visits.xlsx", discover="all")
