@@ -52,7 +52,7 @@ def files(tmp_path):
 def test_a_table_comes_back_with_decimal_commas(files, run_here):
     done = run_here("synth", files / "people.csv", "-o", files / "out.csv", "--seed", 1)
     assert done.code == 0, done.err
-    assert "Note: Decimal commas: columns pay are read as numbers. --decimal . keeps them as text." in done.err
+    assert "Note: Decimal commas: columns pay are read as numbers, and written so. --decimal . keeps them as text." in done.err
     drawn = pd.read_csv(files / "out.csv", sep=";", decimal=",")
     assert drawn["pay"].dtype == float
     assert not set(drawn["pay"]) <= set(frame(1)["pay"])

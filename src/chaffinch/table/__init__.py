@@ -2,7 +2,7 @@
 
 from .codec import OTHER, Categories, Codec, Intervals
 from .codes import Codes
-from .formats import FORMATS, FileOptions, Format, Layout, ReadOptions, Source
+from .formats import FORMATS, FileLayout, FileOptions, Format, ReadOptions, Source
 from .note import Note
 from .read import read
 from .scan import Scan, scan
@@ -18,10 +18,10 @@ __all__ = [
     "Codec",
     "Codes",
     "Column",
+    "FileLayout",
     "FileOptions",
     "Format",
     "Intervals",
-    "Layout",
     "Note",
     "ReadOptions",
     "Scan",

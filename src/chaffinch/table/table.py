@@ -18,7 +18,7 @@ from .._base.seeds import Seed, generator
 from .._base.text import text_table
 from .codes import Codes
 from .encode import decode_column
-from .formats.layout import Layout
+from .formats.layout import FileLayout
 from .grid import to_numbers
 from .note import Note
 from .schema import Column, Schema
@@ -44,7 +44,7 @@ class Origin:
 
     native: str = "arrow"
     dtypes: Mapping[str, Any] = field(default_factory=dict)
-    layout: Layout = field(default_factory=Layout)
+    layout: FileLayout = field(default_factory=FileLayout)
     fields: pa.Schema | None = None
     index: tuple[str, ...] = ()
 

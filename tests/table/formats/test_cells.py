@@ -8,7 +8,7 @@ import pytest
 
 from chaffinch.errors import FileError, InputError
 from chaffinch.table.formats.cells import chosen_table, spelled_column, spelled_source
-from chaffinch.table.formats.layout import Layout
+from chaffinch.table.formats.layout import FileLayout
 
 
 def test_spelling():
@@ -21,7 +21,7 @@ def test_spelling():
 
 
 def test_a_source_of_words_is_read_again_and_by_columns():
-    source = spelled_source("t", {"a": spelled_column([1, 2]), "b": spelled_column(["x", None])}, Layout("workbook"))
+    source = spelled_source("t", {"a": spelled_column([1, 2]), "b": spelled_column(["x", None])}, FileLayout("workbook"))
     assert source.table().to_pydict() == source.table().to_pydict() == {"a": ["1", "2"], "b": ["x", ""]}
     assert [batch.to_pydict() for batch in source.batches(["b"])] == [{"b": ["x", ""]}]
 

@@ -103,5 +103,6 @@ def test_characters_that_an_encoding_lacks_are_no_half_file(tmp_path):
 def test_a_file_that_libreoffice_saved_as_utf_16():
     files = Path(__file__).parents[2] / "data" / "files"
     saved, plain = chaffinch.read(files / "people_utf16.dat"), chaffinch.read(files / "people_r.csv")
-    assert saved.data.equals(plain.data)
+    for column in ("age", "pay", "sex", "day"):
+        assert saved.data[column].to_pylist() == plain.data[column].to_pylist()
     assert (saved.origin.layout.encoding, saved.origin.layout.delimiter) == ("utf-16", "\t")

@@ -3,7 +3,7 @@
 # isort: off
 # The order of registration is that of help and messages.
 from .format import FORMATS, Format, Labels, Source, Tagged
-from .layout import Layout
+from .layout import FileLayout
 from .options import FileOptions, ReadOptions
 from . import delimited, parquet, folder, arrow, spss_stata, sas, rds, workbook, json_lines, databases, refused, zipped
 from .objects import OBJECTS, ObjectKind
@@ -13,10 +13,10 @@ from .objects import OBJECTS, ObjectKind
 __all__ = [
     "FORMATS",
     "OBJECTS",
+    "FileLayout",
     "FileOptions",
     "Format",
     "Labels",
-    "Layout",
     "ObjectKind",
     "ReadOptions",
     "Source",

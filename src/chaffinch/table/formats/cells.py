@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from ..note import Note
 from .format import BATCH_ROWS, Labels, Source
-from .layout import Layout
+from .layout import FileLayout
 
 __all__ = ["chosen_table", "spelled_column", "spelled_source"]
 
 
 def spelled_source(
-    name: str, columns: dict[str, pa.Array], layout: Layout, notes: Sequence[Note] = (), labels: dict[str, Labels] | None = None
+    name: str, columns: dict[str, pa.Array], layout: FileLayout, notes: Sequence[Note] = (), labels: dict[str, Labels] | None = None
 ) -> Source:
     """Return columns of words as a source."""
     table = pa.table(columns)

@@ -15,7 +15,7 @@ from ..._base.errors import FileError, MissingExtraError, listed
 from ..note import Note
 from .cells import chosen_table, spelled_column
 from .format import BATCH_ROWS, FORMATS, Format, Source
-from .layout import Layout
+from .layout import FileLayout
 from .options import ReadOptions
 
 __all__ = ["DUCKDB", "SQLITE"]
@@ -71,7 +71,7 @@ def _open_sqlite(path: Path, options: ReadOptions) -> Source:
             while rows := cursor.fetchmany(SQLITE_ROWS):
                 yield pa.RecordBatch.from_arrays([spelled_column(cells) for cells in zip(*rows, strict=True)], names=chosen)
 
-    return Source(f"{path}::{table}", schema, read, text=True, layout=Layout("sqlite", table), notes=tuple(notes))
+    return Source(f"{path}::{table}", schema, read, text=True, layout=FileLayout("sqlite", table), notes=tuple(notes))
 
 
 @contextlib.contextmanager
@@ -110,7 +110,7 @@ def _open_duckdb(path: Path, options: ReadOptions) -> Source:
             asked = connection.execute(f"SELECT {', '.join(map(_quoted, chosen))} FROM {_quoted(table)}")  # noqa: S608
             yield from asked.to_arrow_reader(BATCH_ROWS)
 
-    return Source(f"{path}::{table}", schema, read, layout=Layout("duckdb", table))
+    return Source(f"{path}::{table}", schema, read, layout=FileLayout("duckdb", table))
 
 
 SQLITE = FORMATS.register(

@@ -20,7 +20,7 @@ from ..text import format_values
 from ..types import whole_array
 from .encodings import not_in
 from .format import FORMATS, Format, Labels, Source
-from .layout import Layout
+from .layout import FileLayout
 from .options import ReadOptions
 from .packing import PACKINGS, packing_of
 from .text_file import TextFile, Uncommented, recoded
@@ -49,7 +49,7 @@ def open_text(file: TextFile, options: ReadOptions, delimiter: str | None = None
         )
     schema = pa.schema([(name, pa.string()) for name in names])
     header, comment = top.names.row is not None, top.comment or "#" * bool(top.comments)
-    layout = Layout(form, "", encoding, delimiter, header, top.line, bool(top.names.units), comment, top.found)
+    layout = FileLayout(form, "", encoding, delimiter, header, top.line, bool(top.names.units), comment, top.found)
     units = {name: Labels(title=unit.strip()) for name, unit in zip(names, top.names.units, strict=False) if unit.strip()}
     if options.tolerant:
         if any("\ufffd" in name for name in names):  # names are public: only what comes after them is read whatever it is

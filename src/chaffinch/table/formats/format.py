@@ -20,7 +20,7 @@ from ..._base.registry import Registry
 from ..codec import Scalar
 from ..decimal_sign import DecimalSign
 from ..note import Note
-from .layout import Layout
+from .layout import FileLayout
 from .options import ReadOptions
 from .packing import ENDINGS
 
@@ -77,7 +77,7 @@ class Source:
     read: Callable[[Sequence[str] | None], Iterator[pa.RecordBatch]]
     text: bool = False
     native: str = "arrow"
-    layout: Layout = field(default_factory=Layout)
+    layout: FileLayout = field(default_factory=FileLayout)
     decimal: DecimalSign | None = None
     notes: tuple[Note, ...] = ()
     labels: Mapping[str, Labels] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from ..._base.errors import InputError, listed
 from ..note import Note
 
-__all__ = ["LOOKED_AT", "Layout", "Names", "distinct_names", "find_names", "plain_names"]
+__all__ = ["LOOKED_AT", "FileLayout", "Names", "distinct_names", "find_names", "plain_names"]
 
 LOOKED_AT = 200
 """Rows at the top of a file that are looked at to find the names of its columns."""
@@ -29,7 +29,7 @@ _NOTHING = frozenset(("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "nul
 
 
 @dataclass(frozen=True)
-class Layout:
+class FileLayout:
     """How a table lies in its file: given or found, so that it can be shown, and another table be written the same way.
 
     Parameters

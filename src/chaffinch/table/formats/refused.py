@@ -21,7 +21,7 @@ def _refuse(name: str, what: str, advice: str, *magic: bytes, recognise: str = "
 
 REFUSED = (
     _refuse("feather1", "a Feather file of the first version", "Open it in R or pandas, and save it as Parquet.", b"FEA1"),
-    _refuse("pickle", "a pickle, which runs code when it is opened,", _PYTHON, b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
+    _refuse("pickle", "a pickle file", f"It runs code when it is opened. {_PYTHON}", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),
     _refuse("rdata", "an R workspace (.RData)", "In R: load it, and saveRDS(table, 'table.rds') or write.csv(table, 'table.csv', row.names = FALSE).", b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n"),
     _refuse("word", "a document of Word or another Office program", _OFFICE, recognise=r"PK\x03\x04.*\n(word|ppt|Index)/"),
     _refuse("text document", "an OpenDocument text or presentation", _OFFICE, recognise=r"PK\x03\x04.{26}mimetypeapplication/vnd\.oasis\.opendocument\.(text|presentation|graphics)"),

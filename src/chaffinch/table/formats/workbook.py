@@ -19,7 +19,7 @@ from ..._base.errors import FileError, InputError, MissingExtraError, listed
 from ..note import Note
 from .cells import chosen_table, spelled_column, spelled_source
 from .format import FORMATS, Format, Labels, Source
-from .layout import LOOKED_AT, Layout, find_names
+from .layout import LOOKED_AT, FileLayout, find_names
 from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
@@ -230,7 +230,7 @@ def _sheet_source(
     if mixed:
         notes.append(Note("", "numbers", f"Some numbers are stored as text, and read as numbers where the column has nothing else: {listed(mixed)}."))
     line = 1 + start[0] + (names.skip if names.row is None else names.row)
-    layout = Layout("workbook", sheet, header=names.row is not None, line=line, units=bool(names.units), found=names.found)
+    layout = FileLayout("workbook", sheet, header=names.row is not None, line=line, units=bool(names.units), found=names.found)
     units = {name: Labels(title=unit.strip()) for name, unit in zip(names.names, names.units, strict=False) if unit.strip()}
     return spelled_source(f"{path}::{sheet}", columns, layout, [*notes, *said], units)
 
