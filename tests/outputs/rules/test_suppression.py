@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -315,6 +315,18 @@ def test_whole_people_know_more_than_real_numbers():
     pairs = [tallies({"name": a + b, "kind": "table", "by": ["A"], "groups": {"A": [[a, b]]}}, fields, codes)[0] for a, b in ("pq", "qr")]
     lo, hi, assessed = bounds(table, pairs)
     assert (lo.tolist(), hi.tolist(), assessed.tolist()) == ([2, 1, 1], [2, 1, 1], [True] * 3)
+
+
+def test_halves_of_people_do_not_count():
+    """Of four levels each two have 0 or 1 people together: so have all four, though halves of people would make 2. Everyone else is of B = 1."""
+    fields = Fields((Field("A", ("p", "q", "r", "s")), Field("B", (0, 1))))
+    codes = np.array([[0, 0], *[[0, 1]] * 20], dtype=np.int32)
+    table, *pairs = (
+        tallies({"name": "".join(some), "kind": "table", "by": ["A"], "groups": {"A": [list(some)]}, "where": "B == 0", "counts": [sign]}, fields, codes)[0]
+        for some, sign in [("pqrs", "0-4"), *((pair, "0-1") for pair in combinations("pqrs", 2))]
+    )
+    lo, hi, assessed = bounds(table, pairs)
+    assert (lo.tolist(), hi.tolist(), assessed.tolist()) == ([0], [1], [True])
 
 
 def test_a_total_of_none_and_a_total_that_its_part_reaches():

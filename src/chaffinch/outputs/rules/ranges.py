@@ -60,7 +60,7 @@ def range_system(tallies: Sequence[OutputTally], atoms: Atoms) -> RangeSystem:
     from scipy.sparse import csr_array
 
     n_atoms = len(atoms.people)
-    everyone = int(atoms.people.sum())
+    everyone = len(tallies[0].labels)  # all records, which "?" leaves; not those of these tallies, whose number need not be known
     least, most = np.zeros(n_atoms, dtype=np.int64), np.full(n_atoms, everyone, dtype=np.int64)
     rows, columns, lo, hi, count = list[Ints](), list[Ints](), list[Ints](), list[Ints](), 0
     for number, tally in enumerate(tallies):
