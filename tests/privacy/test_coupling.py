@@ -557,3 +557,32 @@ def test_faults_are_found(fault, monkeypatch):
     else:
         with pytest.raises(AssertionError, match=finding):
             worst_of(case, trials)
+
+
+# Files: what is found of one may not depend on a record.
+
+FIRST = "age,job,pay\n"
+RECORDS = "".join(f"{20 + i % 50},{('baker', 'smith')[i % 2]},{i % 9}.5\n" for i in range(40))
+ODD_RECORDS = {
+    "bytes of another encoding": "41,b\xe4cker,1.5\n".encode("cp1252"), "a decimal comma": b'41,smith,"1,5"\n', "thousands": b'41,smith,"1,234.5"\n',
+    "a comment": b"# 41,smith,1.5\n", "units": b"years,,EUR\n", "names again": b"age,job,pay\n", "a title": b"Ward 7\n", "zeros": b"\0\0,\0,\0\n", "another delimiter": b"4;5;6;7;8\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("odd", ODD_RECORDS)
+@pytest.mark.parametrize("first", [True, False], ids=["first record", "last record"])
+def test_nothing_of_a_file_is_found_from_records(tmp_path: Path, odd: str, first: bool) -> None:
+    """Encoding, delimiter, header, comments, units and signs are the same with a record and without it."""
+    tops = []
+    for name, record in (("one.csv", b""), ("other.csv", ODD_RECORDS[odd])):
+        content = [FIRST.encode(), record, RECORDS.encode()] if first else [FIRST.encode(), RECORDS.encode(), record]
+        (tmp_path / name).write_bytes(b"".join(content))
+        opened = prepare_module.open_header(tmp_path / name)
+        columns = (Column("age", "integer", bounds=(0, 110), type="int64"), Column("job", "categorical", levels=("baker", "smith"), other=True))
+        schema = Schema((*columns, Column("pay", "float", bounds=(0.0, 10.0), type="double")), public=True)
+        table = opening.prepare(tmp_path / name, schema)
+        tops.append((opened.schema, opened.layout, opened.notes, opened.labels, table.schema, table.origin.layout, table.notes))
+        assert table.n_rows == 40 + bool(record)
+    assert tops[0] == tops[1]
+    if odd == "bytes of another encoding":  # without a promise the same record does decide
+        assert chaffinch.read(tmp_path / "other.csv").origin.layout != chaffinch.read(tmp_path / "one.csv").origin.layout
