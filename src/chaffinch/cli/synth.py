@@ -80,17 +80,16 @@ def synth(
     if json is not None:
         write_json(json, synthesis.account(fitted, table).to_dict())
     if not quiet:
-        say_synthesis(outputs, model, rows=synthesis.rows, shares=synthesis.shares, private=choice.private)
+        say_synthesis(outputs, model, rows=synthesis.rows, private=choice.private)
         show_promise(fitted)
 
 
 def say_synthesis(
-    outputs: Sequence[Path], model: Path | None, *, rows: int, shares: Sequence[float], private: bool
+    outputs: Sequence[Path], model: Path | None, *, rows: int, private: bool
 ) -> None:
-    """Say where the files are and how many rows equal an original one."""
-    for i, path in enumerate(outputs):
-        equal = f"; {shares[i]:.1%} equal an original row, codes compared" if shares else ""
-        typer.echo(f"Wrote {path}: {rows:,} rows{equal}.", err=True)
+    """Say where the files are. How many rows equal an original one says nothing without a holdout beside it: that is for `risk` and `release`."""
+    for path in outputs:
+        typer.echo(f"Wrote {path}: {rows:,} rows.", err=True)
     if model is not None:
         contents = "it holds released tables" if private else "it holds counts of records, confidential"
         typer.echo(f"Wrote {model}: {contents}.", err=True)
