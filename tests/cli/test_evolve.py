@@ -220,7 +220,6 @@ def test_a_bad_specification_is_named_and_nothing_is_written(run, spec, tmp_path
         (("--rows", "20000000", "--engine", "ea"), "rows x columns x 384 bytes must be at most 8 GiB"),
         (("--copies", "1000000000000"), "copies must be at most 100,000"),
         (("--copies", "100000", "--rows", "20000"), "100,000 datasets of 20,000 rows are too large"),
-        (("--start", "margins"), "needs the weights of a column"),
         (("--tolerance", "0.1"), "for numbers without a printed precision, and here are none"),
         (("--rows", "101"), "'home by sex'"),
         (("--seconds", "0"), "seconds must be above 0"),

@@ -147,11 +147,13 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
     assert not evolve(spec, seconds=30, seed=1).reached
 
 
-@pytest.mark.parametrize("engine", ["incremental", "maxent"])
+@pytest.mark.parametrize("engine", ["incremental", "maxent", "ea"])
 @pytest.mark.parametrize(
     "output",
     [
         {"kind": "sd", "of": "age", "value": 40},
+        {"kind": "sd", "of": "age", "by": ["sex"], "values": [5, 23]},
+        {"kind": "sd", "of": "age", "where": "age < 4", "value": 6},
         {"kind": "variance", "of": "age", "value": 1600.0},
         {"kind": "correlation", "of": ["age", "one"], "value": 0.5},
         {"kind": "mean", "of": "age", "by": ["sex"], "values": [10, 20], "where": "sex == 'f'"},
@@ -160,12 +162,12 @@ def test_a_refit_that_denies_it_wins(spec, monkeypatch):
 def test_engines_do_not_say_reached_of_what_no_dataset_has(engine, output):
     """Where all records agree a spread has no derivative, and where there are none a mean is not 0: an engine must not be taken in."""
     from chaffinch.outputs.refit import compared
-    from chaffinch.outputs.solve import incremental, maxent
+    from chaffinch.outputs.solve import ea, incremental, maxent
 
     columns = [*COLUMNS, {"name": "one", "from": 3, "to": 3}]
     wrong = spec_of(columns, [{"name": "o", **output}], rows=100)
-    solve = {"incremental": incremental, "maxent": maxent}[engine].solve
-    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), proposals=60_000, seed=1)
+    solve = {"incremental": incremental, "maxent": maxent, "ea": ea}[engine].solve
+    solved = solve(wrong.problem(), wrong.columns.start(100, seed=1), proposals=60_000 if engine != "ea" else 320, seed=1)
     assert compared(wrong, solved.codes)[0].within is False
     assert not solved.reached
 
@@ -201,11 +203,27 @@ def test_sizes_that_no_memory_holds_are_refused_before_any_work(spec):
 
 
 def test_a_start_and_a_tolerance_that_change_nothing_are_refused(spec):
-    plain = spec_of([{"name": "sex", "levels": ["f", "m"]}], [{"name": "t", "kind": "table", "by": ["sex"], "counts": [5, 5]}], rows=10)
-    with pytest.raises(InputError, match="needs the weights of a column"):
+    plain = spec_of([{"name": "age", "levels": [1, 2]}], [{"name": "t", "kind": "mean", "of": "age", "value": "1.5"}], rows=10)
+    with pytest.raises(InputError, match="needs the margin of a column, and none is known"):
         evolve(plain, start="margins")
     with pytest.raises(InputError, match="The tolerance is for numbers without a printed precision"):
         evolve(spec, tolerance=0.01)  # counts, and coefficients of three decimals
+
+
+def test_searches_start_from_the_margins_that_outputs_tell():
+    """Nobody lives in the south, which the table tells: no record is drawn there, and none of the age that the weights leave out."""
+    columns = [
+        {"name": "area", "levels": ["north", "south"]}, {"name": "age", "levels": [1, 2, 3], "weights": [1, 1, 0]}, {"name": "sex", "levels": ["f", "m"]},
+    ]  # fmt: skip
+    spec = spec_of(columns, [{"name": "t", "kind": "table", "by": ["area"], "counts": [40, 0]}], rows=40)
+    told, asked, uniform = (evolve(spec, seed=1, workers=1, **options) for options in ({}, {"start": "margins"}, {"start": "uniform"}))
+    assert (told.about.start, told.about.margins) == ("margins", ("age", "area"))
+    assert np.array_equal(told.copies[0].codes, asked.copies[0].codes)
+    assert told.copies[0].proposals == 0  # the start has what was published
+    assert 2 not in told.copies[0].codes[:, 1]
+    assert (uniform.about.start, uniform.about.margins) == ("uniform", ())
+    assert uniform.copies[0].proposals > 0
+    assert 2 in uniform.copies[0].codes[:, 1]
 
 
 def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):

@@ -46,10 +46,10 @@ def test_the_most_rows_are_those_that_the_message_names(options: dict[str, int],
         check_size(most + 1, 5, **options)
 
 
-def test_margins_need_weights() -> None:
+def test_a_start_from_margins_needs_some() -> None:
     check_start("uniform", COLUMNS)
     check_start("margins", Columns((CodeColumn("a", 2, weights=np.array([1.0, 2.0])),)))
-    with pytest.raises(InputError, match="weights of a column"):
+    with pytest.raises(InputError, match="A start from margins needs the margin of a column"):
         check_start("margins", COLUMNS)
 
 

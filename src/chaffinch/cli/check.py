@@ -75,7 +75,10 @@ def check(
     holdout_share: Annotated[float, typer.Option(help="Share of people who are held out of a fold, up to 0.5.")] = 0.5,
     repeat_splits: Annotated[int, typer.Option(help="Random splits into folds; more take longer and give tighter figures.")] = 1,
     engine: Annotated[str, typer.Option(help="As in evolve: incremental, maxent or ea.")] = "incremental",
-    start: Annotated[str, typer.Option(help="uniform over levels, or margins: the columns' weights in SPEC.")] = "uniform",
+    start: Annotated[
+        str,
+        typer.Option(help="What an attacker knows beside the outputs: the univariate margins of all columns (of each fold: fold), published ones alone, or nothing (uniform)."),
+    ] = "margins",
     seconds: Annotated[
         float | None,
         typer.Option(help="About when to give up, for each dataset: stands for a number of proposals, whatever the machine does; 20 unless given."),

@@ -40,8 +40,9 @@ def evolve(
         typer.Option(help="How close numbers without a printed precision must come, in standard errors; 0.001 unless given."),
     ] = None,
     start: Annotated[
-        str, typer.Option(help="uniform over levels, or margins: the columns' weights in SPEC.")
-    ] = "uniform",
+        str | None,
+        typer.Option(help="margins (the columns' weights in SPEC, or what outputs tell of them) or uniform; margins unless given, if any are known."),
+    ] = None,
     spread: Annotated[
         int, typer.Option(help="Rounds of moves that change records and no output, once the outputs are reached.")
     ] = 0,

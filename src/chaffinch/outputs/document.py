@@ -29,7 +29,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -172,6 +172,17 @@ class Outputs:
             if field.name not in mine or mine[field.name].weights is None:
                 mine[field.name] = field
         return Outputs(Fields(tuple(mine.values())), (*self.outputs, *other.outputs))
+
+    def weighted(self, weights: Mapping[str, Sequence[float] | None]) -> Outputs:
+        """Return the same outputs over columns of which some have other weights, or none (None)."""
+        fields = Fields(tuple(
+            replace(field, weights=None if some is None else tuple(some)) if field.name in weights else field
+            for field in self.fields
+            for some in (weights.get(field.name),)
+        ))  # fmt: skip
+        outputs = Outputs(fields, self.outputs, self.rows)
+        outputs._compiled.update(self._compiled)  # equations are about levels, not about how often they occur
+        return outputs
 
     # Numbers.
 

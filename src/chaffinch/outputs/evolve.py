@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._base.errors import InputError
+from .._base.errors import InputError, unknown_name
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
@@ -18,11 +18,12 @@ from .contradictions import check_contradictions
 from .document import Outputs
 from .evolve_result import EvolveAbout, EvolvedCopy, EvolvedData, EvolveResult, OutputReport, TracePoint, by_output
 from .limits import check_copies, check_size, check_start, check_tolerance
+from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
 from .refit import Compared, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
 from .solve.incremental import Solved
-from .solve.process import EngineJob, run
+from .solve.process import STARTS, EngineJob, run
 from .solve.state import OutputError
 
 __all__ = ["EngineName", "EvolveSettings", "StartName", "evolve_spec"]
@@ -48,7 +49,8 @@ class EvolveSettings:
     copies
         How many datasets.
     start
-        `uniform` over levels, or from the published `margins`: the weights of the columns, at least one of which must have some.
+        From known `margins` (the weights of columns, or what outputs tell of them, at least one of which there must be) or `uniform` over levels. From
+        margins where some are known if absent, else uniform.
     seconds
         When an engine gives up, for each copy, in about so many seconds: turned into a number of proposals before the search begins, by a rule that
         does not look at the machine (`solve/budget.py`). 60 if neither is given.
@@ -65,7 +67,7 @@ class EvolveSettings:
     rows: int | None = None
     engine: EngineName = "incremental"
     copies: int = 1
-    start: StartName = "uniform"
+    start: StartName | None = None
     seconds: float | None = None
     proposals: int | None = None
     tolerance: float | None = None
@@ -74,6 +76,8 @@ class EvolveSettings:
 
     def __post_init__(self) -> None:
         check_copies(self.copies)
+        if self.start is not None and self.start not in STARTS:
+            raise unknown_name("start", self.start, STARTS)
         if self.options and self.engine != "ea":
             raise InputError(f"--{next(iter(self.options))} is for --engine ea.")
 
@@ -93,6 +97,8 @@ def evolve_spec(
     """
     began = time.perf_counter()
     spec = spec.searched
+    _check_size(spec, settings)
+    spec, margins = _begun(spec, settings)
     job = _job(spec, settings)
     streams = seed_sequence(seed).spawn(settings.copies)
     seeds = [(stream.entropy, stream.spawn_key) for stream in streams]
@@ -119,7 +125,8 @@ def evolve_spec(
         seed=seed if isinstance(seed, int) else None,
         options=settings.options,
         engine=settings.engine,
-        start=settings.start,
+        start=job.start,
+        margins=margins.every,
         rows=job.rows or 0,
         tolerance=job.tolerance,
         spread=settings.spread,
@@ -129,14 +136,30 @@ def evolve_spec(
     return EvolveResult(about, copies, time.perf_counter() - began)
 
 
+def _check_size(spec: Outputs, settings: EvolveSettings) -> None:
+    """Raise InputError for datasets that no memory holds."""
+    population = settings_from(settings.options).population if settings.engine == "ea" else None
+    check_size(spec.n_rows(settings.rows), len(spec.columns), copies=settings.copies, population=population)
+
+
+def _begun(spec: Outputs, settings: EvolveSettings) -> tuple[Outputs, KnownMargins]:
+    """The outputs over columns with the margins that a start uses, and how these are known."""
+    if settings.start == "uniform":
+        return without_margins(spec), KnownMargins()
+    spec = replace(spec, rows=spec.n_rows(settings.rows))
+    margins = known_margins(spec)
+    spec = with_margins(spec, published_margins(spec))
+    if settings.start is not None:
+        check_start(settings.start, spec.columns)
+    return spec, margins
+
+
 def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
     """What engines are asked for, without seeds; InputError for what cannot be."""
     n_rows = spec.n_rows(settings.rows)
     evolution = settings_from(settings.options) if settings.engine == "ea" else None
-    population = None if evolution is None else evolution.population
-    check_size(n_rows, len(spec.columns), copies=settings.copies, population=population)
     problem = spec.problem(n_rows)  # says here and at once what is wrong with the specification
-    check_start(settings.start, spec.columns)
+    known = any(column.weights is not None for column in spec.columns)
     check_tolerance(settings.tolerance, problem)
     fitness = "score" if evolution is None else evolution.fitness
     each_takes = seconds_each(problem, rows=n_rows, engine=settings.engine, fitness=fitness)
@@ -147,7 +170,7 @@ def _job(spec: Outputs, settings: EvolveSettings) -> EngineJob:
         spec.to_dict(),
         (),
         engine=settings.engine,
-        start=settings.start,
+        start="margins" if known else "uniform",
         rows=n_rows,
         proposals=proposals,
         tolerance=TOLERANCE if settings.tolerance is None else settings.tolerance,

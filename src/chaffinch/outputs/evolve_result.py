@@ -204,6 +204,8 @@ class EvolveAbout:
         The name of the file.
     options
         Settings of `ea`.
+    start, margins
+        `margins` or `uniform`; and the columns whose margins were known.
     proposals_at_most
         How many each copy might take: as asked for, or what the seconds stood for. With the seed it repeats the copies.
     refitted_by
@@ -215,6 +217,7 @@ class EvolveAbout:
     options: Mapping[str, Any] = field(default_factory=dict)
     engine: str = "incremental"
     start: str = "uniform"
+    margins: tuple[str, ...] = ()
     rows: int = 0
     tolerance: float = 0.0
     spread: int = 0

@@ -57,11 +57,11 @@ def check_size(rows: int, columns: int, *, copies: int = 1, population: int | No
 
 
 def check_start(start: str, columns: Columns) -> None:
-    """Raise InputError where a start from margins is asked for, and no column has any."""
-    if start == "margins" and all(column.weights is None for column in columns):
+    """Raise InputError where a start from known margins is asked for, and no column has any."""
+    if start != "uniform" and all(column.weights is None for column in columns):
         raise InputError(
-            "A start from margins needs the weights of a column, and no column has any. Add weights = [...] to the columns whose margins are "
-            "known, or start uniform."
+            f"A start from {start} needs the margin of a column, and none is known: no output counts all records by one, and no column has weights. "
+            "Add weights = [...] to the columns whose margins are known, or start uniform."
         )
 
 

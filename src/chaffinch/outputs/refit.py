@@ -58,12 +58,17 @@ class Number:
             slack = max(slack, tolerance * self.unit)
         return self.lo - slack <= self.value <= self.hi + slack
 
+    def allowed(self, tolerance: float = TOLERANCE) -> float:
+        """Return how far the number may be from the middle of its interval: half of what was printed, and half a record for a count."""
+        if self.hi > self.lo:
+            return 0.5 * (self.hi - self.lo)
+        return max(tolerance * self.unit, ROUNDING * max(1.0, abs(self.lo))) if self.unit > 0.0 else 0.5
+
     def in_precision(self, tolerance: float = TOLERANCE) -> float:
         """Return the error in units of the precision: up to 1 is within."""
         if self.within(tolerance) and self.unit == 0.0:
             return 0.0
-        half = 0.5 * (self.hi - self.lo) if self.hi > self.lo else max(tolerance * self.unit, 1e-12)
-        return self.error / half
+        return self.error / self.allowed(tolerance)
 
 
 def count_number(name: str, lo: Any, hi: Any, count: Any) -> Number:

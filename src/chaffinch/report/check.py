@@ -101,6 +101,7 @@ def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:
         ("Datasets", f"{settings.syntheses} for each fold"),
         ("Held out", percent(settings.holdout_share)),
         ("Engine", shown(settings.engine)),
+        ("Start", {"margins": "univariate margins", "fold": "univariate margins of each fold", "published": "published margins", "uniform": "uniform over levels"}.get(settings.start, shown(settings.start))),
         ("Seed", shown(settings.seed)),
     ]
 

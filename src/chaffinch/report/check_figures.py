@@ -98,7 +98,7 @@ def marginal(measures: Sequence[RiskMeasure], level: float) -> Figure:
         tuple(
             (
                 shown(m.sensitive, 40), counted(m), estimate(m.marginal, plus=True), fixed(m.detectable),
-                Cell("", word="excess found" if m.excess else "no excess found" if is_number(m.marginal.value) else "not known"),
+                Cell("", word="excess found" if m.excess else "no excess found" if is_number(m.detectable) else "not known"),
             )
             for m in measures
         ),

@@ -66,7 +66,7 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
         ("Records", f"{about.rows:,}"),
         ("Copies", f"{len(copies)}"),
         ("Engine", _engine(about)),
-        ("Start", "published margins" if about.start == "margins" else "uniform over levels"),
+        ("Start", _start(about)),
         ("Seed", shown(about.seed)),
     ]
     facts.append(("Seconds", number(result.seconds)))
@@ -74,6 +74,12 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
         facts.append(("Date", shown(result.run.date)))
     alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
     return page(title, sections, facts=facts, alarm=alarm)
+
+
+def _start(about: EvolveAbout) -> str:
+    if about.start != "margins":
+        return "uniform over levels"
+    return "published margins" + (f" ({', '.join(shown(name, 40) for name in about.margins)})" if about.margins else "")
 
 
 def _engine(about: EvolveAbout) -> str:

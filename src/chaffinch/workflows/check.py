@@ -16,9 +16,9 @@ from .._base.runs import RunFacts
 from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
 from ..outputs.check.marginal import LEVEL
-from ..outputs.check.settings import LeaveOneOut
+from ..outputs.check.settings import CheckStart, LeaveOneOut
 from ..outputs.document import Outputs
-from ..outputs.evolve import EngineName, StartName
+from ..outputs.evolve import EngineName
 from ..outputs.records import TableCoder
 from ..outputs.rules import Policy
 from ..table import FileOptions, Schema, Table, read
@@ -72,7 +72,7 @@ def check(
     holdout_share: float = 0.5,
     repeat_splits: int = 1,
     engine: EngineName = "incremental",
-    start: StartName = "uniform",
+    start: CheckStart = "margins",
     seconds: float | None = None,
     proposals: int | None = None,
     tolerance: float | None = None,

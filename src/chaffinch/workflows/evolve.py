@@ -25,7 +25,7 @@ def evolve(
     rows: int | None = None,
     engine: EngineName = "incremental",
     copies: int = 1,
-    start: StartName = "uniform",
+    start: StartName | None = None,
     seconds: float | None = None,
     proposals: int | None = None,
     tolerance: float | None = None,

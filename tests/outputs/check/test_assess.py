@@ -187,11 +187,43 @@ def test_margins_that_only_the_new_outputs_know_are_used(check, fields, people):
 
     asked = {"keys": ["a"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "cumulative": False, "seed": 1}
     old, new = recipes_of([{**PLAIN, "name": "old"}], fields), {"name": "new", "kind": "table", "by": ["a", "y"]}
-    check(recipes_of([new], weighted), people(100, 1), released=old, start="margins", maker=maker, **asked)
-    assert seen
-    assert all(each == {"a": None, "y": (0.7, 0.2, 0.1)} for each in seen)
-    with pytest.raises(InputError, match="weights of a column"):
-        check(recipes_of([new], fields), people(100, 1), start="margins", maker=maker, **asked)
+    check(recipes_of([new], weighted), people(100, 1), released=old, start="published", maker=maker, **asked)
+    assert len(seen) == 2
+    for each in seen:
+        assert each["y"] == (0.7, 0.2, 0.1)
+        assert sum(each["a"]) == 50.0  # the table of the fold tells it
+
+
+def test_datasets_start_from_margins_as_numbers(check, fields, people):
+    """A mean of 'b' by 'y' tells no margin: those of all people, or of the fold, are passed on, unless only published ones or none are to be known."""
+    codes, seen = people(100, 1), []
+
+    def maker(spec, *, copies, seed, progress=None):
+        seen.append({field.name: field.weights for field in spec.fields})
+        return DatasetEnsemble(tuple(spec.columns.start(spec.n_rows(), seed=k) for k in range(copies)), (True,) * copies)
+
+    numbers = Fields(tuple(replace(one, levels=(0, 1, 2, 3)) if one.name == "b" else one for one in fields))
+    mean = {"name": "m", "kind": "mean", "of": "b", "by": ["y"]}
+    asked = {"keys": ["b"], "sensitive": ["y"], "syntheses": 2, "whole_runs": 0, "seed": 1, "maker": maker}
+    found = check(recipes_of([mean], numbers), codes, **asked)
+    assert (found.settings.start, found.settings.margins.assumed) == ("margins", ("b", "y"))
+    assert "the attacker was assumed to know it of 'b', 'y'" in " ".join(found.verdict.sentences)
+    everybody = {name: tuple(np.bincount(codes[:, fields.position(name)], minlength=size)) for name, size in (("b", 4), ("y", 3))}
+    assert seen == [everybody] * 2
+    assert all(one.prior_marginal.value == 0.0 for one in found.all.measures if np.isfinite(one.prior.value))
+    seen.clear()
+    assert check(recipes_of([mean], numbers), codes, start="fold", **asked).settings.margins.assumed == ("b", "y")
+    for name, counts in everybody.items():
+        folds = np.array([each[name] for each in seen])
+        assert folds.sum(axis=1).tolist() == [50.0, 50.0]
+        assert tuple(folds.sum(axis=0)) == counts
+    seen.clear()
+    uniform = check(recipes_of([mean], numbers), codes, start="uniform", **asked)
+    assert seen == [{"b": None, "y": None}] * 2
+    assert uniform.settings.margins.every == ()
+    assert all(one.prior_marginal.value == 0.0 for one in uniform.all.measures if np.isfinite(one.prior.value))
+    with pytest.raises(InputError, match="A start from published margins needs the margin of a column"):
+        check(recipes_of([mean], numbers), codes, start="published", **asked)
 
 
 def test_a_recipe_that_fails_on_a_fold_says_where(check, fields, maker, people):

@@ -1,5 +1,7 @@
 """One assessment: who stands on which side, priors that are mirrored in place of computed, and fits over folds."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,8 +34,9 @@ def test_sides(run):
 
 
 def test_a_mirrored_prior_is_what_would_be_computed(run):
+    run = replace(run, start="uniform")
     first, second = run.prior["y"]
-    seed = np.random.SeedSequence(0).spawn(2)[1]
+    seed = np.random.SeedSequence(0).spawn(2)[1].spawn(2)[0]
     datasets = prior_datasets(run.recipes.fields, 60, copies=2, seed=seed)
     for mine, fold in ((first, run.folds[0]), (second, run.folds[1])):
         anew = run.tcap(datasets, fold, run.attacks[0])
@@ -41,6 +44,20 @@ def test_a_mirrored_prior_is_what_would_be_computed(run):
         assert np.array_equal(mine.influence, anew.influence)
         assert np.array_equal(mine.squares, anew.squares)
         assert np.array_equal(mine.group, anew.group)
+
+
+def test_a_prior_from_margins_of_folds_is_of_each_fold(run):
+    """Each fold's own margins are drawn from, so nothing is mirrored, and its people are told something by that alone."""
+    run = replace(run, start="fold")
+    seeds = np.random.SeedSequence(0).spawn(2)[1].spawn(2)
+    for mine, fold, spec, seed in zip(run.prior["y"], run.folds, run.specs, seeds, strict=True):
+        codes = run.codes[fold.original]
+        begun = run.begun(spec, codes)
+        for field in begun.fields:
+            position = begun.fields.position(field.name)
+            assert field.weights == tuple(np.bincount(codes[:, position], minlength=len(field.levels)))
+        datasets = prior_datasets(begun.fields, 60, copies=2, seed=seed)
+        assert np.array_equal(mine.values, run.tcap(datasets, fold, run.attacks[0]).values, equal_nan=True)
 
 
 def test_a_stage_is_of_the_outputs_that_are_named(run):

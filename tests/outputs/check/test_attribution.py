@@ -39,19 +39,38 @@ def test_agrees_with_the_measure_for_people_in_a_table(seed, n_people, n_rows, t
 
 
 def test_influence_is_what_deleting_a_person_changes():
+    """Key set by key set and dataset by dataset; times sqrt((c - 1) / c) for one of c people who have the key, which makes squares unbiased."""
     rng = np.random.default_rng(1)
     people, group = drawn(rng, 150), np.arange(150) % 2
     datasets = [drawn(rng, 60) for _ in range(3)]
     attack = attack_of(FIELDS, "abcd", "y", sizes=(3, 4))
     found = ensemble_tcap(datasets, people, group, attack)
-    whole = found.means.mean(axis=0)
+    shared = 0
     for person in range(0, 150, 7):
+        side, expected = group[person], np.zeros((len(datasets), 2, len(attack.key_sets)))
         rest = group.copy()
         rest[person] = -1
-        change = (whole - ensemble_tcap(datasets, people, rest, attack).means.mean(axis=0))[group[person]]
-        assert found.influence[:, person] == pytest.approx(change, abs=1e-12)
+        for d, one in enumerate(datasets):
+            whole, less = (ensemble_tcap([one], people, some, attack).values[0, side] for some in (group, rest))
+            counted = np.isfinite(whole).sum(axis=1)
+            for k, keys in enumerate(attack.key_sets):
+                at = [FIELDS.position(key) for key in keys]
+                count = int(((people[:, at] == people[person, at]).all(axis=1) & (group == side)).sum())
+                shared += count > 1
+                factor = np.sqrt((count - 1) / count) if count > 1 else 1.0
+                expected[d, :, k] = np.nan_to_num(whole[:, k] - less[:, k]) * factor / np.maximum(counted, 1)
+        assert found.influence[:, person] == pytest.approx(expected.sum(axis=2).mean(axis=0), abs=1e-12)
+    assert shared > 20
     squares = np.array([(ensemble_tcap([one], people, group, attack).influence ** 2) for one in datasets])
     assert found.squares[:, 0] == pytest.approx(squares[:, :, group == 0].sum(axis=2))
+
+
+def test_squares_of_people_who_share_a_key_are_the_variance_of_their_mean():
+    """Four people have the one key, three of them the value that is said: the mean is 0.75, and its variance 0.25 / 4."""
+    people = np.array([[0, 0, 0, 0, y] for y in (1, 1, 1, 0)], dtype=np.int32)
+    found = ensemble_tcap([people[:2]], people, np.zeros(4), attack_of(FIELDS, "abcd", "y", sizes=(4, 4)))
+    assert found.means[0, 0] == pytest.approx([0.75, 0.75])
+    assert found.squares[0, 0] == pytest.approx([0.25 / 4] * 2)
 
 
 def test_what_is_said_is_what_unanimous_rows_say():

@@ -32,10 +32,10 @@ def test_errors_are_over_regressions_if_there_are_any():
     assert np.isnan(_error([SimpleNamespace(kind="table", size=0, mean=np.nan)]))
 
 
-def test_the_start_is_uniform_unless_margins_are_asked_for(fields):
+def test_the_start_is_that_of_the_columns_weights(fields):
     """Of 3,000 draws a third are of each of three levels, by 0.06 at most but for a chance of 1e-10; margins leave one level alone."""
     weighted = Fields(tuple(replace(one, weights=(1.0, 0.0, 0.0)) if one.name == "y" else one for one in fields))
-    uniform, margins = (prior_datasets(weighted, 3_000, copies=2, start=start, seed=1) for start in ("uniform", "margins"))
+    uniform, margins = (prior_datasets(some, 3_000, copies=2, seed=1) for some in (fields, weighted))
     assert np.bincount(uniform[0][:, 4]) / 3_000 == pytest.approx(np.full(3, 1 / 3), abs=0.06)
     assert set(margins[0][:, 4]) == {0}
     assert not np.array_equal(*uniform)

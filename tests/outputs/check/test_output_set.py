@@ -30,7 +30,6 @@ def test_columns_are_those_of_the_outputs(fields, rules_only):
         ({"keys": ["b"], "sensitive": ["y"]}, "The key 'b' is in no output"),
         ({"keys": ["a"], "sensitive": ["c"]}, "The sensitive attribute 'c' is in no output"),
         ({"keys": ["a"], "sensitive": ["y"], "leave_one_out": "always"}, "nothing to leave one out of"),
-        ({"keys": ["a"], "sensitive": ["y"], "start": "margins"}, "weights of a column"),
     ],
 )
 def test_what_an_attack_asks_for_must_be_there(fields, settings, words):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from chaffinch.outputs.check.ensembles import OutputFit
 from chaffinch.outputs.check.marginal import RiskMeasure
 from chaffinch.outputs.check.verdict import NotAssessed, verdict_of
 from chaffinch.stats.crossed import NOTHING, Estimate
@@ -21,6 +22,8 @@ def measure(low, *, detectable=0.05, convention="matched_rows"):
         ([measure(-0.1), measure(-0.1, detectable=0.2)], {}, "no excess found", "no excess found (detectable: 0.200)"),
         ([], {}, "no excess found", "no excess found (detectable: nothing was attributed)"),
         ([measure(0.01)], {}, "excess found", "excess found"),
+        ([measure(-0.1), measure(-0.1, detectable=math.inf)], {}, "too uncertain", "too uncertain"),
+        ([measure(0.01), measure(-0.1, detectable=math.inf)], {}, "excess found", "excess found"),
         ([measure(-0.1)], {"reached": 0.5}, "not reached (lower bound)", "not reached (lower bound)"),
         ([measure(0.01)], {"reached": 0.5}, "excess found", "excess found"),
         ([measure(0.01)], {"inconsistent": ["t"]}, "outputs inconsistent", "outputs inconsistent"),
@@ -45,3 +48,26 @@ def test_sentences_say_what_was_found_and_what_was_not_looked_at():
     assert math.isnan(none.detectable)
     assert none.to_dict()["detectable"] is None
     assert "nothing was attributed" in none.sentences[0]
+
+
+def test_two_syntheses_find_nothing_and_say_so():
+    verdict = verdict_of([measure(-0.1, detectable=math.inf)], reached=1.0)
+    assert "even the largest, 1, would be missed" in verdict.sentences[0]
+    assert verdict.to_dict()["detectable"] is None
+
+
+def test_not_reached_says_how_far_it_got():
+    fits = [
+        OutputFit("a", "logit", 3, 0.4, 0.001, 0.01, off=0.0042, allowed=0.0005),
+        OutputFit("b", "table", 4, 1.0, 0.0, 0.0),
+        OutputFit("c", "logit", 2, 0.1, math.inf, math.inf, off=math.nan, allowed=0.0005),
+        OutputFit("d", "logit", 2, 0.2, math.nan, math.nan),
+    ]
+    _, share, *far = verdict_of([measure(-0.1)], reached=0.1, fits=fits).sentences
+    assert share.startswith("Only 10 %")
+    assert far == [
+        "'c': 10 % of the datasets have all its numbers; in some a number cannot be computed at all.",
+        "'d': 20 % of the datasets have all its numbers, by the engine's own word.",
+        "'a': 40 % of the datasets have all its numbers; the farthest is 0.0042 from what was published, where 0.0005 would do.",
+    ]
+    assert len(verdict_of([], reached=1.0, fits=fits).sentences) == 1

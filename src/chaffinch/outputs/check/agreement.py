@@ -19,7 +19,7 @@ from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_mean
 from ..columns import Codes
 from ..fields import Fields
 from .attribution import EnsembleTcap, KeyAttack
-from .marginal import HOLDOUT, LEVEL, ORIGINAL
+from .marginal import DIFFERENCE, HOLDOUT, LEVEL, ORIGINAL
 
 __all__ = ["Agreement", "Exposed", "KeysShare", "agreement_of", "exposed_classes"]
 
@@ -110,7 +110,7 @@ def agreement_of(
     )
     means = {name: masked_share(float(np.mean(some)), min(people), threshold) for name, some in shares.items()}
     known = means["right"] is not None and means["right_holdout"] is not None
-    excess = crossed_mean(parts, level=level) if known else NOTHING
+    excess = crossed_mean(parts, level=level).within(*DIFFERENCE) if known else NOTHING
     return Agreement(attack.sensitive, **means, excess=excess, by_keys=shown)
 
 

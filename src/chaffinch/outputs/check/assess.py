@@ -19,6 +19,7 @@ from ..._base.seeds import Seed
 from ..columns import Codes
 from ..document import Outputs
 from ..fields import Fields
+from ..margins import KnownMargins
 from ..rules import Policy, RuleReport, check_rules
 from ..rules.findings import statbarn_of
 from .ensembles import EnsembleMaker
@@ -80,6 +81,8 @@ def check_recipes(
         () if together is None else together.measures,
         measured=None if settings.rules_only else together is not None,
         reached=1.0 if together is None else together.reached,
+        fits=() if together is None else together.fits,
+        margins=measurement.margins,
         inconsistent=published.differing,
         not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
         unmeasured=unmeasured,
@@ -149,6 +152,7 @@ def _resolved(measurement: Measurement, settings: CheckSettings, policy: Policy,
         key_sizes=measurement.key_sizes,
         key_sets=measurement.key_sets,
         proposals=measurement.proposals,
+        margins=measurement.margins or KnownMargins(),
         seed=seed if isinstance(seed, int) else None,
         policy=policy.name,
         policy_hash=policy.hash,

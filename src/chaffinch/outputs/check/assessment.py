@@ -17,12 +17,13 @@ from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate, crossed_difference
 from ..columns import Codes
 from ..document import Outputs
-from ..evolve import StartName
 from ..kinds import OutputSpec
+from ..margins import counted_margins, published_margins, with_margins, without_margins
 from .attribution import CONVENTIONS, EnsembleTcap, KeyAttack, ensemble_tcap
 from .ensembles import DatasetEnsemble, EnsembleMaker, OutputFit, prior_datasets
 from .folds import Fold
 from .marginal import LEVEL, RiskMeasure, excess_of, measures_of
+from .settings import CheckStart
 
 __all__ = ["AddedRisk", "Assessment", "CheckRun", "CumulativeStage", "Stage"]
 
@@ -79,7 +80,9 @@ class Assessment:
     def _added(self, before: Assessment, level: float) -> list[AddedRisk]:
         return [
             AddedRisk(
-                **to_plain(crossed_difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level)),
+                **to_plain(
+                    crossed_difference(*([excess_of(one, c) for one in some] for some in (mine, theirs)), level=level).within(-2.0, 2.0)
+                ),
                 sensitive=sensitive,
                 convention=convention,
             )
@@ -98,7 +101,7 @@ class CheckRun:
     attacks: tuple[KeyAttack, ...]  # For each sensitive attribute
     folds: tuple[Fold, ...]  # Who is behind the outputs, and who is held out
     maker: EnsembleMaker  # Makes ensembles
-    start: StartName = "uniform"  # What datasets without outputs are drawn from
+    start: CheckStart = "margins"  # What datasets begin with
     syntheses: int = 50  # Datasets in each fold's ensemble
     entropy: int = 0  # What all seeds come from
     level: float = LEVEL  # Of intervals
@@ -136,20 +139,39 @@ class CheckRun:
     @cached_property
     def prior(self) -> dict[str, tuple[EnsembleTcap, ...]]:
         """What datasets from the start alone give away, by sensitive attribute and fold."""
-        fields, seed = self.recipes.fields, seed_sequence(self.entropy).spawn(2)[1]
+        seeds = seed_sequence(self.entropy).spawn(2)[1].spawn(len(self.folds))
         tcaps: dict[str, list[EnsembleTcap]] = {attack.sensitive: [] for attack in self.attacks}
-        datasets: dict[int, tuple[Codes, ...]] = {}
-        for fold in self.folds:
-            rows = len(fold.original)
-            if rows not in datasets:
-                datasets[rows] = prior_datasets(fields, rows, copies=self.syntheses, start=self.start, seed=seed)
+        bare = [replace(spec, outputs=()) for spec in self.specs]
+        fields = [self.begun(spec, self.codes[fold.original]).fields for fold, spec in zip(self.folds, bare, strict=True)]
+        for number, fold in enumerate(self.folds):
+            rows, group = len(fold.original), self.group(fold)
+            # The same start, and people who have changed sides: nothing to compute anew.
+            mirrored = next(
+                (
+                    k for k, other in enumerate(self.folds[:number])
+                    if len(other.original) == rows and fields[k] == fields[number] and np.array_equal(self.group(other), _other_side(group))
+                ),
+                None,
+            )  # fmt: skip
+            datasets = () if mirrored is not None else prior_datasets(fields[number], rows, copies=self.syntheses, seed=seeds[number])
             for attack in self.attacks:
                 some = tcaps[attack.sensitive]
-                group = self.group(fold)
-                mirror = next((one for one in some if np.array_equal(one.group, _other_side(group))), None)
-                # The same datasets and people, who have changed sides: nothing to compute anew.
-                some.append(_mirrored(mirror) if mirror is not None else self.tcap(datasets[rows], fold, attack))
+                some.append(self.tcap(datasets, fold, attack) if mirrored is None else _mirrored(some[mirrored]))
         return {name: tuple(some) for name, some in tcaps.items()}
+
+    def begun(self, spec: Outputs, codes: Codes) -> Outputs:
+        """Return outputs of some records over columns with the margins that an attacker knows: numbers, and no record.
+
+        Margins that are assumed to be known are of all people: those of a fold tell something of its own people by themselves, which is no
+        fault of an output.
+        """
+        if self.start == "uniform":
+            return without_margins(spec)
+        published = published_margins(spec)
+        if self.start == "published":
+            return with_margins(spec, published)
+        complete = {name: margin for name, margin in published.items() if margin.complete}
+        return with_margins(spec, {**counted_margins(spec, codes if self.start == "fold" else self.codes), **complete})
 
     def assess(
         self, name: str, names: Sequence[str], *, with_claims: bool = False, progress: Progress = silent
@@ -164,17 +186,13 @@ class CheckRun:
                 progress(name, (number + 0.8 * share) / len(self.folds))
 
             wanted = replace(spec, outputs=tuple(output for output in spec.outputs if output.name in names))
+            wanted = self.begun(wanted, self.codes[fold.original])
             ensemble = self.maker(wanted, copies=self.syntheses, seed=seed, progress=part)
             ensembles.append(replace(ensemble, datasets=()))
             for attack in self.attacks:
                 tcaps[attack.sensitive].append(self.tcap(ensemble.datasets, fold, attack, with_claims=with_claims))
             progress(name, (number + 1) / len(self.folds))
-        n_tests = len(self.attacks) * len(CONVENTIONS)
-        measures = tuple(
-            measure
-            for sensitive, some in tcaps.items()
-            for measure in measures_of(sensitive, some, self.prior[sensitive], level=self.level, n_tests=n_tests)
-        )
+        measures = measures_of(tcaps, self.prior, level=self.level)
         reached = float(np.mean([one for ensemble in ensembles for one in ensemble.reached]))
         stage = Stage(name, tuple(names), reached, _fits(ensembles), measures)
         return Assessment(stage, {sensitive: tuple(some) for sensitive, some in tcaps.items()})
@@ -205,12 +223,4 @@ def _mirrored(one: EnsembleTcap) -> EnsembleTcap:
 def _fits(ensembles: Sequence[DatasetEnsemble]) -> tuple[OutputFit, ...]:
     """How well outputs are reproduced over all folds."""
     every = zip(*(ensemble.fits for ensemble in ensembles), strict=True)
-    return tuple(
-        replace(
-            some[0],
-            reached=float(np.mean([fit.reached for fit in some])),
-            mean=float(np.mean([fit.mean for fit in some])),
-            worst=float(np.max([fit.worst for fit in some])),
-        )
-        for some in every
-    )
+    return tuple(OutputFit.over(some) for some in every)

@@ -98,7 +98,8 @@ class EnsembleTcap:
     """What an ensemble gives away about two groups of people."""
 
     values: Floats  # TCAP: datasets x groups (original, holdout) x conventions x key sets; nan where no row speaks of anyone
-    # What each person adds to the mean TCAP of their own group: conventions x people (delete-one jackknife), 0 for those in no group
+    # What each person adds to the mean TCAP of their own group: conventions x people (delete-one jackknife, unbiased within keys), 0 for those
+    # in no group
     influence: Floats
     squares: Floats  # The squared influences of each dataset alone, summed over a group's people: datasets x groups x conventions
     group: NDArray[np.int8]  # 0 for people behind the outputs, 1 for people held out, -1 for neither

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -11,12 +12,13 @@ import numpy as np
 from ..._base.plain import Number
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
-from ..columns import Codes, Columns
+from ..columns import Codes
 from ..document import Outputs
 from ..evolve import EngineName, EvolveSettings, StartName, evolve_spec
 from ..fields import Fields
 from ..kinds import KINDS
 from ..limits import needs_tolerance
+from ..refit import Compared
 
 __all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
 
@@ -32,6 +34,45 @@ class OutputFit:
     # mean, worst: The mean and the largest absolute error over numbers and datasets
     mean: Number
     worst: Number
+    # off, allowed: How far from what was published the number is, over all datasets, that is farthest outside its precision (nan where some
+    # dataset gives none), and how far it might be; 0 and 0 where all are within
+    off: Number = 0.0
+    allowed: Number = 0.0
+
+    @classmethod
+    def of(cls, every: Sequence[Compared], reached: Sequence[bool], tolerance: float) -> OutputFit:
+        """Return how well datasets reproduce an output, from what each gives and whether each has it."""
+        farthest = [(one.in_precision(tolerance), one) for each in every for one in each.numbers if not one.within(tolerance)]
+        off, allowed = 0.0, 0.0
+        if farthest:
+            worst = max(farthest, key=lambda pair: pair[0])[1]
+            off, allowed = worst.error if math.isfinite(worst.error) else math.nan, worst.allowed(tolerance)
+        first = every[0]
+        return cls(
+            first.name, first.kind, first.size, float(np.mean(reached)), float(np.mean([one.mean for one in every])),
+            float(np.max([one.worst for one in every])), off, allowed,
+        )  # fmt: skip
+
+    @classmethod
+    def over(cls, folds: Sequence[OutputFit]) -> OutputFit:
+        """Return how well the ensembles of several folds reproduce an output."""
+        worst = max(folds, key=lambda one: math.inf if math.isnan(one.off) else one.off / one.allowed if one.allowed else 0.0)
+        return replace(
+            worst,
+            reached=float(np.mean([one.reached for one in folds])),
+            mean=float(np.mean([one.mean for one in folds])),
+            worst=float(np.max([one.worst for one in folds])),
+        )
+
+    @property
+    def how_far(self) -> str:
+        """How far datasets came, in a sentence."""
+        have = f"'{self.name}': {100 * self.reached:.0f} % of the datasets have all its numbers"
+        if math.isnan(self.off):
+            return f"{have}; in some a number cannot be computed at all."
+        if not self.allowed:
+            return f"{have}, by the engine's own word."
+        return f"{have}; the farthest is {self.off:.3g} from what was published, where {self.allowed:.3g} would do."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,7 +99,7 @@ class Evolver:
     """Makes ensembles with `evolve`, in processes that see the specification alone; settings are those of `evolve`."""
 
     engine: EngineName = "incremental"
-    start: StartName = "uniform"
+    start: StartName | None = None
     proposals: int | None = None
     tolerance: float | None = None
     workers: int | None = None
@@ -72,22 +113,16 @@ class Evolver:
             copies=copies, engine=self.engine, start=self.start, proposals=self.proposals, tolerance=tolerance, spread=self.spread
         )  # fmt: skip
         evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, progress=progress)
-        fits = []
-        for number, output in enumerate(spec.searched.outputs):
-            seen = [copy.compared[number] for copy in evolved.copies]
-            fits.append(
-                OutputFit(
-                    output.name,
-                    output.kind,
-                    seen[0].size,
-                    float(np.mean([output.name not in copy.missed for copy in evolved.copies])),
-                    float(np.mean([one.mean for one in seen])),
-                    float(np.max([one.worst for one in seen])),
-                )
+        fits = tuple(
+            OutputFit.of(
+                [copy.compared[number] for copy in evolved.copies], [output.name not in copy.missed for copy in evolved.copies],
+                evolved.about.tolerance,
             )
+            for number, output in enumerate(spec.searched.outputs)
+        )  # fmt: skip
         errors = tuple(_error(copy.compared) for copy in evolved.copies)
         datasets = tuple(copy.codes for copy in evolved.copies)
-        return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), tuple(fits), errors)
+        return DatasetEnsemble(datasets, tuple(copy.reached for copy in evolved.copies), fits, errors)
 
 
 def _error(outputs: Sequence[Any]) -> float:
@@ -99,11 +134,6 @@ def _error(outputs: Sequence[Any]) -> float:
     return float(sum(one.mean * one.size for one in chosen) / sum(sizes))
 
 
-def prior_datasets(
-    fields: Fields, rows: int, *, copies: int, start: StartName = "uniform", seed: Seed = None
-) -> tuple[Codes, ...]:
-    """Return datasets as a search starts with them: drawn column by column, knowing nothing of any output."""
-    columns = fields.columns
-    if start == "uniform":
-        columns = Columns(tuple(replace(column, weights=None) for column in columns))
-    return tuple(columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))
+def prior_datasets(fields: Fields, rows: int, *, copies: int, seed: Seed = None) -> tuple[Codes, ...]:
+    """Return datasets as a search starts with them: drawn column by column from its weights, knowing nothing of any output."""
+    return tuple(fields.columns.start(rows, seed=one) for one in seed_sequence(seed).spawn(copies))

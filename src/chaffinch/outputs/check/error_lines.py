@@ -19,7 +19,7 @@ from ...stats.intervals import student_quantile
 from .assessment import CheckRun
 from .attribution import CONVENTIONS
 from .ensembles import Evolver
-from .marginal import LEVEL
+from .marginal import LEVEL, RATE
 
 __all__ = ["ErrorLine", "ErrorPoint", "error_lines", "line_through"]
 
@@ -54,6 +54,7 @@ def error_lines(
     """Return the lines for the first fold: so many datasets for each of several moments of the search."""
     fold = run.folds[0]
     spec = replace(run.specs[0], outputs=tuple(output for output in run.specs[0].outputs if output.name in names))
+    spec = run.begun(spec, run.codes[fold.original])
     points: dict[tuple[str, str], list[ErrorPoint]] = {}
     seeds = seed_sequence(run.entropy).spawn(3)[2].spawn(len(STOPS))
     for number, (stop, seed) in enumerate(zip(STOPS, seeds, strict=True)):
@@ -75,7 +76,7 @@ def _line(sensitive: str, convention: str, points: tuple[ErrorPoint, ...], level
     intercept, slope, r_squared = line_through(
         np.array([point.error for point in known]), np.array([point.original for point in known]), level=level
     )
-    return ErrorLine(sensitive, convention, intercept, slope, r_squared, tuple(known))
+    return ErrorLine(sensitive, convention, intercept.within(*RATE), slope, r_squared, tuple(known))
 
 
 def line_through(

@@ -2,7 +2,10 @@
 
 Rows are found by their keys in a hash table of the synthetic dataset's keys. A key *speaks* where one value has at least a share of tau
 of its rows (tau above 1/2, so at most one value can): it says that value. Deleting one person changes the result by a term that is known
-in closed form; these terms are added up for each person (the delete-one jackknife of the mean over key sets).
+in closed form; these terms are added up for each person (the delete-one jackknife of the mean over key sets). Of c people of one key
+who are asked about, a deleted one changes their mean by (x - mean) / (c - 1), and such squares add up to c / (c - 1) of the variance of the mean:
+twice too much where there are two of them, as there often are. So the term is multiplied by sqrt((c - 1) / c), which makes them unbiased
+(MacKinnon and White 1985: HC2 in place of HC3).
 """
 
 from __future__ import annotations
@@ -119,7 +122,7 @@ def attack(synthetic, label, columns, starts, radix, people, values, group, tau,
             g = group[i]
             w, hit, count = float(weight[at]), 1.0 if claim[at] == values[i] else 0.0, met[g, at]
             if count > 1:
-                change = w * (hit - right[g, at] / count) / (count - 1)
+                change = w * (hit - right[g, at] / count) / np.sqrt(count * (count - 1.0))
                 influence[0, i] += change / below[g]
                 influence[1, i] += change / selected
             else:

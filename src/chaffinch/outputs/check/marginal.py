@@ -7,21 +7,24 @@ outputs tell nothing of their own people, this part cancels. That is what the se
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..._base.plain import Number, shown_parts
-from ...stats.crossed import CrossedPart, Estimate, crossed_difference, crossed_mean
+from ...stats.crossed import NOTHING, CrossedPart, Estimate, crossed_difference, crossed_mean, crossed_means
 from ...stats.intervals import student_quantile
 from .attribution import CONVENTIONS, EnsembleTcap
 
-__all__ = ["HOLDOUT", "LEVEL", "ORIGINAL", "POWER", "RiskMeasure", "excess_of", "measures_of", "side_of"]
+__all__ = ["DIFFERENCE", "HOLDOUT", "LEVEL", "ORIGINAL", "POWER", "RATE", "RiskMeasure", "excess_of", "measures_of", "side_of"]
 
 LEVEL = 0.95
 POWER = 0.8
+RATE, DIFFERENCE = (0.0, 1.0), (-1.0, 1.0)
+"""What a rate can be, and a difference of two."""
 
 ORIGINAL, HOLDOUT = 0, 1
 
@@ -40,7 +43,11 @@ class RiskMeasure:
     # of an assessment.
     marginal: Estimate
     beyond_prior: Estimate  # original - prior: what the outputs tell at all, about anyone
-    detectable: Number  # The smallest marginal risk that would have been found with a chance of 80 %
+    # The smallest marginal risk that would have been found with a chance of 80 %; infinite where even the largest, 1, would have been missed
+    # more often
+    detectable: Number
+    # The marginal risk of datasets from the start alone: what margins of a fold tell of its people without any output
+    prior_marginal: Estimate = NOTHING
 
     @property
     def excess(self) -> bool:
@@ -53,40 +60,48 @@ class RiskMeasure:
 
 
 def measures_of(
-    sensitive: str,
-    evolved: Sequence[EnsembleTcap],
-    prior: Sequence[EnsembleTcap],
-    *,
-    level: float = LEVEL,
-    n_tests: int = 1,
+    evolved: Mapping[str, Sequence[EnsembleTcap]], prior: Mapping[str, Sequence[EnsembleTcap]], *, level: float = LEVEL
 ) -> tuple[RiskMeasure, ...]:
-    """Return the measures of one sensitive attribute, one for each convention.
+    """Return the measures of each sensitive attribute under each convention, from what the ensembles of the folds give away by attribute.
 
-    The level of marginal risks is divided over `n_tests`, as many as there are in the assessment; `prior` is of datasets from the same start
-    without outputs.
+    Intervals of marginal risks hold together with the probability `level`; `prior` is of datasets from the same start without outputs.
     """
-    each = 1.0 - (1.0 - level) / n_tests
+    which = [(sensitive, c) for sensitive in evolved for c in range(len(CONVENTIONS))]
+    marginals = crossed_means([[excess_of(one, c) for one in evolved[name]] for name, c in which], level=level)
     measures = []
-    for c, convention in enumerate(CONVENTIONS):
+    for (sensitive, c), marginal in zip(which, marginals, strict=True):
         original, holdout, before = (
-            [side_of(one, side, c) for one in ensembles]
+            [side_of(one, side, c) for one in ensembles[sensitive]]
             for ensembles, side in ((evolved, ORIGINAL), (evolved, HOLDOUT), (prior, ORIGINAL))
         )
-        marginal = crossed_mean([excess_of(one, c) for one in evolved], level=each)
-        quantiles = sum(student_quantile(share, max(marginal.freedom, 1.0)) for share in (0.5 + each / 2.0, POWER))
         measures.append(
             RiskMeasure(
                 sensitive,
-                convention,
-                original=crossed_mean(original, level=level),
-                holdout=crossed_mean(holdout, level=level),
-                prior=crossed_mean(before, level=level),
-                marginal=marginal,
-                beyond_prior=crossed_difference(original, before, level=level),
-                detectable=quantiles * marginal.error,
+                CONVENTIONS[c],
+                original=crossed_mean(original, level=level).within(*RATE),
+                holdout=crossed_mean(holdout, level=level).within(*RATE),
+                prior=crossed_mean(before, level=level).within(*RATE),
+                prior_marginal=_of_start([excess_of(one, c) for one in prior[sensitive]], level),
+                marginal=marginal.within(*DIFFERENCE),
+                beyond_prior=crossed_difference(original, before, level=level).within(*DIFFERENCE),
+                detectable=_detectable(marginal),
             )
         )
     return tuple(measures)
+
+
+def _of_start(parts: Sequence[CrossedPart], level: float) -> Estimate:
+    """What a start tells of its own people: exactly nothing where both folds have the same, whose people change sides."""
+    estimate = crossed_mean(parts, level=level).within(*DIFFERENCE)
+    return Estimate(0.0, 0.0, 0.0, 0.0) if estimate.value == 0.0 else estimate
+
+
+def _detectable(marginal: Estimate) -> float:
+    """The smallest difference of rates that would have been found; infinite where that is more than any can be."""
+    if not marginal.error > 0.0:
+        return 0.0 if marginal.error == 0.0 else math.nan
+    found = (marginal.quantile + student_quantile(POWER, max(marginal.freedom, 1.0))) * marginal.error
+    return found if found <= DIFFERENCE[1] else math.inf
 
 
 def side_of(one: EnsembleTcap, side: int, convention: int) -> CrossedPart:

@@ -16,7 +16,8 @@ from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, seed_sequence
 from ..columns import Codes
 from ..document import Outputs
-from ..limits import check_tolerance
+from ..limits import check_start, check_tolerance
+from ..margins import KnownMargins, known_margins
 from ..solve.budget import proposals_of, seconds_each
 from .agreement import Agreement, Exposed, agreement_of, exposed_classes
 from .assessment import Assessment, CheckRun, CumulativeStage, Stage
@@ -57,6 +58,7 @@ class Measurement:
     key_sets: int = 0
     key_sizes: tuple[int, int] = (0, 0)
     proposals: int = 0
+    margins: KnownMargins | None = None  # How the margins were known that datasets started from
 
 
 def measured(
@@ -126,6 +128,7 @@ def measured(
         unmeasured=unmeasured,
         notes=tuple(notes),
         proposals=evolver.proposals or 0,
+        margins=KnownMargins() if run.start == "uniform" else known_margins(run.specs[0], assumed=run.start != "published"),
         **asked,  # type: ignore[arg-type]
     )
 
@@ -159,11 +162,14 @@ def _run(recipes: Outputs, codes: Codes, settings: CheckSettings, *, seed: Seed,
 
 def _evolver(run: CheckRun, settings: CheckSettings, workers: int | None) -> Evolver:
     """What makes ensembles, with as many proposals for each search as were asked for, or as the seconds stand for."""
+    if settings.start == "published":
+        for fold, spec in zip(run.folds, run.specs, strict=True):
+            check_start("published margins", run.begun(spec, run.codes[fold.original]).columns)
     problems = [spec.searched.problem() for spec in run.specs]
     check_tolerance(settings.tolerance, *problems)
     each = seconds_each(problems[0], rows=len(run.codes), engine=settings.engine)
     proposals = proposals_of(settings.seconds, settings.proposals, each=each, default=SECONDS)
-    return Evolver(settings.engine, settings.start, proposals, settings.tolerance, workers)
+    return Evolver(settings.engine, "uniform" if settings.start == "uniform" else None, proposals, settings.tolerance, workers)
 
 
 def _steps(

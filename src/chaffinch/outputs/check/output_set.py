@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from ..._base.errors import InputError, listed, unknown_name
 from ..document import Outputs, named_columns
 from ..fields import Fields
-from ..limits import check_start
 from .settings import CheckSettings
 
 __all__ = ["OutputSet"]
@@ -36,8 +35,6 @@ class OutputSet:
                 )
         seen = {*attack, *(name for some in columns.values() for name in some)}
         fields = Fields(tuple(one for one in together.fields if one.name in seen)).with_threshold(threshold)
-        if not settings.rules_only:
-            check_start(settings.start, fields.columns)
         return cls(replace(together, fields=fields), columns, () if released is None else released.names)
 
     @property

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from ..._base.errors import InputError, unknown_name
-from ..evolve import EngineName, StartName
+from ..evolve import EngineName
+from ..margins import KnownMargins
 from ..rules import Policy
 from .marginal import LEVEL
 
-__all__ = ["CheckSettings", "LeaveOneOut", "ResolvedSettings"]
+__all__ = ["CheckSettings", "CheckStart", "LeaveOneOut", "ResolvedSettings"]
 
+CheckStart = Literal["margins", "fold", "published", "uniform"]
 LeaveOneOut = Literal["excess", "always", "never"]
 
 
@@ -32,8 +34,12 @@ class CheckSettings:
         Datasets in the ensemble of each fold.
     holdout_share, repeat_splits
         Who is held out, and how many random splits.
-    engine, start, tolerance
+    engine, tolerance
         As in `evolve`, for each dataset.
+    start
+        What an attacker knows beside the outputs, and datasets begin with: the univariate `margins` of every column (as published, where outputs or
+        `weights` tell them; else of all people, held out or not), those of the `fold` behind the outputs in place of all people's, `published` ones
+        alone, of which there must be some, or nothing but levels (`uniform`).
     seconds, proposals
         When a search gives up, for each dataset, as in `evolve`; 20 seconds if neither is given. Seconds stand for the proposals that all
         outputs together allow in that time; every search of the check may take as many.
@@ -63,7 +69,7 @@ class CheckSettings:
     holdout_share: float = 0.5
     repeat_splits: int = 1
     engine: EngineName = "incremental"
-    start: StartName = "uniform"
+    start: CheckStart = "margins"
     seconds: float | None = None
     proposals: int | None = None
     tolerance: float | None = None
@@ -77,20 +83,22 @@ class CheckSettings:
     threshold: int | None = None
 
     def __post_init__(self) -> None:
-        for field, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
-            columns = getattr(self, field)
+        for name, what in (("keys", "keys"), ("sensitive", "sensitive attributes")):
+            columns = getattr(self, name)
             names = (columns,) if isinstance(columns, str) else tuple(columns)
             if not names and not self.rules_only:
                 raise InputError(
-                    f"A check needs {what}. Got none. Name them with --{field}; or ask for the rules alone, which need none: --rules-only."
+                    f"A check needs {what}. Got none. Name them with --{name}; or ask for the rules alone, which need none: --rules-only."
                 )
             if len(set(names)) < len(names):
                 raise InputError(f"The {what} must differ from each other. Got one twice.")
-            object.__setattr__(self, field, names)
+            object.__setattr__(self, name, names)
         if self.syntheses < 2:
             raise InputError(
                 f"An ensemble needs at least 2 syntheses, and 50 for a fair interval. Got {self.syntheses}."
             )
+        if self.start not in get_args(CheckStart):
+            raise unknown_name("start", self.start, get_args(CheckStart))
         if self.leave_one_out not in get_args(LeaveOneOut):
             raise unknown_name("--leave-one-out mode", self.leave_one_out, get_args(LeaveOneOut))
         if self.threshold is not None and self.threshold < 1:
@@ -121,6 +129,7 @@ class ResolvedSettings:
     policy: str
     policy_hash: str  # The SHA-256 of what the rules say
     rules_only: bool = False  # Whether the rules alone were asked for: then nothing above but the policy was used
+    margins: KnownMargins = field(default_factory=KnownMargins)  # The columns whose margins datasets started from, and how these were known
 
     @classmethod
     def of(cls, settings: CheckSettings, **resolved: Any) -> ResolvedSettings:

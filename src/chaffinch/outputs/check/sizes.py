@@ -16,7 +16,7 @@ from ..._base.seeds import seed_sequence
 from ...stats.crossed import Estimate
 from .assessment import CheckRun, Stage
 from .folds import folds
-from .marginal import RiskMeasure
+from .marginal import DIFFERENCE, RiskMeasure
 
 __all__ = ["RiskBySize", "by_size"]
 
@@ -63,5 +63,6 @@ def _line(small: RiskMeasure, large: RiskMeasure, sizes: Sequence[int]) -> Estim
     value = b.value + ahead * (b.value - a.value)
     error = math.hypot((1.0 + ahead) * b.error, ahead * a.error)
     # Intervals are as wide, in errors, as those of the two.
-    half = error * max((one.high - one.low) / (2.0 * one.error) if one.error > 0.0 else 0.0 for one in (a, b))
-    return Estimate(value, error, value - half, value + half, min(a.freedom, b.freedom))
+    half = error * max(quantile if math.isfinite(quantile) else 0.0 for quantile in (a.quantile, b.quantile))
+    line = Estimate(value, error, value - half, value + half, min(a.freedom, b.freedom)).within(*DIFFERENCE)
+    return replace(line, value=min(max(value, DIFFERENCE[0]), DIFFERENCE[1])) if math.isfinite(value) else line

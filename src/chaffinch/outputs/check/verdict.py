@@ -9,13 +9,19 @@ from typing import Any, Literal, NamedTuple
 
 from ..._base.errors import listed
 from ..._base.plain import Number, finite
+from ...stats.crossed import Estimate
+from ..margins import KnownMargins
+from .ensembles import OutputFit
 from .marginal import RiskMeasure
 
-__all__ = ["CheckVerdict", "NotAssessed", "Word", "verdict_of"]
+__all__ = ["CheckVerdict", "NotAssessed", "Word", "start_sentence", "verdict_of"]
 
 Word = Literal[
-    "no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)", "nothing measured", "rules only",
+    "no excess found", "excess found", "outputs inconsistent", "not reached (lower bound)", "too uncertain", "nothing measured", "rules only",
 ]  # fmt: skip
+
+MOST_FITS = 5
+"""Outputs of which is said how far datasets came: those that fewest have."""
 
 
 class NotAssessed(NamedTuple):
@@ -29,10 +35,11 @@ class NotAssessed(NamedTuple):
 class CheckVerdict:
     """The outcome of a check."""
 
-    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `nothing measured` where no output could be, `rules
-    # only` where that was not asked for
+    # `no excess found`, `excess found`, `outputs inconsistent`, `not reached (lower bound)`; `too uncertain` where even a marginal risk of 1 would have
+    # been missed, `nothing measured` where no output could be, `rules only` where that was not asked for
     word: Word
-    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed
+    # The smallest marginal risk that would have been found with a chance of 80 %, under the worse convention; nan if nothing was attributed,
+    # infinite if none would have been found
     detectable: Number
     sentences: tuple[str, ...] = ()  # What it means, in plain words
     # Rules that were not assessed to the end, each with its output: whatever the word, this is not all clear
@@ -64,6 +71,8 @@ def verdict_of(
     *,
     reached: float,
     measured: bool | None = True,
+    fits: Sequence[OutputFit] = (),
+    margins: KnownMargins | None = None,
     inconsistent: Sequence[str] = (),
     not_assessed: Sequence[tuple[str, str]] = (),
     unmeasured: Mapping[str, str] | None = None,
@@ -72,7 +81,8 @@ def verdict_of(
     """Return the verdict.
 
     `measured` is whether some output could be measured, None where the rules alone were asked for; `unmeasured` has, by name, why an output
-    could not be; `notes` are further sentences.
+    could not be; `fits` say how far datasets came that do not have every output, `margins` what they started from; `notes` are further
+    sentences.
 
     Examples
     --------
@@ -81,7 +91,7 @@ def verdict_of(
     >>> verdict_of([], reached=1.0, not_assessed=[("suppression undone", "table 2")]).text
     'no excess found (detectable: nothing was attributed); not all rules assessed'
     """
-    every = [measure.detectable for measure in measures if math.isfinite(measure.detectable)]
+    every = [measure.detectable for measure in measures if not math.isnan(measure.detectable)]
     detectable = max(every, default=math.nan)
     excesses = [measure for measure in measures if measure.excess]
     sentences = []
@@ -101,6 +111,8 @@ def verdict_of(
         word = "excess found"
     elif reached < 1.0:
         word = "not reached (lower bound)"
+    elif math.isinf(detectable):
+        word = "too uncertain"
     else:
         word = "no excess found"
     for measure in excesses:
@@ -108,11 +120,17 @@ def verdict_of(
         sentences.append(
             f"An attacker who uses the outputs is right about '{measure.sensitive}' more often for people in the data than for others: "
             f"by {measure.marginal.value:.3f} ({low:.3f} to {high:.3f}; convention {measure.convention})."
+            + _of_start(measure.prior_marginal)
         )
     if measured is None:
         sentences.append("Only the rules were asked: what an attacker could do with the numbers was not measured.")
     elif not measured:
         sentences.append("No output could be measured: only the rules say something.")
+    elif not excesses and math.isinf(detectable):
+        sentences.append(
+            "No difference was found between people in the data and people held out, but none could have been: with so few datasets or people even "
+            "the largest, 1, would be missed with a chance above 20 %. Ask for more syntheses."
+        )
     elif not excesses and every:
         sentences.append(
             "No difference was found between people in the data and people held out; "
@@ -127,6 +145,9 @@ def verdict_of(
             f"Only {100 * reached:.0f} % of the datasets reproduce every output within its precision: what was measured is a lower bound. "
             "Give the search more proposals."
         )
+        sentences += [fit.how_far for fit in sorted(fits, key=lambda fit: fit.reached)[:MOST_FITS] if fit.reached < 1.0]
+    if margins is not None:
+        sentences.append(start_sentence(margins))
     sentences += [f"Not assessed: '{name}'. {reason}" for name, reason in (unmeasured or {}).items()]
     sentences += notes
     if not_assessed:
@@ -135,3 +156,26 @@ def verdict_of(
     return CheckVerdict(
         word, detectable, tuple(sentences), tuple(NotAssessed(*one) for one in not_assessed), tuple(unmeasured or ())
     )
+
+
+def _of_start(prior: Estimate) -> str:
+    """What the margins tell of their own people without any output, where that is more than nothing."""
+    if not prior.low > 0.0:
+        return ""
+    return f" The margins that datasets start from give {prior.value:.3f} ({prior.low:.3f} to {prior.high:.3f}) of that without any output."
+
+
+def start_sentence(margins: KnownMargins) -> str:
+    """Return what an attacker was taken to know beside the outputs, in a sentence.
+
+    Examples
+    --------
+    >>> start_sentence(KnownMargins(published=("sex",), assumed=("age", "area")))
+    "Datasets start from how often each level occurs: as published for 'sex'; the attacker was assumed to know it of 'age', 'area'."
+    """
+    if not margins.every:
+        return "Datasets start with every level as often as any other: the attacker was assumed to know nothing but the outputs."
+    known, assumed = (listed([f"'{name}'" for name in names]) for names in ((*margins.declared, *margins.published), margins.assumed))
+    parts = [f"as published for {known}"] if known else []
+    parts += [f"the attacker was assumed to know it of {assumed}"] if assumed else []
+    return f"Datasets start from how often each level occurs: {'; '.join(parts)}."

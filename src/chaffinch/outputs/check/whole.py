@@ -38,7 +38,8 @@ def whole_data(run: CheckRun, *, runs: int = 10, progress: Progress = silent) ->
     InputError where all the data cannot give one of them.
     """
     codes, seed = run.codes, seed_sequence(run.entropy).spawn(5)[4]
-    ensemble = run.maker(run.recipes.computed(codes, only=run.specs[0].names), copies=runs, seed=seed, progress=progress)
+    spec = run.begun(run.recipes.computed(codes, only=run.specs[0].names), codes)
+    ensemble = run.maker(spec, copies=runs, seed=seed, progress=progress)
     risks = []
     for attack in run.attacks:
         everyone = np.zeros(len(codes), dtype=np.int8)

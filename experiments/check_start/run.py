@@ -1,0 +1,128 @@
+"""How marginal risk depends on what the attacker knows beside the outputs: all univariate margins (of all people, or of the fold), published ones, or nothing.
+
+    python experiments/check_start/run.py [tables ...]
+
+Three census files and two other tables, up to 4,000 people of each without those of rare words (that fewer than 60 of them have, so that every fold has its estimates), six keys; P1's output (a logit with main effects, here with two decimals), alone and with three
+tables of two columns. Searches run in this process, where starting one costs nothing. For each start the check of both folds; and the share of *certain* rows of datasets from the outputs of all people (rows of an equivalence class by all six
+keys in which all have one value) whose keys somebody has: P1's figures give 0.2279 / 0.6317 = 36 %.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "p1_output_risk"), str(HERE.parents[1] / "benchmarks")]
+
+from data import bundled  # noqa: E402
+from people import DATASETS, People, people  # noqa: E402
+
+from chaffinch.outputs.check import CheckSettings, check_recipes  # noqa: E402
+from chaffinch.outputs.check.ensembles import DatasetEnsemble  # noqa: E402
+from chaffinch.outputs.document import Outputs, recipes_of  # noqa: E402
+from chaffinch.outputs.fields import Field, Fields  # noqa: E402
+from chaffinch.outputs.solve import incremental  # noqa: E402
+
+STARTS = ("uniform", "published", "margins", "fold")
+MOST_PEOPLE = 4_000
+FEWEST = 60
+SYNTHESES = 12
+PROPOSALS = 1_000_000
+HEAD = [
+    "data", "people", "outputs", "start", "reached", "convention", "original", "holdout", "marginal risk", "low", "high", "error", "without outputs",
+    "marginal risk without outputs", "certain rows that match", "CPU seconds",
+]  # fmt: skip
+OTHERS = {
+    "cmc": (("wife_age", "wife_education", "husband_education", "num_children", "husband_occupation", "standard_of_living"), "contraceptive_method", 1),
+    "adult": (("age", "education", "marital_status", "occupation", "race", "sex"), "income", ">50K"),
+}  # fmt: skip
+
+
+def made_here(spec: Outputs, *, copies: int, seed: Any, progress: Any = None) -> DatasetEnsemble:
+    """Return datasets as `evolve` makes them, without processes and refits."""
+    problem, solved = spec.problem(), []
+    for stream in seed.spawn(copies):
+        first, search = stream.spawn(2)
+        start = problem.columns.start(spec.n_rows(), seed=first)
+        solved.append(incremental.solve(problem, start, proposals=PROPOSALS, seed=search))
+    return DatasetEnsemble(tuple(one.codes for one in solved), tuple(one.reached for one in solved))
+
+
+def other(name: str) -> People:
+    """Return the people of a bundled table: six keys, and whether the label is one value."""
+    keys, label, success = OTHERS[name]
+    frame = bundled(name).to_pandas()[[*keys, label]].dropna()
+    columns = {key: frame[key].tolist() for key in keys}
+    columns[label] = (frame[label] == success).astype(int).tolist()
+    fields = Fields(tuple(Field(key, tuple(sorted(set(some)))) for key, some in columns.items()))
+    return People(fields, fields.codes(columns), label)
+
+
+def outputs(who: People) -> dict[str, list[dict[str, Any]]]:
+    """Return the sets of outputs: P1's logit, and tables of the label by one key each."""
+    formula = f"{who.label} ~ {' + '.join(who.keys)}"
+    tables = [{"name": f"{key} by label", "kind": "table", "by": [key, who.label]} for key in who.keys[-3:]]
+    logit = {"name": "logit", "kind": "logit", "formula": formula, "decimals": 2}
+    return {"logit": [logit], "logit and tables": [logit, *tables]}
+
+
+def rows_of(name: str, who: People) -> list[list[Any]]:
+    """Return a line for each set of outputs, start and convention."""
+    rng = np.random.default_rng(1)
+    codes = who.codes[np.sort(rng.permutation(len(who.codes))[:MOST_PEOPLE])]
+    for column, field in enumerate(who.fields):
+        if not field.numeric:
+            codes = codes[np.bincount(codes[:, column])[codes[:, column]] >= FEWEST]
+    levels = [tuple(level for code, level in enumerate(field.levels) if field.numeric or (codes[:, k] == code).any()) for k, field in enumerate(who.fields)]
+    kept = Fields(tuple(Field(field.name, some) for field, some in zip(who.fields, levels, strict=True)))
+    codes = kept.codes({field.name: [field.levels[code] for code in codes[:, k]] for k, field in enumerate(who.fields)})
+    who = People(kept, codes, who.label)
+    rows: list[list[Any]] = []
+    for title, entries in outputs(who).items():
+        for start in STARTS:
+            if start == "published" and title == "logit":
+                continue  # nothing is: the same as uniform
+            began = time.process_time()
+            settings = CheckSettings(
+                keys=who.keys, sensitive=[who.label], start=start, syntheses=SYNTHESES, cumulative=False, leave_one_out="never", whole_runs=2,
+            )  # fmt: skip
+            found = check_recipes(recipes_of(entries, who.fields), codes, settings, seed=1, workers=1, maker=made_here)
+            matched, every = (one.full_mean for one in found.whole)
+            for one in found.all.measures:
+                numbers = (one.original.value, one.holdout.value)
+                marginal = (one.marginal.value, one.marginal.low, one.marginal.high)
+                rows.append([
+                    name, len(codes), title, start, f"{found.all.reached:.2f}", one.convention, *(f"{value:.4f}" for value in numbers),
+                    *(f"{value:+.4f}" for value in marginal), f"{one.marginal.error:.4f}", f"{one.prior.value:.4f}",
+                    f"{one.prior_marginal.value:+.4f} ({one.prior_marginal.low:+.4f} to {one.prior_marginal.high:+.4f})", f"{every / matched:.3f}",
+                    f"{time.process_time() - began:.0f}",
+                ])  # fmt: skip
+                print(*rows[-1], flush=True)
+    return rows
+
+
+def main(names: list[str]) -> None:
+    """Print and write what each start finds; lines of tables that are not asked for stay as they are."""
+    path = HERE / "starts.csv"
+    rows: list[list[Any]] = []
+    if path.exists():
+        with open(path, newline="") as handle:
+            rows = [row for row in csv.reader(handle) if row[0] not in (HEAD[0], *names)]
+    for name in names:
+        who = other(name) if name in OTHERS else people(name)
+        if who is None:
+            print(f"{name} is left out: its file is not in the shared folder.")
+            continue
+        rows += rows_of(name, who)
+        with open(path, "w", newline="") as handle:
+            csv.writer(handle, lineterminator="\n").writerows([HEAD, *rows])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or [*DATASETS, *OTHERS])
