@@ -18,29 +18,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..columns import Floats
+from .candidates import CombinedMove, Ints, NumbersOfSums, candidates_of, excess, make_moves
 from .moves import Moves
 from .state import State
 
-__all__ = ["CombinedMove", "combine", "few_that_cancel"]
+__all__ = ["combine", "few_that_cancel"]
 
-Ints = NDArray[np.int64]
+Masks = NDArray[np.uint64]
 
-LIST = 32_768
-"""Length of the lists of sums."""
-DRAWS = 2
+EFFORTS = (1_024, 4_096, 4_096, 16_384)
+"""Lengths of the lists of sums, one after the other until some moves help: short ones find most combinations, in a fraction of the time."""
+DRAWS = 4
 """Moves that are drawn for each place in a list; the smallest are kept."""
-MOST_LEVELS = 5
-MOST_AXES = 14
+MOST_DRAWS = 65_536
+MOST_LEVELS = 6
+MANY = 4
+"""Levels from which on records are told apart while lists are paired: so many moves would nearly always have one in common."""
+WORDS = 16
+"""Words of 64 bits by which records are told apart."""
+ROOM = 4
+"""Records for each move of a combination, below which a combination of twice as many is not preferred: they would share records."""
+MOST_AXES = 24
 """Directions in which moves are too coarse, beyond which lists take long and sums of a few moves are hardly smaller than single ones."""
 MOST_NUMBERS = 400
-MOST_FLOATS = 20_000_000
 FEW = 1_000
 """Kinds of moves below which sums of them are likely to be alike, so that more of them must be added up."""
 FINE = 0.25
 """How small, in half-widths, combinations should become along each axis."""
-INNER = 0.98
-"""Share of the half-width inside of which a number has arrived."""
-LOOKED_AT = 500
+LOOKED_AT = 100
 """How many combinations are looked at without linearising what is read off the sums;"""
 TRIED = 20
 """how many of them are tried: some use a record twice, or push a count out of its interval."""
@@ -48,18 +53,10 @@ MOST_ALIKE = 50
 """Moves of one kind among which one is looked for whose records are not moved yet."""
 BETTER = 0.9
 """How much smaller what is left must become."""
-PAIRING = 150_000
-"""Proposals that one pairing of lists counts as: about as many moves could be tried in the time it takes."""
+PAIRING = 12
+"""Proposals that pairing counts as, for each place in a list: about as many moves could be tried in the time it takes."""
 SPARE = 1.15
 """Bits for which a combination is tried, as a multiple of what the lists yield: estimates are rough, and coming closer is something."""
-
-
-@dataclass(frozen=True)
-class CombinedMove:
-    """Whether a combination of moves was made that helps, None if there was no use in looking; and the proposals it counts as."""
-
-    helped: bool | None
-    proposals: int = 0
 
 
 def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> CombinedMove:
@@ -70,70 +67,16 @@ def combine(state: State, moves: Moves, *, rng: np.random.Generator) -> Combined
     n_systems, n_numbers = len(state.systems), sum(len(s.lo) for s in state.systems)
     if not 1 <= n_numbers <= (MOST_AXES if n_systems == 1 else MOST_NUMBERS) or state.table_error > 1e-9:
         return CombinedMove(None)
-    every = [_try(state, moves, rng, None)]
-    helped = every[0].helped
-    if helped is None and n_systems > 1:
-        # Too much at once: one system after the other, by moves that leave the others as they are.
-        every += [_try(state, moves, rng, k) for k in range(n_systems) if state.outside(k).any()]
-        looked = [one.helped for one in every if one.helped is not None]
-        helped = any(looked) if looked else None
-    return CombinedMove(helped, sum(one.proposals for one in every))
-
-
-def _candidates(state: State, moves: Moves) -> tuple[Ints, Floats]:
-    """Moves (record, other record or -1, column, level), and what each adds to the sums."""
-    from .kernels import COPY_TWO, candidates
-
-    single = moves.kernel.kinds < COPY_TWO
-    chances = np.cumsum(np.where(single, 1.0, 0.0)) / single.sum()
-    chances[-1] = 2.0
-    most = min(LIST * DRAWS, MOST_FLOATS // len(state.sums))
-    moved, changes = np.empty((most, 4), dtype=np.int64), np.empty((most, len(state.sums)))
-    n_moves = candidates(state.program, state.kernel, moves.kernel, chances, 20 * most, moved, changes)
-    return moved[:n_moves], changes[:n_moves]
-
-
-@dataclass(frozen=True, eq=False)
-class _Numbers:
-    """The published numbers as functions of the sums, in units of how near to the middle of their intervals they must come.
-
-    What is read off a model (standard errors, a log-likelihood) is meant at the fitted coefficients, so that it changes with these.
-    """
-
-    state: State
-    drifts: dict[int, tuple[int, Floats]]
-
-    def of_changes(self, changes: Floats) -> Floats:
-        """Return changes of the numbers, to first order, for changes of the sums (N, p)."""
-        state, parts = self.state, []
-        for k, linear in enumerate(state.linear):
-            of = changes[:, state.sums_of[k]]
-            parts.append(of * linear.slope if linear.slope.ndim == 1 else of @ linear.slope.T)
-        for j, (k, drift) in self.drifts.items():
-            parts[j] = parts[j] + parts[k] @ drift.T
-        return np.hstack([part / state.near(k) for k, part in enumerate(parts)])
-
-    def off(self, sums: Floats) -> Floats:
-        """Return how far the numbers are from the middle of their intervals at some sums; coefficients to first order."""
-        state, parts = self.state, []
-        for k, system in enumerate(state.systems):
-            here = sums[state.sums_of[k]]
-            parts.append(system.reported(here)[0] if callable(system.reported) else state.linear[k].at(here))
-        for j, (k, drift) in self.drifts.items():
-            at = state.systems[k].at
-            assert at is not None
-            parts[j] = parts[j] + drift @ (parts[k] - at)
-        return np.concatenate(
-            [
-                (part - 0.5 * (s.lo + s.hi)) / state.near(k)
-                for k, (part, s) in enumerate(zip(parts, state.systems, strict=True))
-            ]
-        )
-
-
-def _excess(off: Floats) -> Floats:
-    """How far numbers lie outside of the inner part of their intervals, squared and added up."""
-    return (np.maximum(np.abs(off) - INNER, 0.0) ** 2).sum(axis=-1)
+    every: list[CombinedMove] = []
+    for size in EFFORTS:
+        every.append(_try(state, moves, rng, None, size))
+        if every[-1].helped is None and n_systems > 1 and size == EFFORTS[-1]:
+            # Too much at once: one system after the other, by moves that leave the others as they are.
+            every += [_try(state, moves, rng, k, size) for k in range(n_systems) if state.outside(k).any()]
+        if any(one.helped for one in every):
+            break
+    looked = [one.helped for one in every if one.helped is not None]
+    return CombinedMove(any(looked) if looked else None, sum(one.proposals for one in every))
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +99,11 @@ class _Plan:
         return np.clip(self.rest, -reach, reach)
 
 
-def _plan(x: Floats, off: Floats) -> _Plan | None:
-    """Return how to combine changes `x` (N, q), in half-widths, so that they cancel `off`; None where that is out of reach."""
+def _plan(x: Floats, off: Floats, size: int, n_records: int) -> _Plan | None:
+    """Return how to combine changes `x` (N, q), in half-widths, so that they cancel `off`; None where that is out of reach.
+
+    Lists have `size` sums, and moves are of some of `n_records` records.
+    """
     sizes, axes = np.linalg.eigh(x.T @ x / len(x))
     lengths, rest = np.sqrt(np.maximum(sizes, 0.0)), off @ axes
     moving = lengths > 1e-6 * lengths.max()
@@ -166,25 +112,26 @@ def _plan(x: Floats, off: Floats) -> _Plan | None:
     if not 1 <= len(order) <= MOST_AXES:
         return None
     bits = np.log2(np.maximum(lengths[order] / FINE, 1.0)) + 0.5
-    yields = np.log2(min(LIST, len(x) ** 2))
+    yields = np.log2(min(size, len(x) ** 2))
     least = 1 if len(x) > FEW else 3
     enough = int(np.clip(np.ceil(bits.sum() / yields - 1.0), least, MOST_LEVELS))
     if bits.sum() > SPARE * (enough + 1) * yields:
         return None
     far = 2.0 * np.log2(max(float((np.abs(rest[order]) / lengths[order]).max()), 0.1)) + 1.0
     most = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
-    levels = sorted({min(enough + 1, most), most})
+    preferred = min(enough + (ROOM * 2 ** (enough + 1) <= n_records), MOST_LEVELS)
+    levels = sorted({preferred, max(preferred, most)})
     return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(levels))
 
 
-def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None) -> CombinedMove:
-    """Look for a combination of moves, of those that change only one system if asked; make it if it helps."""
-    moved, by_sums = _candidates(state, moves)
+def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None, size: int) -> CombinedMove:
+    """Look for a combination of moves by lists of some size, of moves that change only one system if asked; make it if it helps."""
+    moved, by_sums = candidates_of(state, moves, min(DRAWS * size, MOST_DRAWS))
     proposals = len(moved)
-    numbers = _Numbers(state, state.drifts())
+    numbers = NumbersOfSums(state, state.drifts())
     changes, off = numbers.of_changes(by_sums), numbers.off(state.sums)
-    size = np.abs(changes)
-    still = size <= 1e-9 * size.max(axis=0, initial=0.0)
+    lengths = np.abs(changes)
+    still = lengths <= 1e-9 * lengths.max(axis=0, initial=0.0)
     some = ~still.all(axis=1)
     if alone is not None:
         others = np.repeat(np.arange(len(state.systems)) != alone, [len(s.lo) for s in state.systems])
@@ -195,28 +142,30 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     # Records that are alike have moves that are alike: one of each in the lists, all of them to choose from afterwards.
     marks = np.round(changes @ rng.normal(size=changes.shape[1]) / (1e-9 * np.abs(changes).max()))
     _, first, alike = np.unique(marks, return_index=True, return_inverse=True)
-    kinds = np.argsort((changes[first] ** 2).sum(axis=1))[:LIST]
+    kinds = np.argsort((changes[first] ** 2).sum(axis=1))
+    if len(kinds) > size:  # the smallest, and some that go further
+        kinds = np.concatenate([kinds[: size // 2], rng.permutation(kinds[size // 2 :])[: size - size // 2]])
     x = changes[first[kinds]]
-    plan = _plan(x, off)
+    plan = _plan(x, off, size, len(state.codes))
     if plan is None:
         return CombinedMove(None, proposals)
-    added, before, had = by_sums[first[kinds]], state.codes.copy(), float(_excess(off))
+    records = _masks(moved[first[kinds]]) if len(kinds) > FEW else None
+    added, before, had = by_sums[first[kinds]], state.codes.copy(), float(excess(off))
     for levels in plan.levels:
-        proposals += PAIRING * levels
-        rows = few_that_cancel(plan.changes, plan.goal(levels), rng=rng, levels=levels, size=LIST, bits=plan.bits)
+        proposals += PAIRING * levels * size
+        rows = few_that_cancel(
+            plan.changes, plan.goal(levels), rng=rng, levels=levels, size=size, bits=plan.bits, records=records if levels >= MANY else None,
+        )  # fmt: skip
         # All of them to first order; those that leave least, as they are.
-        rows = rows[np.argsort(_excess(off + sum(x[members] for members in rows.T)), kind="stable")[:LOOKED_AT]]
-        left = [float(_excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
+        rows = rows[np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:LOOKED_AT]]
+        left = [float(excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
         for one in np.argsort(left)[:TRIED]:
             if not left[one] < BETTER * had:
                 break
             chosen = _apart(moved, [np.flatnonzero(alike == kinds[m]) for m in rows[one]], rng)
             if chosen is None:
                 continue
-            for record, other, column, level in chosen:
-                if other >= 0:
-                    state.codes[other, column] = state.codes[record, column]
-                state.codes[record, column] = level
+            make_moves(state, chosen)
             state.refresh()
             if state.table_error <= 1e-9:
                 return CombinedMove(True, proposals)
@@ -240,12 +189,14 @@ def _apart(moved: Ints, classes: list[Ints], rng: np.random.Generator) -> Ints |
 
 
 def few_that_cancel(
-    changes: Floats, rest: Floats, *, rng: np.random.Generator, levels: int, size: int, bits: Floats | None = None
-) -> Ints:
+    changes: Floats, rest: Floats, *, rng: np.random.Generator, levels: int, size: int, bits: Floats | None = None,
+    records: Masks | None = None,
+) -> Ints:  # fmt: skip
     """Return rows of `changes` (N, d) whose sum nearly cancels `rest` (d,): one combination of 2^levels rows in each line, best first.
 
     Coordinates are in units in which all matter alike. Lists have at most `size` sums; which part is used where one has become too long is
-    random. `bits` says how much work each coordinate is (all alike if absent): each level gets about as much of it.
+    random. `bits` says how much work each coordinate is (all alike if absent): each level gets about as much of it. `records` are the records
+    that rows are about, as sets of bits (N, words): no combination has two rows whose sets meet.
 
     Examples
     --------
@@ -260,7 +211,7 @@ def few_that_cancel(
     work = np.ones(len(rest)) if bits is None else bits
     share = (np.cumsum(work) - 0.5 * work) / work.sum()
     level_of = free + np.minimum(share * (levels - free), levels - free - 1e-9).astype(int)
-    near_zero = _List(np.arange(len(changes))[:, None], changes)
+    near_zero = _List(np.arange(len(changes))[:, None], changes, records)
     near_goal = near_zero
     for level in range(levels):
         block = np.flatnonzero(level_of == level)
@@ -278,10 +229,15 @@ def few_that_cancel(
 
 @dataclass(frozen=True, eq=False)
 class _List:
-    """Sums of rows, and which rows they are of."""
+    """Sums of rows, which rows they are of, and the records that these are about."""
 
     members: Ints
     sums: Floats
+    records: Masks | None = None
+
+    def part(self, which: Ints) -> _List:
+        """Return some of the sums."""
+        return _List(self.members[which], self.sums[which], None if self.records is None else self.records[which])
 
     def different(self, rng: np.random.Generator) -> _List:
         """Each sum once, and none that is zero throughout, of a move and its reverse: nothing comes nearer by them."""
@@ -289,7 +245,7 @@ class _List:
         marks = np.round(self.sums @ rng.normal(size=self.sums.shape[1]) / (1e-9 * largest + 1e-300))
         _, once = np.unique(marks, return_index=True)
         once = once[np.abs(self.sums[once]).max(axis=1) > 1e-9 * largest]
-        return _List(self.members[once], self.sums[once])
+        return self.part(once)
 
 
 def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.Generator, size: int) -> _List:
@@ -298,8 +254,23 @@ def _paired(one: _List, other: _List, goal: Floats, block: Ints, rng: np.random.
 
     left = rng.permutation(len(one.sums))[:size]
     side = rng.permutation(len(other.sums))[:size]
-    each = min(-(-size // len(left)), len(side))
+    each = min(-(-size // len(left)) + (one.records is not None), len(side))
     tree = cKDTree(other.sums[np.ix_(side, block)])
     _, right = tree.query(goal[block] - one.sums[np.ix_(left, block)], k=each)
     left, right = np.repeat(left, each), side[np.asarray(right).ravel()]
-    return _List(np.hstack([one.members[left], other.members[right]]), one.sums[left] + other.sums[right])
+    records = None
+    if one.records is not None and other.records is not None:
+        apart = ~(one.records[left] & other.records[right]).any(axis=1)
+        left, right = left[apart], right[apart]
+        records = one.records[left] | other.records[right]
+    return _List(np.hstack([one.members[left], other.members[right]]), one.sums[left] + other.sums[right], records)
+
+
+def _masks(moved: Ints) -> Masks:
+    """Return the records of each move as a set of bits: a record's number, modulo the number of bits, is its bit."""
+    masks = np.zeros((len(moved), WORDS), dtype=np.uint64)
+    for column in (0, 1):
+        some = np.flatnonzero(moved[:, column] >= 0)
+        bit = moved[some, column] % (64 * WORDS)
+        masks[some, bit // 64] |= np.uint64(1) << (bit % 64).astype(np.uint64)
+    return masks

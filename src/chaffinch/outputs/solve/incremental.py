@@ -5,10 +5,12 @@ is a set of counts and sums over records (`equations.py`), a move of one or two 
 the sums is renewed between blocks of moves (`linear.py`). The search is greedy while that helps. When it stalls it
 
 1. aims anywhere inside the published intervals instead of at their middle;
-2. looks for several moves at once that cancel what is left (`combine.py`);
-3. is warmed to a small share of the error, so that the temperature falls with it, and lets numbers that are still outside of their
+2. lets counts that are still wrong weigh so much more that no regression is content with them;
+3. makes many moves at once that bring all numbers near, where much is left (`relax.py`);
+4. looks for several moves at once that cancel what is left, where it is little (`combine.py`);
+5. is warmed to a small share of the error, so that the temperature falls with it, and lets numbers that are still outside of their
    intervals weigh more;
-4. is heated more and more, and cooled down each time.
+6. is heated more and more, and cooled down each time.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from ..equations import Problem
 from .budget import PROPOSALS, check_proposals
 from .combine import combine
 from .moves import KINDS, Kind, Moves
+from .relax import relax
 from .state import OutputError, State
 
 __all__ = ["Checkpoint", "Solved", "solve"]
@@ -37,10 +40,15 @@ FALL = 10.0
 """The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
 SAMPLE = 8_192
 """Records from which the information is estimated while the search gets on."""
-WINDOW = 20_000
+WINDOW = 6_000
 """Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved."""
 WARM = 0.02
-"""Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
+"""Temperature of a search that has stalled, as a share of its error, at most: little is lost by it;"""
+WARMTH = 0.3
+"""what all published numbers together may take of it: each takes about half of the temperature, so that with many a search would lose more than
+it had. And"""
+MOST_CELLS = 100
+"""cells of tables that count for that: in larger tables most of them are left alone."""
 PATIENCE = 25
 """after so many windows in which it gained nothing, or at once while a table is wrong, it is given up for"""
 HEATS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -55,6 +63,12 @@ MOST_FOCUS = 64.0
 """the most that it may come to weigh;"""
 EASE = 0.7
 """what that weight is multiplied with after each stall once its interval is reached."""
+PUSH = 4.0
+"""How much more a wrong count weighs after a stall, and"""
+MOST_PUSHES = 12
+"""how often, before heat is tried."""
+AT_ONCE = 3
+"""How often many moves are made at once, one stall after the other, before that waits for later stalls if the error did not halve."""
 COARSE = 10.0
 """Error, in units of one over the number of records (what a typical move changes), above which a stalled search is not just too coarse:
 something stands in the way, such as an event more or less in a small group, and heat is tried at once."""
@@ -171,9 +185,9 @@ def _any_outside(errors: tuple[OutputError, ...]) -> bool:
     return any(error.outside for error in errors)
 
 
-def _focused(focus: Floats, late: NDArray[np.bool_]) -> Floats:
+def _focused(focus: Floats, late: NDArray[np.bool_], *, by: float = FOCUS, ease: float = EASE) -> Floats:
     """Return how much more numbers weigh after a stall: those that are late more than before, the others less."""
-    return np.clip(focus * np.where(late, FOCUS, EASE), 1.0, MOST_FOCUS)
+    return np.clip(focus * np.where(late, by, ease), 1.0, MOST_FOCUS)
 
 
 class _Schedule:
@@ -190,13 +204,17 @@ class _Schedule:
         self._stalls, self._next_combine = 0, 1
         self._arrived, self._failures = False, 0
         self._rung, self._patience, self._heat = -1, PATIENCE, 0.0
+        self._pushes = 0
+        self._relaxed, self._next_relax, self._at_relax = 0, 1, np.inf
+        n_numbers = sum(len(s.lo) for s in state.systems) + min(len(state.counts), MOST_CELLS)
+        self._warm = min(WARM, WARMTH / max(n_numbers, 1))
         self.combined = 0
         """Proposals that combinations of moves count as, so far."""
 
     @property
     def temperature(self) -> float:
         """The temperature of the next block."""
-        return WARM * self._state.error if self._rung == 0 else self._heat
+        return self._warm * self._state.error if self._rung == 0 else self._heat
 
     def look(self, n_proposed: int) -> bool:
         """Look at what the proposals so far came to, and renew what is due; return whether all that was asked for seems reached."""
@@ -241,8 +259,22 @@ class _Schedule:
                 return False
             if helped is not None:
                 self._patience = 0  # where a few moves found nothing, single ones will not without heat
+        if (
+            self._stalls >= self._next_relax
+            and self._heat == 0.0
+            and self._blocked(error)
+            and state.table_error <= 1e-9
+            and self._relax()
+        ):
+            self._last = self._remember()
+            return False
         if self._heat > 0.0:
             self._heat = 0.0  # what heat is worth shows after it has cooled down
+            return True
+        if self._pushes < MOST_PUSHES and state.table_error > 1e-9:
+            # A count that is off by one can be what a regression is content with: it must cost more than what it saves.
+            self._pushes += 1
+            state.cell_focus = _focused(state.cell_focus, state.off() > 0.0, by=PUSH, ease=1.0)
             return True
         self._climb(helped=self._best < 0.9 * before)
         for k, system in enumerate(state.systems):
@@ -269,6 +301,15 @@ class _Schedule:
         combined = combine(self._state, self._moves, rng=self._rng)
         self.combined += combined.proposals
         return combined.helped
+
+    def _relax(self) -> bool:
+        """Make many moves at once where single ones lead nowhere; return whether. It is tried later and later if it does not help."""
+        relaxed = relax(self._state, self._moves, rng=self._rng)
+        self.combined += relaxed.proposals
+        self._relaxed = 1 if self._best < 0.5 * self._at_relax else self._relaxed + 1
+        self._at_relax = self._best
+        self._next_relax = self._stalls + (1 if self._relaxed <= AT_ONCE else 2 * min(self._relaxed, MOST_WAIT))
+        return bool(relaxed.helped)
 
     def _climb(self, *, helped: bool) -> None:
         """Choose the next temperature: warm again if the last one helped, else a higher one."""
