@@ -113,6 +113,8 @@ class SignCount:
     def _add_grouped(self, words: pa.Array, counts: NDArray[np.int64], rest: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Return which of the other words are numbers with their thousands apart."""
         number: NDArray[np.bool_] = np.zeros(len(words), dtype=bool)
+        if not (_matches(words, r"^[+-]?[1-9][0-9]{0,2}[^0-9A-Za-z][0-9]{3}") & rest).any():
+            return number  # most columns of words
         for (decimal, thousands), pattern in _SURE.items():
             if (hit := _matches(words, pattern) & rest).any():
                 number |= hit
@@ -154,7 +156,8 @@ class SignCount:
 
     def evidence(self, numbers: Iterable[str]) -> SignEvidence:
         """Return what all numbers say; `numbers` are different ones among them."""
-        bare = [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()]
+        doubt = self.point_doubt or self.comma_doubt  # only then does it matter which numbers have no sign
+        bare = [word.lstrip("+-") for word in numbers if word.lstrip("+-").isdecimal()] if doubt else []
         return SignEvidence(
             self.point, self.comma, self.point_doubt, self.comma_doubt, frozenset(self.thousands),
             any(len(word) < 4 for word in bare), any(len(word) > 3 for word in bare),
