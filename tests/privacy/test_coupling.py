@@ -586,3 +586,32 @@ def test_nothing_of_a_file_is_found_from_records(tmp_path: Path, odd: str, first
     assert tops[0] == tops[1]
     if odd == "bytes of another encoding":  # without a promise the same record does decide
         assert chaffinch.read(tmp_path / "other.csv").origin.layout != chaffinch.read(tmp_path / "one.csv").origin.layout
+
+
+@pytest.mark.parametrize("settings", [NETWORK, PrivBayes(epsilon=5.0, neighbours="add-remove"), FieldGroups(epsilon=3.0)], ids=lambda s: s.name)
+def test_declared_rules_ask_nothing_of_records(settings):
+    """Neighbours of which one has a record that breaks every rule: the same questions, the same model, and the same rows drawn, which keep the rules."""
+    columns = (
+        Column("a", "integer", type="int64", bounds=(0, 9), bins=5), Column("b", "integer", type="int64", bounds=(0, 9), bins=5), Column("both", "integer", type="int64", bounds=(0, 18), bins=6),
+        Column("town", "categorical", levels=("x", "y", "z")), Column("region", "categorical", levels=("p", "q")),
+    )  # fmt: skip
+    rules = ("a <= b", "both = a + b", "town determines region")
+    schema = Schema(columns, public=True, rows=60, rules=rules)
+    rng = np.random.default_rng(4)
+    a = rng.integers(0, 6, 60)
+    town = rng.choice(["x", "y", "z"], 60)
+    cells = {"a": a, "b": a + rng.integers(0, 4, 60), "town": town, "region": np.where(town == "x", "p", "q")}
+    cells["both"] = cells["a"] + cells["b"]
+    odd = {"a": 9, "b": 0, "both": 1, "town": "x", "region": "q"}
+    tables = [pa.table(cells), pa.table({name: [*column.tolist(), odd[name]] for name, column in cells.items()})]
+    prepared = [chaffinch.prepare(table, schema) for table in tables]
+    assert coupled(settings, *prepared).share <= 1 + TOLERANCE  # and the models are equal, byte for byte
+    tape = Tape()
+    model = fitted(settings, prepared[0], tape)
+    again = fitted(settings, prepared[1], Tape(tape.questions))
+    drawn = model.sample(500, seed=1)
+    assert drawn.data.equals(again.sample(500, seed=1).data)
+    frame = drawn.data.to_pandas()
+    assert (frame["a"] <= frame["b"]).all()
+    assert (frame["both"] == frame["a"] + frame["b"]).all()
+    assert frame.groupby("town")["region"].nunique().max() == 1

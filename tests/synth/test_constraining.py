@@ -23,7 +23,7 @@ COLUMNS = (
     Column("income", "float", type="double", bounds=(0, 3000), bins=4, nullable=True, out_of_range="clip"),
     Column("sex", "categorical", levels=("f", "m")), Column("pregnant", "boolean", type="bool"), Column("town", "categorical", levels=("a", "b", "c")),
 )  # fmt: skip
-SCHEMA = Schema(COLUMNS, public=True, rows=N, constraints=RULES)
+SCHEMA = Schema(COLUMNS, public=True, rows=N, rules=RULES)
 
 
 def people(seed: int = 1) -> pa.Table:
@@ -60,7 +60,7 @@ def test_every_method_keeps_them(name, epsilon):
     drawn = model.sample(3000, seed=4)
     assert drawn.n_rows == 3000
     assert broken(drawn) == 0
-    loose = replace(model, schema=replace(model.schema, constraints=()))
+    loose = replace(model, schema=replace(model.schema, rules=()))
     if epsilon == 0.05:
         assert broken(loose.sample(3000, seed=4)) > 0  # the test would see it
     assert model.privacy == loose.privacy
@@ -73,7 +73,7 @@ def noisy():
 
 def test_single_columns_stay_where_the_model_has_them(noisy):
     """Zeros alone would take children away with married children. 20,000 rows: 0.018 is five standard deviations of a difference."""
-    loose = replace(noisy, schema=replace(noisy.schema, constraints=()))
+    loose = replace(noisy, schema=replace(noisy.schema, rules=()))
     kept, free = noisy.sample(20_000, seed=1), loose.sample(20_000, seed=1)
     for name in noisy.schema.names:
         size = noisy.schema[name].size
@@ -87,7 +87,7 @@ def test_seeds_batches_threads_and_files_change_nothing(noisy, tmp_path):
     assert broken(one) == 0
     noisy.save(tmp_path / "m.chaffinch")
     again = chaffinch.load(tmp_path / "m.chaffinch")
-    assert again.schema.constraints == RULES
+    assert again.schema.rules == RULES
     assert again.sample(500, seed=5).data.equals(noisy.sample(500, seed=5).data)
 
 

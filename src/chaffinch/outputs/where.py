@@ -15,7 +15,20 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from .._base.conditions import HELP, TURNED, All, Among, AnyOf, Comparisons, Condition, Name, Not, read_condition
+from .._base.conditions import (
+    HELP,
+    TURNED,
+    All,
+    Among,
+    AnyOf,
+    Comparisons,
+    Condition,
+    Name,
+    Not,
+    Operand,
+    Sum,
+    read_condition,
+)
 from .._base.errors import InputError
 from .._base.tokens import Reader
 from .columns import Codes, Floats
@@ -167,7 +180,8 @@ class _Conditions:
             masks.append(((self.fields.position(field.name),), mask ^ negated))
         return masks
 
-    def operand(self, operand: Name | Scalar) -> Field | Scalar:
+    def operand(self, operand: Operand) -> Field | Scalar:
+        assert not isinstance(operand, Sum)  # sums are for rules
         if not isinstance(operand, Name):
             return operand
         if operand.name in self.fields.names:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .._base.errors import PrivacyError
 from ..table.codec import OTHER, Categories, Codec, Intervals
 from ..table.codes import narrowest
-from ..table.constraints import cut_schema
+from ..table.constraints import check_rules, cut_schema
 from ..table.discretise import fit_intervals
 from ..table.grid import is_whole, to_numbers
 from ..table.schema import NUMERIC_KINDS, Column, Schema
@@ -126,7 +126,10 @@ def declared_schema(schema: Schema) -> Schema:
             f"The domain of columns with discover = true is not yet known. {'; '.join(waiting)}. Discover them first, at the cost "
             "of some budget, or declare them."
         )
-    return cut_schema(replace(schema, columns=declared_columns(schema), sealed=True))
+    # What was found in records or fitted to them has no place here: rules are what was declared.
+    rules = tuple(text for text in schema.rules if text not in schema.found)
+    declared = replace(check_rules(schema), columns=declared_columns(schema), sealed=True, rules=rules, searched=False, found=(), suggested=(), functions=())
+    return cut_schema(declared)
 
 
 def declared_columns(columns: Iterable[Column]) -> tuple[Column, ...]:

@@ -1,4 +1,4 @@
-"""Drawn rows that keep the constraints of the schema: what breaks one is drawn again, from where it went wrong.
+"""Codes of drawn rows that keep the rules of the schema: what breaks one is drawn again, from where it went wrong.
 
 A model that often breaks them is first brought onto them (`projecting`). For the rest, and where values are given or kept: columns are
 drawn in the order of the model. The first one after which no allowed combination can be reached is drawn again given those before
@@ -17,12 +17,16 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError
 from ..table.constraints import AllowedCodes
-from .projecting import projected_rows
+from ..table.function_map import FunctionMap
+from ..table.relation_codes import function_of_counts
+from ..table.relations import Function, relations_of
+from ..table.schema import Schema
+from .projecting import PILOT_ROWS, Draw, projected_rows
 
 if TYPE_CHECKING:
     from .model import FittedModel
 
-__all__ = ["TRIES", "check_given", "keep_constraints", "keeping"]
+__all__ = ["TRIES", "check_given", "functions_of", "keep_constraints", "keeping", "mapped"]
 
 TRIES = 50
 """How often a row is drawn again before the nearest allowed combination stands in."""
@@ -39,19 +43,60 @@ def keep_constraints(
     `evidence` draws rows that have given values: rows are drawn again whole. `fixed` columns stay as they are, also where they
     break a constraint by themselves.
     """
-    groups = model.allowed
+    groups = (*model.allowed, *model.related)
     if not groups:
         return codes
+    functions, schema = model.functions, model.schema
     if evidence is not None:
-        return keeping(codes, groups, rng, lambda n, rng, _: evidence.draw(n, rng), fixed=tuple(evidence.codes))
+        given = tuple(evidence.codes)
+        codes = mapped(codes, functions, schema, given)
+        return keeping(codes, groups, rng, lambda n, rng, _: mapped(evidence.draw(n, rng), functions, schema, given), fixed=given)
     order = model.drawing_order
-    if not fixed and model.projection is not None:
+    projected = model.allowed or model.privacy is not None
+    if not fixed and projected and model.projection is not None:
         codes = projected_rows(model.projection, codes, len(next(iter(codes.values()))), rng, model.draw_codes)
 
     def redraw(n: int, rng: np.random.Generator, before: Codes) -> Mapping[str, NDArray[np.uint32]]:
-        return model.draw_codes(n, rng, before) if order else model.draw_codes(n, rng)  # type: ignore[call-arg]
+        drawn = model.draw_codes(n, rng, before) if order else model.draw_codes(n, rng)  # type: ignore[call-arg]
+        return mapped(drawn, functions, schema, tuple(before))
 
-    return keeping(codes, groups, rng, redraw, order=order, fixed=fixed)
+    return keeping(mapped(codes, functions, schema, fixed), groups, rng, redraw, order=order, fixed=fixed)
+
+
+def mapped(
+    codes: Mapping[str, NDArray[np.uint32]], functions: Sequence[FunctionMap], schema: Schema, fixed: Sequence[str] = ()
+) -> Mapping[str, NDArray[np.uint32]]:
+    """Return codes in which columns that others determine have the code that goes with theirs, where both are present and the column is not fixed."""
+    out = dict(codes)
+    for _ in functions:  # one may determine the left side of another
+        moved = False
+        for function in functions:
+            if function.right in fixed or not function.codes:
+                continue
+            left, right = out[function.left], out[function.right]
+            images = np.array(function.codes, dtype=np.int64)[np.minimum(left, len(function.codes) - 1)]
+            change = (left < len(function.codes)) & (right < schema[function.right].fitted_codec.n_values) & (images != right)
+            if change.any():
+                out[function.right] = np.where(change, images, right).astype(right.dtype)
+                moved = True
+        if not moved:
+            break
+    return out
+
+
+def functions_of(schema: Schema, draw: Draw) -> tuple[FunctionMap, ...]:
+    """Return what the functions among a schema's rules map to; what was not fitted comes from rows that the model draws: nothing is charged."""
+    fitted = {(function.left, function.right): function for function in schema.functions}
+    wanted = [relation for relation in relations_of(schema) if isinstance(relation, Function)]
+    open_ones = [relation for relation in wanted if relation.columns not in fitted]
+    if open_ones:
+        codes = draw(PILOT_ROWS, np.random.default_rng(0))
+        for relation in open_ones:
+            sizes = schema[relation.left].size, schema[relation.right].size
+            cells = codes[relation.left].astype(np.int64) * sizes[1] + codes[relation.right]
+            counts = np.bincount(cells, minlength=sizes[0] * sizes[1]).reshape(sizes)
+            fitted[relation.left, relation.right] = function_of_counts(relation, schema, counts, lambda _left, _right: None)
+    return tuple(fitted[relation.left, relation.right] for relation in wanted)
 
 
 def keeping(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -20,24 +21,38 @@ from .._base.threads import thread_count, thread_map
 from ..privacy.account import Account
 from ..table.codes import Codes
 from ..table.constraints import AllowedCodes, allowed_codes
+from ..table.function_map import FunctionMap
+from ..table.relation_codes import relation_groups
 from ..table.schema import Schema
 from ..table.table import Origin, Table
-from .constraining import check_given, keep_constraints
+from .constraining import check_given, functions_of, keep_constraints
 from .projecting import Projection, projection_of
 from .protocol import ModelColumn, ModelDescription
+from .relating import keep_relations
 
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "joined", "whole_rows"]
+__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "joined", "whole_rows"]
 
 BATCH_ROWS = 1 << 16
 """Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
 
 ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
+MOST_PROJECTED = 2
+"""The most relations that are weighted together under a promise; weights multiply, and so do the rows that are drawn for one that stays."""
+
 Draw = Literal["systematic", "independent"]
 """How rows of a batch are drawn: so that counts are as near to what is expected as they can be, or one by one."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Columns whose values are given; `stamp(table, rows)` puts those of rows, by their numbers, in."""
+
+    columns: tuple[str, ...] = ()
+    stamp: Callable[[Table, NDArray[np.int64]], Table] = lambda table, _: table
 
 
 class FittedModel:
@@ -79,7 +94,18 @@ class FittedModel:
     @cached_property
     def projection(self) -> Projection | None:
         """What brings the model onto the constraints of the schema; None where it hardly breaks them."""
-        return projection_of(self.allowed, self.draw_codes) if self.allowed else None
+        groups = (*self.allowed, *(self.related if self.privacy is not None and len(self.related) <= MOST_PROJECTED else ()))
+        return projection_of(groups, self.draw_codes) if groups else None
+
+    @cached_property
+    def functions(self) -> tuple[FunctionMap, ...]:
+        """What columns that determine others map to: as fitted, else, as under a promise, what the model itself puts most of its rows on."""
+        return functions_of(self.schema, self.draw_codes)
+
+    @cached_property
+    def related(self) -> tuple[AllowedCodes, ...]:
+        """The combinations of codes that leave the relations of the schema possible."""
+        return relation_groups(self.schema, self.functions)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a file needs beside the schema: plain data, and arrays by name."""
@@ -133,27 +159,30 @@ class FittedModel:
         """Return the same rows as `sample`, as tables of at most 65,536 rows: any number of rows in bounded memory."""
         rows = self.n_rows if n_rows is None else whole_rows(n_rows)
         evidence = self.conditioned(given) if given else None
-        if evidence is not None and self.allowed:
-            check_given(self.allowed, evidence.codes)
+        if evidence is not None:
+            check_given((*self.allowed, *self.related), evidence.codes)
 
-        def draw(_first: int, n: int, rng: np.random.Generator) -> ColumnCodes:
+        def draw(rows: NDArray[np.int64], rng: np.random.Generator) -> ColumnCodes:
+            n = len(rows)
             codes = self.draw_codes(n, rng) if evidence is None else evidence.draw(n, rng)
             return keep_constraints(self, codes, rng, evidence=evidence)
 
-        for table in self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress):
-            yield table if evidence is None else evidence.stamped(table)
+        given_values = Given() if evidence is None else Given(tuple(evidence.codes), lambda table, _: evidence.stamped(table))
+        yield from self.drawn(rows, draw, seed=seed, like=like, threads=threads, progress=progress, given=given_values)
 
     def drawn(
         self,
         n_rows: int,
-        draw: Callable[[int, int, np.random.Generator], ColumnCodes],
+        draw: Callable[[NDArray[np.int64], np.random.Generator], ColumnCodes],
         *,
         seed: Seed,
         like: Table | None,
         threads: int | None,
         progress: Progress = silent,
+        given: Given | None = None,
     ) -> Iterator[Table]:
-        """Return tables of the codes that `draw(first_row, n_rows, rng)` gives, batch by batch over threads."""
+        """Return tables of the codes that `draw(rows, rng)` gives for rows by their numbers, batch by batch over threads. Their rows keep the rules of the schema."""
+        given = given or Given()
         starts = list(range(0, n_rows, BATCH_ROWS)) or [0]
         root = seed_sequence(seed)
         workers = thread_count(threads)
@@ -163,9 +192,14 @@ class FittedModel:
             # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
             stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, at // BATCH_ROWS))
             rng = np.random.default_rng(stream)
-            codes = draw(at, min(BATCH_ROWS, n_rows - at), rng)
-            arrays = [codes[name] for name in self.schema.names]
-            return Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look)
+
+            def rows(places: NDArray[np.int64]) -> Table:
+                codes = draw(at + places, rng)
+                arrays = [codes[name] for name in self.schema.names]
+                return given.stamp(Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look), at + places)
+
+            table = rows(np.arange(min(BATCH_ROWS, n_rows - at)))
+            return keep_relations(table, self.functions, rng, rows, fixed=given.columns)
 
         for first in range(0, len(starts), 2 * workers):
             yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ from .._base.errors import ChaffinchError, FileError, InputError
 from .._base.safe_files import replacing
 from ..table.codec import Intervals, codec_from_dict
 from ..table.constraints import allowed_codes
+from ..table.function_map import FunctionMap
+from ..table.relation_codes import check_functions
 from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.types import is_numeric, parse_type, value_type
 from .model import FittedModel
@@ -118,7 +120,9 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name != "codec"}
         entry["codec"] = None if column.codec is None else column.codec.to_dict()
         columns.append(entry)
-    rules = {"constraints": list(schema.constraints)} if schema.constraints else {}
+    rules: dict[str, Any] = {"rules": list(schema.rules)} if schema.rules else {}
+    if schema.functions:
+        rules["functions"] = [function.to_dict() for function in schema.functions]
     return {"rare_below": schema.rare_below, "public": schema.public, "rows": schema.rows, **rules, "columns": columns}
 
 
@@ -141,10 +145,13 @@ def schema_from_dict(data: Any) -> Schema:
     public = data.get("public", False)
     if not isinstance(public, bool) or not (rows is None or (isinstance(rows, int) and rows >= 0)):
         raise InputError("The model's schema has an entry of the wrong type.")
-    texts = data.get("constraints", [])
+    texts = data.get("rules", [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise InputError("The model's schema has an entry of the wrong type.")
-    schema = Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows, constraints=tuple(texts))
+    schema = Schema(tuple(columns), int(data["rare_below"]), public=public, rows=rows, rules=tuple(texts))
+    functions = tuple(FunctionMap.from_dict(entry) for entry in data.get("functions", []))
+    schema = replace(schema, functions=functions)
+    check_functions(schema)
     allowed_codes(schema)
     return schema
 

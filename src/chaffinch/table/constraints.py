@@ -1,9 +1,10 @@
-"""What no record can be, by public knowledge: constraints of a schema as combinations of codes that may occur.
+"""What no record can be: those rules of a schema that compare columns with values, as combinations of codes that may occur.
 
     age < 16 implies marital == 'never'        not (sex == 'm' and pregnant == true)        income == missing or age >= 15
 
 A comparison with a missing value is neither true nor false, and a record breaks a constraint only where it is false. Bins of numbers
 are cut at the numbers that constraints name, so that each bin lies on one side of them, and so does every number drawn from it.
+Rules that tie columns to each other are `table.relations`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,26 +27,22 @@ from .._base.conditions import (
     AnyOf,
     Comparisons,
     Condition,
+    Determines,
     Implies,
     Name,
     Not,
     Operand,
-    read_rule,
+    Sum,
 )  # fmt: skip
-from .._base.errors import InputError, SchemaError, listed, unknown_name
-from .._base.masking import masked_count
-from .._base.tokens import Reader
+from .._base.errors import SchemaError, listed, unknown_name
 from .codec import Categories, Intervals
 from .cuts import above, at_or_above, cut_intervals, drawn_ranges
-from .note import Note
+from .relations import is_relation, named_columns, parsed, relation_of
 from .schema import Column, Schema
 from .schema_file import number_of
 
-if TYPE_CHECKING:
-    from .table import Table
-
 __all__ = [
-    "MOST_CELLS", "AllowedCodes", "Constraint", "allowed_codes", "broken_rows", "check_rules", "cut_schema", "rules_of", "with_broken_rows",
+    "MOST_CELLS", "AllowedCodes", "Constraint", "allowed_codes", "broken_rows", "check_rules", "cut_schema", "rules_of", "without_rules_on",
 ]  # fmt: skip
 
 MOST_CELLS = 1 << 22
@@ -79,22 +76,47 @@ class AllowedCodes:
 
 
 def rules_of(schema: Schema) -> tuple[Constraint, ...]:
-    """Return the constraints of a schema, parsed; SchemaError for one that is none, or that names no column with codes."""
-    return tuple(_rule(text, schema, number) for number, text in enumerate(schema.constraints, start=1))
+    """Return the constraints among the rules of a schema; rules about columns that it does not have are passed over."""
+    names = [column.name for column in schema]
+    out = []
+    for number, text in enumerate(schema.rules, start=1):
+        rule = parsed(text, f"Rule {number}")
+        if not is_relation(rule, names) and not isinstance(rule, Determines) and _known(rule, names):
+            out.append(_rule(text, rule, schema, number))
+    return tuple(out)
+
+
+def _known(condition: Condition, names: Sequence[str]) -> bool:
+    """Whether all that a condition names are columns, or words that stand for values."""
+    return all(name in names or name == MISSING or name.lower() in ("true", "false") for name in _names(condition))
 
 
 def check_rules(schema: Schema) -> Schema:
-    """Return the schema; raise if one of its constraints cannot be read."""
-    rules_of(schema)
+    """Return the schema; SchemaError if one of its rules cannot be read, names no column, or one of a kind that it cannot be about."""
+    names = [column.name for column in schema]
+    for number, text in enumerate(schema.rules, start=1):
+        rule = parsed(text, f"Rule {number}")
+        if is_relation(rule, names) or isinstance(rule, Determines):
+            relation_of(text, rule, schema, f"Rule {number}")
+        else:
+            _rule(text, rule, schema, number)
     return schema
 
 
-def _rule(text: str, schema: Schema, number: int) -> Constraint:
-    what = f"Constraint {number}"
-    try:
-        condition = read_rule(Reader(text, what=what))
-    except InputError as error:
-        raise SchemaError(str(error)) from None
+def without_rules_on(schema: Schema, column: str) -> Schema:
+    """Return the schema without the rules that name a column."""
+    names = [c.name for c in schema]
+
+    def about(text: str) -> bool:
+        rule = parsed(text)
+        named = set(named_columns(rule)) if is_relation(rule, names) or isinstance(rule, Determines) else set(_names(rule))
+        return column in named
+
+    return replace(schema, rules=tuple(text for text in schema.rules if not about(text)))
+
+
+def _rule(text: str, condition: Condition, schema: Schema, number: int) -> Constraint:
+    what = f"Rule {number}"
     names = [column.name for column in schema]
     used = []
     for name in dict.fromkeys(_names(condition)):
@@ -112,7 +134,11 @@ def _rule(text: str, schema: Schema, number: int) -> Constraint:
 
 def _names(condition: Condition) -> Iterator[str]:
     if isinstance(condition, Comparisons):
-        yield from (operand.name for operand in condition.operands if isinstance(operand, Name))
+        for operand in condition.operands:
+            if isinstance(operand, Sum):
+                yield from (part.column for part in operand.parts)
+            elif isinstance(operand, Name):
+                yield operand.name
     elif isinstance(condition, Among):
         yield condition.column.name
         yield from (operand.name for operand in condition.values if isinstance(operand, Name))
@@ -127,8 +153,8 @@ def _names(condition: Condition) -> Iterator[str]:
 
 
 def cut_schema(schema: Schema) -> Schema:
-    """Return a fitted schema with bins cut at the numbers that its constraints name; raise if no record could keep them."""
-    if not schema.constraints:
+    """Return a fitted schema with bins cut at the numbers that its rules name; raise if no record could keep them."""
+    if not schema.rules:
         return schema
     cuts: dict[str, list[float]] = {}
     for rule in rules_of(schema):
@@ -169,8 +195,11 @@ def _comparisons(condition: Condition, schema: Schema) -> Iterator[tuple[str, st
 def _sides(left: Operand, sign: str, right: Operand, schema: Schema) -> tuple[str, str, Operand | None]:
     names = [column.name for column in schema]
     columns = [isinstance(side, Name) and side.name in names for side in (left, right)]
-    if columns[0] == columns[1]:
-        raise SchemaError(f"A constraint must compare a column with a number, a word in quotes, true, false or missing. It is {HELP}")
+    if columns[0] == columns[1] or isinstance(left, Sum) or isinstance(right, Sum):
+        raise SchemaError(
+            f"A condition must compare a column with a number, a word in quotes, true, false or missing. It is {HELP} "
+            "Two columns are compared in a rule of their own, without and, or, not, implies."
+        )
     column, value, sign = (left, right, sign) if columns[0] else (right, left, TURNED[sign])
     assert isinstance(column, Name)
     if isinstance(value, Name):
@@ -188,7 +217,7 @@ def _as_number(column: Column, value: Operand) -> float:
             return number_of(datetime.datetime.fromisoformat(value), column.type, column.name)
         except ValueError:
             raise SchemaError(f"A constraint compares column '{column.name}' with a word that is no date. Write it as '2020-12-31'.") from None
-    if isinstance(value, str | bool | Name):
+    if isinstance(value, str | bool | Name | Sum):
         raise SchemaError(f"A constraint compares column '{column.name}', which is {column.kind}, with a word. It needs a number.")
     return float(value)
 
@@ -315,23 +344,9 @@ def _of_other(column: Column, codec: Categories, sign: str, value: Any, true: Ma
         (true if sign == "!=" else false)[len(codec.levels)] = True
 
 
-def broken_rows(schema: Schema, codes: Mapping[str, NDArray[Any]]) -> int:
-    """Return how many rows of codes break a constraint. Confidential: a count of records."""
+def broken_rows(schema: Schema, codes: Mapping[str, NDArray[Any]]) -> Mask:
+    """Return which rows of codes break a constraint. Confidential: it says so of records."""
     groups = allowed_codes(schema)
     if not groups:
-        return 0
-    fine = np.logical_and.reduce([group.holds(codes) for group in groups])
-    return int((~fine).sum())
-
-
-def with_broken_rows(table: Table, threshold: int) -> Table:
-    """Return the table with a note if records break constraints: how many, if that is no small count. Never for a private fit."""
-    schema = table.schema
-    if not schema.constraints:
-        return table
-    many = broken_rows(schema, {name: table.code(name) for name in schema.names})
-    if not many:
-        return table
-    texts = listed((f"'{text}'" for text in schema.constraints), most=3)
-    sentence = f"{masked_count(many, threshold)} of its records break what the schema says of all: {texts}. Drawn rows will not."
-    return replace(table, notes=(*table.notes, Note("", "constraints", sentence)))
+        return np.zeros(len(next(iter(codes.values()))), dtype=bool)
+    return ~np.logical_and.reduce([group.holds(codes) for group in groups])

@@ -15,7 +15,7 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codec import Scalar
-from .constraints import cut_schema
+from .constraints import check_rules, cut_schema
 from .decimal_sign import SIGN_NAMES, DecimalSign, SignEvidence, check_column, file_sign, has_decimals, with_sign
 from .fit import fit_column
 from .infer import infer_column
@@ -58,6 +58,7 @@ def fit_schema(
         schema = with_sign(schema, source.decimal) if source.text else schema
         if schema.fitted:
             return _as_fitted(source, schema)
+        check_rules(schema)
         rare_below = schema.rare_below
     spellings, sign_notes = _spellings(source, schema, threshold, progress)
     notes = [*source.notes, *sign_notes]

@@ -153,7 +153,7 @@ def counted_by_person(table: Table) -> Table:
         columns.append(refitted)
         codes.append(column_codes)
         notes += [note for note in column_notes if note not in notes]
-    schema = replace(table.schema, columns=tuple(columns))
+    schema = replace(table.schema, columns=tuple(columns), functions=())  # functions are maps of the codes that were
     notes = [note for note in notes if note.column != person] + [_person_note(schema)]
     return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows), notes=tuple(notes), person_of=persons)
 

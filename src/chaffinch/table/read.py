@@ -12,10 +12,10 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
 from .codes import Codes
-from .constraints import with_broken_rows
 from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
 from .formats.options import FileOptions
+from .kept_rules import with_found_rules, with_rules
 from .personal import warn_of
 from .persons import table_of_persons
 from .schema import Schema
@@ -78,10 +78,15 @@ def read(
     if is_model(source):
         raise InputError("This is a model, and data are needed: give a table, or draw one with model.sample().")
     opened = in_memory(open_source(source, **options))
-    fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    declared = as_schema(schema)
+    fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
-    table = with_broken_rows(_encoded(opened, fitted.schema, fitted.notes), threshold)
-    return table_of_persons(table, person, order, refit=not (isinstance(schema, Schema) and schema.fitted))
+    table = _encoded(opened, fitted.schema, fitted.notes)
+    table = table_of_persons(table, person, order, refit=declared is None or not declared.fitted)
+    if declared is None:
+        progress("looking for rules", -1)
+        return with_found_rules(table, threshold)
+    return table if declared.fitted else with_rules(table, threshold)
 
 
 def open_table(data: Any, schema: Schema | None = None) -> Table:

@@ -8,12 +8,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .._base.masking import THRESHOLD
 from .codec import Codec
 from .codes import Codes
 from .constraints import cut_schema
 from .encode import encode_column
 from .fit import fit_column
 from .infer import infer_column
+from .kept_rules import fitted_functions, with_found_rules
 from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels
@@ -79,7 +81,11 @@ class SubsetReader:
         size = None if table.schema.rows is None else len(rows)
         schema = cut_schema(replace(table.schema, columns=tuple(columns), rows=size, sealed=False))
         codes = [encode_column(schema[name], values, tokens) for name, values, tokens in cells]
-        return Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
+        subset = Table(schema, data, Codes.of(codes, schema.sizes, n_rows=len(rows)), table.notes, table.origin)
+        if schema.searched:  # a file of these rows would be searched for its own
+            bare = replace(schema, rules=(), found=(), suggested=(), functions=())
+            return with_found_rules(replace(subset, schema=bare), THRESHOLD)
+        return subset if not schema.rules else replace(subset, schema=replace(schema, functions=fitted_functions(subset, THRESHOLD)))
 
 
 def _profile(column: Column, values: pa.Array, tokens: Tokens) -> Profile:

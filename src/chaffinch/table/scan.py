@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
@@ -15,11 +15,14 @@ from .._base.progress import Progress, silent
 from .._base.threads import thread_map
 from .codes import Codes
 from .encode import encode_column
+from .find_rules import RowBatch
 from .fit_schema import fit_schema, spelling_of, typed
 from .formats.options import FileOptions
+from .kept_rules import rules_of_batches
 from .note import Note
 from .personal import warn_of
 from .read import as_schema
+from .relations import values_of
 from .schema import Schema
 from .sources import Source, open_source
 from .table import weights_of
@@ -62,6 +65,14 @@ class Scan:
             arrays = [coded.get(c.name, nothing) for c in self.schema.modelled]
             yield CodedBatch(Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows), weights)
 
+    def row_batches(self) -> Iterator[RowBatch]:
+        """Return batches of values and codes of all modelled columns, as rules see them."""
+        columns = self.schema.modelled
+        for batch in self.source.batches([column.name for column in columns]):
+            cells = typed(batch, {column.name: spelling_of(column) for column in columns}, text=self.source.text)
+            codes = {column.name: encode_column(column, *cells[column.name]) for column in columns}
+            yield RowBatch({c.name: values_of(c, cells[c.name][0], codes[c.name]) for c in columns}, codes)
+
 
 def scan(
     source: Any,
@@ -78,6 +89,12 @@ def scan(
     stays bounded; quantiles of columns with over a million distinct numbers are right to about one in a thousand ranks.
     """
     opened = open_source(source, **options)
-    fitted = fit_schema(opened, as_schema(schema), rare=rare, threshold=threshold, progress=progress)
+    declared = as_schema(schema)
+    fitted = fit_schema(opened, declared, rare=rare, threshold=threshold, progress=progress)
     warn_of(fitted.notes)
-    return Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)
+    scanned = Scan(opened, fitted.schema, fitted.n_rows, fitted.notes)
+    if declared is not None and (declared.fitted or not declared.rules):
+        return scanned
+    progress("looking for rules", -1)
+    ruled = rules_of_batches(scanned.schema, scanned.n_rows, scanned.row_batches, find=declared is None, threshold=threshold)
+    return replace(scanned, schema=ruled[0], notes=(*scanned.notes, *ruled[1]))

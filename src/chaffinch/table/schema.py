@@ -10,6 +10,7 @@ from typing import Literal, get_args
 from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.html import html_table
 from .codec import Codec, Scalar
+from .function_map import FunctionMap
 
 __all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "THOUSANDS", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
 
@@ -199,8 +200,17 @@ class Schema:
         Whether its writer says that nothing in it was read from the confidential data, or that it may be known.
     rows
         The declared number of records, where that is public.
-    constraints
-        What no record can be, by public knowledge, as "age < 16 implies marital == 'never'": see `table.constraints`. Drawn rows keep them.
+    rules
+        What holds of every record, as "age < 16 implies marital == 'never'" (see `table.constraints`) or "change = after - before" (see
+        `table.relations`). Drawn rows keep them.
+    broken_rules
+        What becomes of rules that records break: "enforce" (drawn rows keep them, and a note says how many records do not) or "refuse".
+    searched, found
+        Whether the records were searched for rules, and those of the rules that were found so and not declared. Never in files.
+    suggested
+        Rules that were found and are not kept, each with why: comments of a schema file.
+    functions
+        For rules that say that a column determines another, what it maps to: fitted, as codecs are.
     sealed
         Whether every codec comes from the declaration alone, so that no record had a say in it. Never in files.
     persons
@@ -213,7 +223,12 @@ class Schema:
     rows: int | None = None
     sealed: bool = field(default=False, compare=False)
     persons: int = field(default=0, compare=False)
-    constraints: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    broken_rules: Literal["enforce", "refuse"] = "enforce"
+    searched: bool = field(default=False, compare=False)
+    found: tuple[str, ...] = field(default=(), compare=False)
+    suggested: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    functions: tuple[FunctionMap, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         names = [column.name for column in self.columns]

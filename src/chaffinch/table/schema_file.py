@@ -75,7 +75,8 @@ class _SchemaEntry(BaseModel):
     public: bool = False
     rows: int | None = None
     discover: Literal["all"] | None = None
-    constraints: list[str] = []
+    rules: list[str] = []
+    broken_rules: Literal["enforce", "refuse"] = "enforce"
     columns: dict[str, _ColumnEntry]
 
 
@@ -110,8 +111,8 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
     except ValidationError as error:
         raise _explain(error, name) from None
     columns = tuple(_column(key, entry) for key, entry in model.columns.items())
-    schema = Schema(columns, model.rare_below, model.public, model.rows, constraints=tuple(model.constraints))
-    if schema.constraints:
+    schema = Schema(columns, model.rare_below, model.public, model.rows, rules=tuple(model.rules), broken_rules=model.broken_rules)
+    if schema.rules:
         from .constraints import check_rules
 
         check_rules(schema)
@@ -232,11 +233,21 @@ def schema_text(schema: Schema, *, source: str = "") -> str:
         lines.append(f"public = true  # {PUBLIC}")
     if schema.rows is not None:
         lines.append(f"rows = {schema.rows}")
-    if schema.constraints:
-        lines += ["constraints = [", *(f"    {toml_value(text)}," for text in schema.constraints), "]"]
+    lines += _rule_lines(schema)
     for column in schema:
         lines += ["", f"[columns.{toml_key(column.name)}]", *_column_lines(column)]
     return "\n".join(lines) + "\n"
+
+
+def _rule_lines(schema: Schema) -> list[str]:
+    """The rules, those that were found with a word on it, and those that are suggested as comments."""
+    if not schema.rules and not schema.suggested:
+        return []
+    found = "  # found: holds in all records"
+    lines = [f"    {toml_value(text)},{found if text in schema.found else ''}" for text in schema.rules]
+    lines += [f"    # {toml_value(text)},  # {' '.join(why.split())}" for text, why in schema.suggested]
+    strict = [] if schema.broken_rules == "enforce" else [f"broken_rules = {toml_value(schema.broken_rules)}"]
+    return [*strict, "rules = [  # drawn rows keep them; delete what holds by chance, add what you know", *lines, "]"]
 
 
 def _column_lines(column: Column) -> list[str]:

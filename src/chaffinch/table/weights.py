@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .._base.errors import InputError
 from .codec import Intervals
 from .codes import Codes
+from .constraints import without_rules_on
 from .grid import is_whole
 from .note import Note
 from .schema import Column
@@ -62,7 +63,8 @@ def with_constant_weight(table: Table) -> Table:
     if table.schema[name].size == 1:
         return table
     column = replace(_constant(table.schema[name], float(weights.mean())), role="weight")
-    schema = replace(table.schema, columns=tuple(column if c.name == name else c for c in table.schema))
+    bare = without_rules_on(table.schema, name)  # one weight for all keeps no rule about weights
+    schema = replace(bare, columns=tuple(column if c.name == name else c for c in table.schema))
     codes = [np.zeros(table.n_rows, dtype=np.uint8) if n == name else table.code(n) for n in schema.names]
     return replace(table, schema=schema, codes=Codes.of(codes, schema.sizes, n_rows=table.n_rows))
 

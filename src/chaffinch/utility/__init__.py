@@ -14,6 +14,7 @@ from .pearson import pearson
 from .jensen_shannon import jensen_shannon
 from .tvd import marginal_distance
 from .impossible import impossible_pairs
+from .rules import broken_rules
 from .pmse import pmse
 from .regression import regression
 from .learning import learning
@@ -28,7 +29,7 @@ from .sweep import sweep
 from .verdict import VerdictRow
 
 __all__ = [
-    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "choices", "composite",
+    "METRICS", "Metric", "References", "UtilityResult", "UtilityRun", "UtilitySettings", "VerdictRow", "broken_rules", "choices", "composite",
     "delta", "impossible_pairs", "jensen_shannon", "learning", "marginal_distance", "measure_utility", "mu", "mu_from", "pearson",
     "phi_k", "pmse", "regression", "sweep",
 ]  # fmt: skip

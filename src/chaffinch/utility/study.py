@@ -107,7 +107,8 @@ def measure_utility(
 
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
 
-    independent = Independent().fit(first).sample(second.n_rows, seed=child(root, _MARGINALS))
+    free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
+    independent = Independent().fit(free).sample(second.n_rows, seed=child(root, _MARGINALS))
     drawn = np.sort(generator(child(root, _RESAMPLE)).integers(0, first.n_rows, second.n_rows))
     tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
     tables |= dict(zip(("holdout",), rest, strict=False))

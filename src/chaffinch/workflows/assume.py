@@ -25,7 +25,7 @@ def assumed_schema(schema: Schema, price: DiscoveryPrice, rows: int) -> Schema:
     """
     records = {column.column: column.records for column in price.columns}
     columns = [_assumed(column, records.get(column.name), rows) if column.name in records else column for column in as_words(schema)]
-    return declared_schema(replace(schema, columns=tuple(columns), constraints=()))
+    return declared_schema(replace(schema, columns=tuple(columns), rules=()))
 
 
 def _assumed(column: Column, records: int | None, rows: int) -> Column:

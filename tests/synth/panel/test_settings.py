@@ -42,8 +42,8 @@ def test_constraints_are_refused_not_forgotten():
     from dataclasses import replace
 
     table = chaffinch.read(made(), person="who", order="year")
-    table = replace(table, schema=replace(table.schema, constraints=("score == 0 implies sex == 'f'",)))
-    with pytest.raises(chaffinch.errors.InputError, match="does not keep constraints yet"):
+    table = replace(table, schema=replace(table.schema, rules=("score == 0 implies sex == 'f'",)))
+    with pytest.raises(chaffinch.errors.InputError, match="does not keep rules yet"):
         Panel().fit(table)
 
 

@@ -97,7 +97,9 @@ class Generator(TableGenerator):
         return Released(np.stack([codes for codes, _ in parts]), model, seen)
 
     def _one(self, model: Any, table: Table, rows: int, stream: np.random.SeedSequence, sight: Any) -> tuple[NDArray[Any], Any]:
-        if sight is None and model is not None and hasattr(model, "draw_codes") and self._same_grid(model.schema):
+        # Rules may change what was drawn: what is attacked is what leaves.
+        plain = model is not None and hasattr(model, "draw_codes") and not model.schema.rules
+        if sight is None and plain and self._same_grid(model.schema):
             drawn = model.draw_codes(rows, np.random.default_rng(stream))
             out = np.empty((rows, len(self.base.schema.names)), dtype=self._dtype)
             for j, name in enumerate(self.base.schema.names):

@@ -78,7 +78,7 @@ def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) 
     if len(whole) != len(fields(FitSummary)):
         raise InputError("The account of the fit has other entries than this release knows.")
     cut = whole["protection"]
-    protection = None if cut is None else Protection(cut["protect"], tuple(Cut(**pair) for pair in cut["cuts"]))
+    protection = None if cut is None else Protection(cut["protect"], tuple(Cut(**pair) for pair in cut["cuts"]), tuple(cut.get("rules", ())))
     privacy = None if whole["privacy"] is None else account_from_dict(whole["privacy"])
     whole = {key: tuple(value) if isinstance(value, list) else value for key, value in whole.items()}
     summary = FitSummary(**(whole | {"protection": protection, "privacy": privacy}))
@@ -94,6 +94,7 @@ def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) 
         and all(isinstance(x, int) and x >= 0 for x in (summary.n_rows, summary.parents))
         and all(isinstance(name, str) and name in names for name in columns)
         and (protection is None or protection.protect in ("separate", "together"))
+        and (protection is None or all(isinstance(text, str) for text in protection.rules))
         and summary.draw in get_args(Draw)
     )
     if not sound:

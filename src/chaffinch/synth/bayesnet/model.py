@@ -18,7 +18,7 @@ from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
 from ..constraining import keep_constraints
-from ..model import Draw, FittedModel, joined
+from ..model import Draw, FittedModel, Given, joined
 from ..protocol import ModelColumn, ModelDescription
 from .drawing import network_drawing
 from .evidence import Evidence
@@ -121,16 +121,19 @@ class BayesNetModel(FittedModel):
         table = self._coded(data, keep)
         fixed = {name: table.code(name).astype(np.uint32) for name in keep}
 
-        def draw(first: int, n: int, rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
-            drawn = self.draw_codes(n, rng, {name: codes[first : first + n] for name, codes in fixed.items()})
+        def draw(rows: NDArray[np.int64], rng: np.random.Generator) -> Mapping[str, NDArray[np.uint32]]:
+            drawn = self.draw_codes(len(rows), rng, {name: codes[rows] for name, codes in fixed.items()})
             return keep_constraints(self, drawn, rng, fixed=keep)
 
-        out = joined(list(self.drawn(table.n_rows, draw, seed=seed, like=table, threads=threads)))
-        values = out.data
-        for name in keep:
-            at = values.column_names.index(name)
-            values = values.set_column(at, table.data.schema.field(name), table.data.column(name))
-        return replace(out, data=values)
+        def stamp(drawn: Table, rows: NDArray[np.int64]) -> Table:
+            values, own = drawn.data, table.data.take(rows)
+            for name in keep:
+                at = values.column_names.index(name)
+                values = values.set_column(at, table.data.schema.field(name), own.column(name))
+            return replace(drawn, data=values)
+
+        given = Given(tuple(keep), stamp)
+        return joined(list(self.drawn(table.n_rows, draw, seed=seed, like=table, threads=threads, given=given)))
 
     def log_likelihood(self, data: Any) -> NDArray[np.float64]:
         """Return the log-probability of each row of a table with the same schema, in nats (minus infinity: impossible)."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from ..._base.errors import InputError, listed
 from ..._base.plain import to_plain
 from ...counts.counter import Counter
 from ...counts.marginal import Marginal
 from ...counts.scores import mutual_information
+from ...table.relations import relations_of
+from ...table.schema import Schema
 from .rules import Protect
 
-__all__ = ["Cut", "Protection", "cut_pairs", "protection_of", "through_label"]
+__all__ = ["Cut", "Protection", "cut_pairs", "protected_schema", "protection_of", "through_label"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +37,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Protection:
-    """How sensitive columns were protected: the way, and every pair that was cut."""
+    """How sensitive columns were protected: the way, every pair that was cut, and the rules that were found and would have tied such pairs."""
 
     protect: Protect
     cuts: tuple[Cut, ...]
+    rules: tuple[str, ...] = ()
 
     @property
     def information(self) -> float:
@@ -45,7 +50,7 @@ class Protection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data."""
-        return {"protect": self.protect, "cut_information": self.information, "cuts": to_plain(self.cuts)}
+        return {"protect": self.protect, "cut_information": self.information, "cuts": to_plain(self.cuts), **({"rules": list(self.rules)} if self.rules else {})}
 
     def sentences(self, label: str | None, sensitive: Sequence[str]) -> tuple[str, ...]:
         """Return what was cut in all, what still passes through the label if there is one, and the ten largest cuts."""
@@ -58,10 +63,31 @@ class Protection:
         for cut in sorted(self.cuts, key=lambda c: -c.information)[:10]:
             rest = f", {cut.through_label:.3f} through the label" if label else ""
             lines.append(f"  {cut.sensitive} | {cut.other}: {cut.information:.3f} cut{rest}")
+        if self.rules:
+            texts = listed((f"'{text}'" for text in self.rules), most=5)
+            lines.append(f"  Rules that all records keep and drawn rows do not, since they tie what is cut: {texts}. A column that tells a protected one carries it: declare it sensitive too, or drop it.")
         return tuple(lines)
 
 
-def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str], protect: Protect) -> Protection:
+def protected_schema(schema: Schema, label: str | None, sensitive: Sequence[str], protect: Protect) -> tuple[Schema, tuple[str, ...]]:
+    """Return the schema without rules that were found and tie columns that protection keeps apart, and those rules.
+
+    Raises InputError for such a rule that was declared: the one who wrote it asks for both.
+    """
+    apart = {frozenset(pair) for pair in cut_pairs(schema.names, label, sensitive, protect)}
+    tying = [r for r in relations_of(schema) if any(frozenset(pair) in apart for pair in combinations(dict.fromkeys(r.columns), 2))]
+    for relation in tying:
+        if relation.text not in schema.found:
+            hidden = next(name for name in relation.columns if name in sensitive)
+            raise InputError(
+                f"The rule '{relation.text}' ties sensitive column '{hidden}' to columns that protection keeps it apart from: they would carry it. "
+                "Declare them sensitive too, with protect = 'together', or leave out the rule."
+            )
+    texts = tuple(dict.fromkeys(relation.text for relation in tying))
+    return (replace(schema, rules=tuple(t for t in schema.rules if t not in texts)) if texts else schema), texts
+
+
+def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str], protect: Protect, rules: tuple[str, ...] = ()) -> Protection:
     """Return the pairs that protection cuts, with what they tell of each other.
 
     Pairs of a sensitive column and another that is neither sensitive nor the label; with "separate" also pairs of
@@ -75,7 +101,7 @@ def protection_of(counter: Counter, label: str | None, sensitive: Sequence[str],
     for (s, o), joint in zip(pairs, joints, strict=True):
         through = through_label(with_label[s], with_label[o]) if label else 0.0
         cuts.append(Cut(s, o, mutual_information(joint), through))
-    return Protection(protect, tuple(cuts))
+    return Protection(protect, tuple(cuts), rules)
 
 
 def cut_pairs(

@@ -25,7 +25,7 @@ from .model import BayesNetModel, FitSummary
 from .network import Network
 from .ordering import ordering_search
 from .private import fit_private, plan_private
-from .protection import protection_of
+from .protection import protected_schema, protection_of
 from .rules import Constraints, Protect, Rules, make_rules
 from .scores import FamilyScores, Score, default_penalty
 from .tables import table_from_marginal
@@ -176,6 +176,7 @@ class BayesNet(Settings):
             raise InputError("People have several rows here, which a network of rows would take for people: fit chaffinch.Panel(BayesNet(...)).")
         names = counter.schema.names
         rules = self.rules(names)
+        schema, untied = protected_schema(counter.schema, self.label, self.sensitive, self.protect)
         price = default_penalty(counter.n_rows, self.most_parents) if self.penalty is None else self.penalty
         scores = FamilyScores(counter, penalty=price)
         progress("searching the network", -1)
@@ -197,11 +198,11 @@ class BayesNet(Settings):
             label=self.label,
             sensitive=self.sensitive,
             keep=self.keep,
-            protection=protection_of(counter, self.label, self.sensitive, self.protect) if self.sensitive else None,
+            protection=protection_of(counter, self.label, self.sensitive, self.protect, untied) if self.sensitive else None,
             n_rows=counter.n_rows,
             parents=self.most_parents,
         )
-        return BayesNetModel(counter.schema, network, tables, fitted, origin)
+        return BayesNetModel(schema, network, tables, fitted, origin)
 
     def rules(self, names: Sequence[str]) -> Rules:
         """Return the rules that the settings amount to for these columns; raise where they contradict each other."""

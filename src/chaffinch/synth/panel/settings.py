@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from itertools import permutations
 from typing import Any, ClassVar, Self
 
+from ..._base.conditions import Determines
 from ..._base.errors import InputError, listed
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.memory import MemoryCounter
 from ...table.read import open_table
+from ...table.relations import parsed
 from ...table.schema import Schema
 from ..bayesnet import BayesNet
 from ..settings import SYNTHESISERS, MethodOptions, Settings
@@ -85,8 +87,11 @@ class Panel(Settings):
         """Return a model of a table whose schema says whose rows they are."""
         table = data.table if isinstance(data, MemoryCounter) else open_table(data)
         threads = data.threads if isinstance(data, MemoryCounter) else None
-        if table.schema.constraints:
-            raise InputError("A panel does not keep constraints yet: take them out of the schema, or leave out the role person.")
+        schema, person = table.schema, table.schema.only("person")
+        kept = [text for text in schema.rules if isinstance(rule := parsed(text), Determines) and rule.left == person]  # by how it is drawn
+        if any(text not in (*schema.found, *kept) for text in schema.rules):
+            raise InputError("A panel does not keep rules yet: take them out of the schema, or leave out the role person.")
+        table = replace(table, schema=replace(schema, rules=(), found=(), suggested=(), functions=()))
         if table.schema.only("weight") is not None:
             raise InputError("A panel is not weighted yet: take the role weight away, and the weights are a column like others.")
         _check_names(self.rows, table.schema)

@@ -32,6 +32,7 @@ from ...private_model import private_model
 from ...settings import noise_step
 from ..model import BayesNetModel, FitSummary
 from ..network import parents_first
+from ..protection import protected_schema
 from ..rules import Rules
 from .assemble import Assembled, assemble
 from .estimate import product_of
@@ -72,6 +73,7 @@ def fit_private(settings: BayesNet, source: Any, *, seed: Seed = None, progress:
     data, origin = private_data(source)
     with open_private(data, settings.budget, settings.unit, seed=None if seed is None else rng) as counter:
         rules = settings.rules(counter.schema.names)
+        protected_schema(counter.schema, settings.label, settings.sensitive, settings.protect)  # raises before anything is spent
         if settings.network is not None:
             settings.given_parents(rules)  # raises before anything is spent
         rows, how = public_rows(counter)
@@ -110,6 +112,7 @@ def plan_private(settings: BayesNet, schema: Schema) -> Plan:
     """Return how the budget would be split under a schema, before anything is spent; raise if the settings do not fit it."""
     opening = opening_of(schema, settings.budget, settings.unit)
     rules = settings.rules(opening.schema.names)
+    protected_schema(opening.schema, settings.label, settings.sensitive, settings.protect)
     if settings.network is not None:
         settings.given_parents(rules)
     if not opening.settled:

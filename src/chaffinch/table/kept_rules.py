@@ -1,0 +1,156 @@
+"""The rules of a table: found where nobody gave a schema, fitted to its records, and said with how many records break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.errors import SchemaError, listed
+from .._base.masking import masked_count
+from .codec import Intervals
+from .constraints import broken_rows
+from .find_rules import RowBatch, constant_columns, find_rules
+from .function_map import FunctionMap
+from .grid import to_numbers
+from .note import Note
+from .relation_codes import fit_function, function_of_counts
+from .relations import Function, broken, relations_of, table_values, values_of
+from .schema import Schema
+from .table import Table
+
+__all__ = ["fitted_functions", "rules_broken_by", "rules_of_batches", "with_found_rules", "with_rules"]
+
+SHOWN = 6
+
+
+def with_rules(table: Table, threshold: int) -> Table:
+    """Return a table with its declared rules fitted to it, and a note if records break them: how many, if that is no small count.
+
+    Raises SchemaError where the schema refuses such records. Never for a private fit.
+    """
+    schema = table.schema
+    if not schema.rules:
+        return table
+    table = replace(table, schema=replace(schema, functions=fitted_functions(table, threshold)))
+    wrong = {text: rows for text, rows in rules_broken_by(table).items() if rows.any()}
+    if not wrong:
+        return table
+    many = masked_count(int(np.logical_or.reduce(list(wrong.values())).sum()), threshold)
+    return replace(table, notes=(*table.notes, _broken_note(schema, many, wrong)))
+
+
+def with_found_rules(table: Table, threshold: int) -> Table:
+    """Return a table with the rules that all its records keep, and a note that names them."""
+    schema = table.schema
+    codes = {name: table.code(name) for name in schema.names}
+    batch = RowBatch(_Lazy(lambda name: values_of(schema[name], table.data.column(name), codes[name]), schema.names), codes)
+    found = find_rules(schema, table.n_rows, lambda: [batch], threshold=threshold)
+    rules = (*found.rules, *constant_columns(schema, table.data, codes))
+    schema = replace(schema, rules=rules, searched=True, found=rules, suggested=found.suggested)
+    table = replace(table, schema=schema, notes=(*table.notes, *found_notes(rules)))
+    return replace(table, schema=replace(schema, functions=fitted_functions(table, threshold)))
+
+
+def found_notes(rules: tuple[str, ...]) -> list[Note]:
+    """Return the note on rules that were found; none where there are none."""
+    if not rules:
+        return []
+    texts = listed((f"'{text}'" for text in rules), most=SHOWN)
+    return [Note("", "rules", f"Rules that all records keep, and drawn rows too: {texts}. The schema file lists them, to edit or delete.")]
+
+
+def rules_of_batches(
+    schema: Schema, n_rows: int, batches: Callable[[], Iterable[RowBatch]], *, find: bool, threshold: int
+) -> tuple[Schema, list[Note]]:
+    """Return a schema with its rules fitted to rows that come in batches, and notes: what `with_found_rules` and `with_rules` do to a table.
+
+    What a column maps to is counted; where that is a bin of numbers its middle stands for it.
+    """
+    notes: list[Note] = []
+    if find:
+        found = find_rules(schema, n_rows, batches, threshold=threshold)
+        schema = replace(schema, rules=found.rules, searched=True, found=found.rules, suggested=found.suggested)
+        notes = found_notes(found.rules)
+    relations = relations_of(schema)
+    functions = [relation for relation in relations if isinstance(relation, Function)]
+    counts = [np.zeros((schema[f.left].size, schema[f.right].size), dtype=np.int64) for f in functions]
+    wrong = 0
+    for batch in batches() if functions or not find else ():
+        for function, table in zip(functions, counts, strict=True):
+            cells = batch.codes[function.left].astype(np.int64) * table.shape[1] + batch.codes[function.right]
+            table += np.bincount(cells, minlength=table.size).reshape(table.shape)
+        if not find:
+            plain = [broken(relation, batch.values) for relation in relations if not isinstance(relation, Function)]
+            wrong += int(np.logical_or.reduce([broken_rows(schema, batch.codes), *plain]).sum())
+    maps = tuple(function_of_counts(f, schema, table, lambda _left, _right: None) for f, table in zip(functions, counts, strict=True))
+    schema = replace(schema, functions=maps)
+    for function, table in zip(functions, counts, strict=True) if not find else ():
+        sizes = schema[function.left].fitted_codec, schema[function.right].fitted_codec
+        there = table[: sizes[0].n_values - sizes[0].other, : sizes[1].n_values]
+        wrong += int(there.sum() - there.max(axis=1, initial=0).sum())
+    if wrong:
+        notes = [_broken_note(schema, masked_count(wrong, threshold), schema.rules)]
+    return schema, notes
+
+
+def _broken_note(schema: Schema, many: int | str, wrong: Iterable[str]) -> Note:
+    """The note on records that break rules; SchemaError where the schema refuses them."""
+    texts = listed((f"'{text}'" for text in wrong), most=3)
+    if schema.broken_rules == "refuse":
+        raise SchemaError(
+            f'{many} of the records break rules of the schema, which says broken_rules = "refuse": {texts}. Correct the records or the rules, '
+            'or write broken_rules = "enforce": drawn rows then keep them all the same.'
+        )
+    return Note("", "rules", f"{many} of its records break what the schema says of all: {texts}. Drawn rows will not.")
+
+
+class _Lazy(Mapping[str, Any]):
+    """Values by name, each worked out when it is asked for first."""
+
+    def __init__(self, make: Callable[[str], Any], names: Iterable[str]) -> None:
+        self._make, self._names, self._made = make, tuple(names), dict[str, Any]()
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def fitted_functions(table: Table, threshold: int) -> tuple[FunctionMap, ...]:
+    """Return what columns that determine others map to, from all records of a table."""
+    schema = table.schema
+
+    def stored(name: str) -> NDArray[Any] | None:
+        return to_numbers(table.data.column(name))[0] if isinstance(schema[name].codec, Intervals) else None
+
+    return tuple(
+        fit_function(relation, schema, table.code(relation.left), table.code(relation.right), stored(relation.right), threshold=threshold)
+        for relation in relations_of(schema)
+        if isinstance(relation, Function)
+    )
+
+
+def rules_broken_by(table: Table, schema: Schema | None = None) -> dict[str, NDArray[np.bool_]]:
+    """Return for each rule of a schema (the table's own unless given) which rows of a table break it. Confidential: it says so of records."""
+    schema = schema or table.schema
+    out: dict[str, NDArray[np.bool_]] = {}
+    relations = [relation for relation in relations_of(schema) if set(relation.columns) <= set(table.schema.names)]
+    values = table_values(table, {name for relation in relations for name in relation.columns})
+    for relation in relations:
+        wrong = broken(relation, values)
+        out[relation.text] = out[relation.text] | wrong if relation.text in out else wrong
+    texts = [text for text in schema.rules if text not in out]
+    codes = {name: table.code(name) for name in table.schema.names}
+    for text in texts:
+        out[text] = broken_rows(replace(table.schema, rules=(text,)), codes)
+    return {text: out[text] for text in schema.rules}

@@ -1,0 +1,114 @@
+"""Rules that are found: planted ones are, unrelated columns give none, and one record more or less is told as such."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch.table.find_rules import SAMPLE_ROWS
+from chaffinch.table.schema_file import schema_from_toml, schema_text
+
+
+def rules_of(**columns) -> set[str]:
+    return set(chaffinch.read(pa.table(columns)).schema.rules)
+
+
+def numbers(seed: int, n: int = 900) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return {
+        "age": rng.integers(18, 90, n), "wage": np.round(rng.lognormal(3, 0.5, n), 2), "score": np.round(rng.normal(50, 10, n), 1), "kids": rng.poisson(1.2, n),
+        "sex": rng.choice(["f", "m"], n), "town": rng.choice([f"t{i}" for i in range(12)], n), "hours": rng.integers(0, 60, n), "flag": rng.choice([0, 1], n, p=[0.98, 0.02]),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_columns_that_have_nothing_to_do_with_each_other_have_no_rules(seed):
+    """Each rule has a chance of 1e-9 over all that is tried."""
+    table = chaffinch.read(pa.table(numbers(seed)))
+    assert table.schema.rules == ()
+
+
+def test_planted_rules_are_found_whatever_the_rest():
+    cells = numbers(1)
+    rng = np.random.default_rng(9)
+    n = len(cells["age"])
+    a, b, c, d = (rng.integers(0, 500, n) for _ in range(4))
+    region = {f"t{i}": f"r{i % 4}" for i in range(12)}
+    start = rng.integers(15_000, 16_000, n).astype("datetime64[D]")
+    planted = {
+        "all": a + b + c + d, "a": a, "b": b, "c": c, "d": d, "net": np.round(cells["wage"] - cells["score"], 2), "lb": np.round(cells["score"] * 2.2046, 1), "copy": cells["age"],
+        "region": [region[t] for t in cells["town"]], "from": start, "until": start + rng.geometric(0.05, n), "month": start.astype("datetime64[M]").astype(int) % 12 + 1,
+        "p": pa.array(a * 1.5, mask=d < 100), "q": pa.array(b, mask=d < 100),
+    }  # fmt: skip
+    found = rules_of(**cells, **planted)
+    assert {"all = a + b + c + d", "wage = score + net", "town determines region", "month = month(from)", "missing(p) == missing(q)"} <= found
+    assert "lb = 2.2046 * score" in found or "score = 0.4536 * lb" in found  # both hold to the digits
+    assert ("copy = age" in found) != ("age = copy" in found)
+    assert "`from` < until" in found or "from < until" in found
+    assert "p = 1.5 * a" in found or "a = p / 1.5" in found
+    assert len(found) <= 10, found
+
+
+def test_what_holds_in_nearly_all_is_suggested_and_not_kept():
+    rng = np.random.default_rng(3)
+    a, b = rng.integers(0, 1000, 2000), rng.integers(0, 1000, 2000)
+    total = a + b
+    total[5] += 1
+    table = chaffinch.read(pa.table({"a": a, "b": b, "total": total}))
+    assert table.schema.rules == ()
+    assert table.schema.suggested == (("total = a + b", "holds in all but fewer than 10 records"),)
+    text = schema_text(table.schema)
+    assert '    # "total = a + b",  # holds in all but fewer than 10 records' in text
+    assert schema_from_toml(text).rules == ()
+    total[:15] += 1
+    assert chaffinch.read(pa.table({"a": a, "b": b, "total": total})).schema.suggested[0][1] == "holds in 99.2 % of records"
+
+
+def test_every_row_counts_not_only_the_sample():
+    """One record among many thousands breaks the rule: whichever it is, the rule is none."""
+    rng = np.random.default_rng(4)
+    n = 3 * SAMPLE_ROWS
+    a, b = rng.integers(0, 1000, n), rng.integers(0, 1000, n)
+    level = rng.integers(0, 9, n)
+    name = np.array([f"n{i % 5}" for i in range(9)])[level]
+    cells = {"a": a, "b": b, "total": a + b, "level": [f"l{i}" for i in level], "name": name}
+    assert rules_of(**cells) == {"total = a + b", "level determines name"}
+    for row in (0, 1234, n - 1):
+        total, other = (a + b).copy(), name.copy()
+        total[row] += 1
+        other[row] = "n4" if name[row] != "n4" else "n3"
+        assert rules_of(**(cells | {"total": total, "name": other})) == set()
+
+
+def test_ranges_explain_orders_and_unique_values_explain_functions():
+    rng = np.random.default_rng(6)
+    n = 800
+    year, age = rng.integers(1950, 2010, n), rng.integers(0, 100, n)
+    assert rules_of(year=year, age=age) == set()
+    assert rules_of(code=[f"c{i // 2}" for i in range(n)], kind=[f"k{i // 2 % 3}" for i in range(n)], x=rng.normal(size=n)) == set()
+
+
+def test_persons_whose_rows_agree():
+    rng = np.random.default_rng(7)
+    person = np.repeat(np.arange(150), 4)
+    sex = rng.choice(["f", "m"], 150)[person]
+    cells = {"person_id": [f"p{i:05d}x" for i in person], "sex": sex, "weight": np.round(rng.normal(70, 9, 600), 1)}
+    table = chaffinch.read(pa.table(cells))
+    assert table.schema["person_id"].kind == "identifier"
+    assert "person_id determines sex" in table.schema.rules
+    assert not any("weight" in text for text in table.schema.rules)
+    assert chaffinch.BayesNet().fit(table, seed=1).sample(50, seed=1).n_rows == 50  # nothing to keep: rows have no person
+
+
+def test_a_scan_finds_the_same(tmp_path):
+    import pyarrow.parquet as pq
+
+    cells = numbers(2, 9000)
+    cells["total"] = cells["age"] + cells["hours"]
+    cells["region"] = np.array([f"r{int(t[1:]) % 4}" for t in cells["town"]])
+    pq.write_table(pa.table(cells), tmp_path / "a.parquet", row_group_size=1000)
+    whole, scanned = chaffinch.read(tmp_path / "a.parquet"), chaffinch.scan(tmp_path / "a.parquet")
+    assert whole.schema.rules == scanned.schema.rules == ("total = age + hours", "town determines region")
+    assert [f.codes for f in whole.schema.functions] == [f.codes for f in scanned.schema.functions]
