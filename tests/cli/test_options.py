@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import json
+import re
+import shlex
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -15,7 +17,7 @@ import typer
 from chaffinch.cli.options import command_line, expanded, ledger_allows, reading_of, show_table
 from chaffinch.errors import BudgetError, InputError, LedgerError
 
-SAYS = "Warning: These columns look like names or personal numbers, and are modelled like any other: surname (by its name), v3 (by its numbers)."
+SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
 PUBLIC = """format = "chaffinch-schema"
 version = 1
 public = true
@@ -50,21 +52,53 @@ def people(tmp_path):
 
 @pytest.mark.parametrize("quiet", [[], ["--quiet"]], ids=["", "quiet"])
 @pytest.mark.parametrize(
-    "command",
-    [["synth", "-o", "out.csv"], ["fit", "-o", "m.chaffinch"], ["schema", "-o", "s.toml"], ["describe"], ["release", "-o", "out", "--measures", "tvd"]],
-    ids=lambda command: command[0],
-)  # fmt: skip
-def test_commands_that_make_something_say_so_on_standard_error(people, run_here, command, quiet, monkeypatch):
+    "command", [["synth", "-o", "out.csv", "--json", "a.json"], ["fit", "-o", "m.chaffinch"], ["release", "-o", "out", "--measures", "tvd"]], ids=lambda command: command[0]
+)
+def test_commands_that_make_something_stop_until_it_is_said_what_becomes_of_identifiers(people, run_here, command, quiet, monkeypatch):
     monkeypatch.chdir(people)
     name, *options = command
+    before = sorted(people.iterdir())
     done = run_here(name, "people.csv", *options, *quiet)
+    assert done.code == 2
+    assert sorted(people.iterdir()) == before
+    assert SAYS in done.err
+    assert "Huber" not in done.err + done.out
+    words = re.search(r"On the command line: (.*)\n", done.err)[1]
+    again = run_here(name, "people.csv", *options, *quiet, *shlex.split(words))
+    assert again.code == 0, again.err
+    assert "Warning" not in again.err
+    block = done.err.partition("\n\n")[2].partition("\n\nOn the")[0]
+    Path("s.toml").write_text(block.replace("drop", "fake"))
+    third = run_here(name, "people.csv", *options[:1], f"again_{options[1]}", *options[2:], "--schema", "s.toml", "--seed", 1)
+    assert third.code == 0, third.err
+    if name == "synth":
+        drawn, original = pd.read_csv("again_out.csv"), pd.read_csv("people.csv")
+        assert list(drawn) == list(original)
+        assert not set(drawn["surname"]) & set(original["surname"])
+        assert not set(drawn["v3"]) & set(original["v3"])
+        assert drawn["v3"].is_unique
+
+
+@pytest.mark.parametrize("command", [["schema", "-o", "s.toml"], ["describe"]], ids=lambda command: command[0])
+def test_commands_that_describe_point_them_out(people, run_here, command, monkeypatch):
+    monkeypatch.chdir(people)
+    done = run_here(command[0], "people.csv", *command[1:], "--quiet")
     assert done.code == 0, done.err
     assert done.err.count("Warning:") == 1
-    assert SAYS in done.err
-    assert 'declare kind = "identifier"' in done.err
+    assert "surname (surnames, by its name)" in done.err
     assert "PersonalDataWarning" not in done.err
     assert "Huber" not in done.err
-    assert "Warning" not in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["surname"], "takes COLUMN=WORD"), (["surname=dorp"], "Did you mean 'drop'"), (["surname=drop", "surname=keep"], "says two things"), (["surnam=drop"], "Did you mean 'surname'")],
+)
+def test_decisions_that_are_none(people, run_here, words, says):
+    done = run_here("synth", people / "people.csv", "-o", people / "o.csv", *(part for word in words for part in ("--personal", word)))
+    assert done.code == 2
+    assert says in done.err
+    assert not (people / "o.csv").exists()
 
 
 def test_measuring_says_it_unless_quiet(people, run_here):
@@ -75,24 +109,26 @@ def test_measuring_says_it_unless_quiet(people, run_here):
 
 
 def test_a_promise_looks_at_names_alone(people, run_here):
-    """The same words for any records, and the declared kind silences them."""
-    options = ["--epsilon", 5, "--seed", 1, "--parents", 1, "--json", people / "a.json"]
+    """The same words for any records, nothing charged, and a decision is all that is needed."""
+    options = ["--schema", people / "public.toml", "--epsilon", 5, "--seed", 1, "--parents", 1]
     said = []
     frame = pd.read_csv(people / "people.csv")
-    for n in (300, 40):
+    for n in (300, 0):
         frame.head(n).to_csv(people / "some.csv", index=False)
-        done = run_here("synth", people / "some.csv", "-o", people / "p.csv", "--schema", people / "public.toml", *options)
-        assert done.code == 0, done.err
+        done = run_here("synth", people / "some.csv", "-o", people / "p.csv", *options)
+        assert done.code == 2
         said.append(done.err)
     assert said[0] == said[1]
-    assert "surname (by its name). If" in said[0]
+    assert "surname  surnames, by its name\n" in said[0]
     assert "v3" not in said[0]
-    assert [note["what"] for note in json.loads((people / "a.json").read_text())["notes"]] == ["personal"]
-    declared = PUBLIC.replace('kind = "categorical"\nlevels = ["Huber", "Maier", "Wagner"]', 'kind = "identifier"')
-    (people / "public.toml").write_text(declared)
-    done = run_here("synth", people / "some.csv", "-o", people / "p.csv", "--schema", people / "public.toml", *options)
-    assert done.code == 0, done.err
-    assert "Warning" not in done.err
+    assert not (people / "p.csv").exists()
+    for decision in ("drop", "keep", "fake"):
+        done = run_here("synth", people / "people.csv", "-o", people / "p.csv", *options, "--personal", f"surname={decision}")
+        assert done.code == 0, done.err
+        drawn = pd.read_csv(people / "p.csv")
+        assert list(drawn) == (["v3", "sex"] if decision == "drop" else ["surname", "v3", "sex"])
+        if decision == "fake":
+            assert not set(drawn["surname"]) & set(frame["surname"])
 
 
 # Options and words.

@@ -388,6 +388,36 @@ def test_neighbours_lose_the_budget_at_most(name):
     assert (worst.delta_share > 0.1, worst.words > 0) == (bool(case.words), bool(case.words))
 
 
+@pytest.mark.parametrize("output", ["drop", "fake"])
+def test_identifiers_have_no_say(output):
+    """Neighbours whose identifiers differ in all that a look at records would find: same model, same draws, same refusal."""
+    rng = np.random.default_rng(9)
+    rest = {"x": rng.choice(["a", "b"], 60), "y": rng.choice(["u", "v", "w"], 60)}
+    numbers = np.cumsum(rng.integers(1, 9, 60))
+    tidy = {"v1": [f"P-{i:03d}" for i in range(60)], "v2": numbers, "surname": ["Huber", "Maier"] * 30, "email": [f"a{i}@b.org" for i in range(60)]}
+    odd = {name: [*values[:-1], {"v1": "?", "v2": -1, "surname": None, "email": "none"}[name]] for name, values in tidy.items()}
+    modelled = (Column("x", "categorical", levels=("a", "b")), Column("y", "categorical", levels=("u", "v", "w")))
+    open_ones = (Column("surname", "categorical", levels=("Huber", "Maier", "Gruber"), other=True), Column("email", "unknown", discover=True))
+    refusals = []
+    for table in (tidy, odd):
+        prepared = chaffinch.prepare(pa.table({"surname": table["surname"], "email": table["email"], **rest}), Schema((*open_ones, *modelled), public=True, rows=60))
+        with pytest.raises(chaffinch.errors.PersonalDataError) as refused:
+            NETWORK.fit(prepared)
+        refusals.append(str(refused.value))
+    assert refusals[0] == refusals[1]
+    types = {"v2": "int64"}
+    decided = tuple(Column(name, "identifier", "identifier", types.get(name, "string"), output=output) for name in tidy)
+    schema = Schema((*decided, *modelled), public=True, rows=60)
+    tables = [chaffinch.prepare(pa.table({**table, **rest}), schema) for table in (tidy, odd)]
+    assert coupled(NETWORK, *tables).share == 0  # what is modelled is the same
+    tape = Tape()
+    first = fitted(NETWORK, tables[0], tape)
+    second = fitted(NETWORK, tables[1], Tape(tape.questions))
+    one, two = (model.sample(50, seed=3) for model in (first, second))
+    assert one.data.equals(two.data)
+    assert one.columns == ((*tidy, "x", "y") if output == "fake" else ("x", "y"))
+
+
 def asked(table: Any, budget: Budget, unit: Unit, tape: Tape) -> list[Question]:
     """Return the questions of choices and tables in turn, in equal parts of the budget: the last takes all that is left."""
     counter = PrivateCounter(MemoryCounter(table), Ledger(budget, unit), tape)

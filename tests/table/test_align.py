@@ -201,7 +201,7 @@ def test_declared_missing_numbers_stay_apart():
     ages = [*range(20, 70), *[-8] * 12, *[-9] * 15]
     schema = Schema(
         (
-            Column("age", "integer", type="int64", missing=(-8, -9)),
+            Column("age", "integer", type="int64", missing=(-8, -9), output="keep"),
             Column("sex", "categorical", type="string"),
         )
     )

@@ -138,11 +138,12 @@ def test_reading_never_seals(data):
         data / "cmc.csv", schema=Schema(tuple(replace(c, codec=None) for c in read.schema))
     ).schema.sealed
 
-def test_schema_and_data_must_have_the_same_columns(data):
+def test_a_schema_names_columns_that_there_are(data):
     schema = chaffinch.read(data / "cmc.csv").schema
     fewer = Schema(tuple(replace(c, codec=None) for c in schema.columns[1:]))
+    assert chaffinch.read(data / "cmc.csv", schema=fewer).schema == schema  # the first is inferred
     with pytest.raises(chaffinch.errors.SchemaError, match=r"The schema lacks columns of .*wife_age"):
-        chaffinch.read(data / "cmc.csv", schema=fewer)
+        chaffinch.read(data / "cmc.csv", schema=Schema(schema.columns[1:]))  # a fitted schema is taken as it is
     wrong = Schema((*(replace(c, codec=None) for c in schema.columns), Column("wife_agee", "integer")))
     with pytest.raises(chaffinch.errors.UnknownNameError, match="Did you mean 'wife_age'"):
         chaffinch.read(data / "cmc.csv", schema=wrong)

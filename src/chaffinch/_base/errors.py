@@ -3,6 +3,7 @@
     ChaffinchError
     ├── InputError      (ValueError)    a setting or an argument breaks a rule
     │   ├── SchemaError                 a schema breaks a rule, or data do not fit a schema
+    │   ├── PersonalDataError           columns look as if they said who somebody is, and nobody said what becomes of them
     │   └── UnknownNameError (KeyError) a column or option that does not exist
     ├── PrivacyError    (ValueError)    a promise of privacy could not be kept
     │   ├── BudgetError                 more would be spent than there is
@@ -13,7 +14,7 @@
     └── MissingExtraError (ImportError) an optional package is needed
 
     ParsedDataWarning (UserWarning)     a library may have changed private data before they came: a warning, no error
-    PersonalDataWarning (UserWarning)   columns look like names or personal numbers: a warning, no error
+    PersonalDataWarning (UserWarning)   columns look as if they said who somebody is: a warning, no error
 
 Every message names the thing, the rule, what came and the next step. No message holds a cell value
 that fewer than ten records share: messages leave a trusted environment more easily than data do.
@@ -26,7 +27,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "BudgetError", "ChaffinchError", "ClosedError", "FileError", "InputError", "LedgerError", "MissingExtraError",
-    "ParsedDataWarning", "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
+    "ParsedDataWarning", "PersonalDataError", "PersonalDataWarning", "PrivacyError", "SchemaError", "TooLargeError", "UnknownNameError", "listed", "plural",
     "suggestion", "unknown_name",
 ]  # fmt: skip
 
@@ -41,6 +42,10 @@ class InputError(ChaffinchError, ValueError):
 
 class SchemaError(InputError):
     """A schema breaks a rule, or data do not fit a schema."""
+
+
+class PersonalDataError(InputError):
+    """Columns look as if they said who somebody is, and nobody said what becomes of them. Nothing was synthesised."""
 
 
 class UnknownNameError(InputError, KeyError):
@@ -91,7 +96,7 @@ class ParsedDataWarning(UserWarning):
 
 
 class PersonalDataWarning(UserWarning):
-    """Columns look like names or personal numbers, and are modelled like any other."""
+    """Columns look as if they said who somebody is."""
 
 
 def listed(names: Iterable[object], *, most: int = 12) -> str:

@@ -14,6 +14,7 @@ from .help import RegistryCommand
 from .options import (
     HtmlOut,
     JsonOut,
+    Personal,
     Quiet,
     Rare,
     SchemaIn,
@@ -190,13 +191,14 @@ def asked(
     seed: Seed = None,
     file: FileOptions,
     rare: Rare = "pool",
+    personal: Personal = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> AttackRequest:
     """Return what the options amount to; raise where they cannot be. Nothing has been read yet."""
     from ..synth import synthesiser_of
 
-    reading = reading_of(schema=schema, rare=rare, **file)
+    reading = reading_of(schema=schema, rare=rare, personal=personal, **file)
     words = {
         "--design": design, "--share": share, "--features": features, "--look": look, "--learner": learner,
         "--ranking": ranking, "--grid": grid, "--duplicates": duplicates,

@@ -12,6 +12,7 @@ from .._base.errors import InputError, unknown_name
 from .options import (
     HtmlOut,
     JsonOut,
+    Personal,
     Quiet,
     SchemaIn,
     Synth,
@@ -67,6 +68,7 @@ def audit(
         int | None, typer.Option("--seed", help="The same seed gives the same result, on any number of cores.")
     ] = None,
     file: FileOptions,
+    personal: Personal = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:  # fmt: skip
@@ -96,7 +98,7 @@ def audit(
     with progress_bar(quiet=quiet) as progress:
         table = None
         if data is not None:
-            reading = reading_of(schema=schema, **file)
+            reading = reading_of(schema=schema, personal=personal, **file)
             table = read_for(settings, data, reading, quiet=quiet, progress=progress)
         result = measure_audit(
             settings, table, tried, seed=seed, threads=threads, time_limit=time_limit, progress=progress

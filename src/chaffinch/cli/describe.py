@@ -47,7 +47,7 @@ def describe(
     from .._base.progress import progress_bar
     from ..counts import StreamCounter
     from ..counts import describe as describe_counter
-    from ..table.personal import PERSONAL
+    from ..table.personal.detect import PERSONAL
     from .reading import scan_input
 
     check_outputs(input, json, html)

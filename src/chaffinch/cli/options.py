@@ -25,55 +25,11 @@ if TYPE_CHECKING:
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers",
-    "Comment",
-    "Decimal",
-    "Delimiter",
-    "DryRun",
-    "Encoding",
-    "Formula",
-    "Header",
-    "Holdout",
-    "HtmlOut",
-    "Input",
-    "JsonOut",
-    "KeySizes",
-    "LedgerIn",
-    "MaxExcess",
-    "Measures",
-    "Models",
-    "Quiet",
-    "Rare",
-    "Repeats",
-    "SchemaIn",
-    "SeedIn",
-    "SvmRows",
-    "Synth",
-    "TableName",
-    "TcapConvention",
-    "Threads",
-    "Threshold",
-    "TimeLimit",
-    "Tolerance",
-    "check_outputs",
-    "command_line",
-    "console",
-    "expanded",
-    "file_options",
-    "key_sizes_of",
-    "ledger_allows",
-    "names_of",
-    "number",
-    "plain_delimiter",
-    "reading_of",
-    "run_facts",
-    "show_notes",
-    "show_promise",
-    "show_table",
-    "start_arrow",
-    "without_warnings",
-    "write_confidential",
-    "write_json",
+    "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
+    "TcapConvention", "Threads", "Threshold", "TimeLimit", "Tolerance", "check_outputs", "command_line", "console", "decisions_of", "expanded",
+    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise",
+    "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
 
 Input = Annotated[
@@ -100,6 +56,13 @@ Decimal = Annotated[
     ),
 ]
 Rare = Annotated[str, typer.Option(help="Levels with fewer than three records: pool or keep.")]
+Personal = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="COLUMN=WORD",
+        help="What becomes of a column that says who somebody is: drop, fake (made up) or keep (synthesised); may be given again.",
+    ),
+]
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
 HtmlOut = Annotated[
     Path | None,
@@ -201,13 +164,32 @@ def file_options(
 
 
 @expanded(file=file_options)
-def reading_of(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool") -> ReadSettings:
+def reading_of(*, schema: SchemaIn = None, file: FileOptions, rare: Rare = "pool", personal: Personal = None) -> ReadSettings:
     """Return how the input is read."""
     from ..workflows.synthesise import ReadSettings
 
     if rare not in ("pool", "keep"):
         raise unknown_name("--rare mode", rare, ("pool", "keep"))
-    return ReadSettings(schema=schema, file=file, rare=rare)  # type: ignore[arg-type]
+    return ReadSettings(schema=schema, file=file, rare=rare, personal=decisions_of(personal or ()))  # type: ignore[arg-type]
+
+
+def decisions_of(words: Sequence[str]) -> dict[str, str]:
+    """Return what was decided of columns.
+
+    Examples
+    --------
+    >>> decisions_of(["name=drop", "a=b=keep"])
+    {'name': 'drop', 'a=b': 'keep'}
+    """
+    decisions: dict[str, str] = {}
+    for word in words:
+        name, equals, decision = word.rpartition("=")
+        if not equals or not name:
+            raise InputError(f"--personal takes COLUMN=WORD, as name=drop. Got '{word}'.")
+        if decisions.get(name, decision) != decision:
+            raise InputError(f"--personal says two things of column '{name}'. Say one.")
+        decisions[name] = decision
+    return decisions
 
 
 # Words.
@@ -338,7 +320,7 @@ def without_warnings() -> Iterator[None]:
 
 def show_notes(notes: Iterable[Note], *, quiet: bool = False) -> None:
     """Say on standard error what was dropped, pooled or pointed out; columns that look personal also where all else is quiet."""
-    from ..table.personal import PERSONAL
+    from ..table.personal.detect import PERSONAL
 
     for note in notes:
         if note.what == PERSONAL:

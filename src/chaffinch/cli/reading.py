@@ -10,7 +10,7 @@ from .._base.progress import Progress
 from ..privacy.opening import open_unread
 from ..synth import Settings
 from ..table import Scan, Source, Table, read, scan
-from ..table.personal import personal_columns, personal_note
+from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.sources import open_source
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes, without_warnings
@@ -21,13 +21,13 @@ __all__ = ["open_beside", "read_for", "read_input", "scan_input"]
 def scan_input(path: Path, reading: ReadSettings, progress: Progress) -> Scan:
     """Return a scan of the input file: memory stays bounded whatever its size."""
     with without_warnings():
-        return scan(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
+        return scan(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
 
 
 def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Progress) -> Table:
     """Return the table of a file, and say, unless quiet, what was dropped, pooled or pointed out."""
     with without_warnings():
-        table = read(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
+        table = read(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
     if not quiet:
         show_notes(table.notes)
     return table
@@ -47,7 +47,8 @@ def read_for(
     """
     if not settings.private and like is None:
         with without_warnings():
-            table = read(path, reading.schema, **reading.file, rare=reading.rare, progress=progress)
+            table = read(path, reading.declared, **reading.file, rare=reading.rare, progress=progress)
+        check_decided(table.schema)
         show_notes(table.notes, quiet=quiet)
         return table
     if not settings.private and like is not None:
@@ -58,8 +59,8 @@ def read_for(
                 f"The population '{path.name}' does not fit the schema of the data. {error} A file that says what may occur in both can be "
                 "given with --schema."
             ) from None
-    unread = open_unread(path, reading.schema, **reading.file, person=None, rows_per_person=settings.unit.rows_per_person)
-    show_notes(personal_note(personal_columns(unread.schema)))
+    unread = open_unread(path, reading.declared, **reading.file, person=None, rows_per_person=settings.unit.rows_per_person)
+    check_declared_decided(unread.schema)
     with without_warnings():
         data: Any = unread.read()
     if not isinstance(data, Table):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,6 +43,9 @@ def schema(
         Path | None,
         typer.Option("--from", help="With --blank, which it implies: a codebook to take declarations from, {codebooks}. Its records are not read."),
     ] = None,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Ask of each column what it is for; roles are suggested, and none is assumed.")
+    ] = False,
     json: JsonOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
@@ -51,7 +55,7 @@ def schema(
 
     The schema lists levels that occur in the data: treat it as confidential. Edit it, then pass it with --schema.
     With --blank it lists names and stored types only, for you to fill in: what a private fit needs. --from takes what a codebook
-    declares into it: value labels, allowed values, ranges.
+    declares into it: value labels, allowed values, ranges. With --edit a question is asked of each column; answers may come from a pipe.
     """
     from .._base.errors import InputError
     from .._base.progress import progress_bar
@@ -61,12 +65,19 @@ def schema(
     check_outputs(input, output, json)
     start_arrow(threads)
     if blank or codebook is not None:
-        if reading.schema is not None or json is not None:
-            raise InputError("--blank writes names and types alone. It goes without --schema and --json.")
+        if reading.schema is not None or json is not None or edit:
+            raise InputError("--blank writes names and types alone. It goes without --schema, --edit and --json.")
         _write_blank(input, output, reading, codebook, quiet=quiet)
         return
     with progress_bar(quiet=quiet) as progress:
         scanned = scan_input(input, reading, progress)
+    if edit:
+        from ..table.personal.detect import PERSONAL, personal_note
+        from .editing import edited_schema
+
+        edited = edited_schema(scanned.schema)
+        others = [note for note in scanned.notes if note.what != PERSONAL]
+        scanned = replace(scanned, schema=edited, notes=(*others, *personal_note(edited)))
     if output is None:
         typer.echo(schema_text(scanned.schema, source=input.name), nl=False)
     else:

@@ -18,8 +18,9 @@ from ..counts.memory import MemoryCounter
 from ..table.decimal_sign import with_sign
 from ..table.fit_schema import check_columns
 from ..table.formats.options import FileOptions
-from ..table.personal import personal_columns, personal_note, warn_of
+from ..table.personal.detect import personal_note, warn_of, with_evidence
 from ..table.schema import Schema
+from ..table.schema_file import SchemaLike
 from ..table.sources import Source
 from ..table.table import Table
 from .budget import Budget, Charge
@@ -148,7 +149,7 @@ class Undiscovered:
 
 
 def prepare(
-    source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    source: Any, schema: SchemaLike | None = None, *, person: str | None = None,
     rows_per_person: int = 1, discover: Literal["all"] | None = None, **options: Unpack[FileOptions],
 ) -> Table | Undiscovered:  # fmt: skip
     """Return data ready for a private fit: coded under a declared schema, so that no message or shape depends on a record.
@@ -171,7 +172,7 @@ def prepare(
     if discover is not None:
         schema = discovering_schema(source, schema, discover, **options)
     declared = _promised(source, schema, person, rows_per_person, options.get("decimal"))
-    notes = personal_note(personal_columns(declared))  # by names and declarations: no record is asked
+    notes = personal_note(with_evidence(declared))  # by names and declarations: no record is asked
     warn_of(notes)
     if wanted_columns(declared):
         cells = open_cells(source, declared, person=person, rows_per_person=rows_per_person, **options)
@@ -181,7 +182,7 @@ def prepare(
 
 
 def _promised(
-    source: Any, schema: Schema | str | os.PathLike[str] | None, person: str | None, rows_per_person: int, decimal: str | None,
+    source: Any, schema: SchemaLike | None, person: str | None, rows_per_person: int, decimal: str | None,
     budget: Budget | None = None, unit: Unit | None = None,
 ) -> Schema:  # fmt: skip
     """Return the schema that a private fit follows; raise unless it declares what a fit may not read from the data.
@@ -212,7 +213,7 @@ class Unread:
 
 
 def open_unread(
-    path: str | os.PathLike[str], schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    path: str | os.PathLike[str], schema: SchemaLike | None = None, *, person: str | None = None,
     rows_per_person: int = 1, budget: Budget | None = None, unit: Unit | None = None, **options: Unpack[FileOptions],
 ) -> Unread:  # fmt: skip
     """Return a file ready to be read for a private fit; raise if its header and the schema do not fit. No record is read.

@@ -23,8 +23,8 @@ from ..table.encode import missing_words
 from ..table.fit_schema import check_columns
 from ..table.formats.options import FileOptions
 from ..table.note import Note
-from ..table.read import as_schema
 from ..table.schema import UNKNOWN, Column, Schema
+from ..table.schema_file import SchemaLike, as_schema
 from ..table.sources import Source, Tagged, open_source, recognise
 from ..table.spell import is_bytes
 from ..table.table import Origin, Table
@@ -63,7 +63,7 @@ class StoredCells:
 
 
 def prepare(
-    source: Any, schema: Schema | str | os.PathLike[str] | None = None, *, person: str | None = None,
+    source: Any, schema: SchemaLike | None = None, *, person: str | None = None,
     rows_per_person: int = 1, **options: Unpack[FileOptions],
 ) -> Table:  # fmt: skip
     """Return a table with a sealed schema: codes that each depend on their own row and on public declarations.
@@ -99,7 +99,7 @@ def prepare(
     return Table(sealed, data, Codes.of(codes, sealed.sizes), (), origin)
 
 
-def declared_of(source: Any, schema: Schema | str | os.PathLike[str] | None) -> Schema:
+def declared_of(source: Any, schema: SchemaLike | None) -> Schema:
     """Return the schema that is declared for a source: the given one, or that of a `Table`.
 
     A table that was read without the promise has the types that its source stored, which records may have decided: its whole
@@ -115,7 +115,7 @@ def declared_of(source: Any, schema: Schema | str | os.PathLike[str] | None) -> 
 
 
 def discovering_schema(
-    source: Any, schema: Schema | str | os.PathLike[str] | None, discover: str = "all", **options: Unpack[FileOptions],
+    source: Any, schema: SchemaLike | None, discover: str = "all", **options: Unpack[FileOptions],
 ) -> Schema:  # fmt: skip
     """Return the schema with all that it leaves open to be discovered; without a schema, one of the names of columns alone.
 
@@ -234,7 +234,8 @@ def with_person(schema: Schema, person: str | None) -> Schema:
     if person is None:
         return schema
     old = schema[person]
-    new = Column(person, "identifier", "person", old.type, old.title, output=old.output if not old.modelled else "drop")
+    output = old.output if not old.modelled else "drop"
+    new = Column(person, "identifier", "person", old.type, old.title, output=output, form=old.form, repeats=old.repeats)
     return replace(schema, columns=tuple(new if column.name == person else column for column in schema))
 
 

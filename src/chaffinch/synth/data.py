@@ -8,6 +8,7 @@ from .._base.errors import InputError, PrivacyError
 from ..counts.counter import Counter
 from ..counts.memory import MemoryCounter
 from ..privacy.opening import Undiscovered
+from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
@@ -25,6 +26,7 @@ def counter_of(data: Any) -> tuple[Counter, Origin | None]:
         counter: Counter = data
         return counter, None
     table = open_table(data)
+    check_decided(table.schema)
     return table_counter(table), table.look
 
 
@@ -42,6 +44,8 @@ def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:
 
 def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:
     """Return data that a private fit may open, and their look; what has no declared domain is refused before it is read."""
+    if isinstance(data, Table | Undiscovered):
+        check_declared_decided(data.schema)
     if isinstance(data, Table):
         return data, data.look
     if isinstance(data, MemoryCounter):

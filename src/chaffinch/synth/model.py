@@ -33,10 +33,13 @@ from .relating import keep_relations
 if TYPE_CHECKING:
     from .error_bars import ErrorBars
 
-__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "joined", "whole_rows"]
+__all__ = ["BATCH_ROWS", "Draw", "FittedModel", "Given", "joined", "made_up_key", "whole_rows"]
 
 BATCH_ROWS = 1 << 16
 """Rows drawn at a time. Each batch has its own random stream, so the number of threads changes nothing."""
+
+MADE_UP = 1 << 31
+"""The number of the stream that orders made-up values: no batch has it."""
 
 ColumnCodes = Mapping[str, NDArray[np.uint32]]
 
@@ -187,6 +190,7 @@ class FittedModel:
         root = seed_sequence(seed)
         workers = thread_count(threads)
         look = self.origin if like is None else like
+        key = made_up_key(root)
 
         def one(at: int) -> Table:
             # Streams are told apart by the number of their batch, as SeedSequence.spawn would.
@@ -196,10 +200,11 @@ class FittedModel:
             def rows(places: NDArray[np.int64]) -> Table:
                 codes = draw(at + places, rng)
                 arrays = [codes[name] for name in self.schema.names]
-                return given.stamp(Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look), at + places)
+                return given.stamp(Table.from_codes(self.schema, arrays, seed=rng, first_row=at, like=look, key=key), at + places)
 
             table = rows(np.arange(min(BATCH_ROWS, n_rows - at)))
-            return keep_relations(table, self.functions, rng, rows, fixed=given.columns)
+            kept = keep_relations(table, self.functions, rng, rows, fixed=given.columns)
+            return kept if kept is table else kept.with_new_identifiers(at, key, rng)  # rows that were drawn again have those of others
 
         for first in range(0, len(starts), 2 * workers):
             yield from thread_map(one, starts[first : first + 2 * workers], threads=workers)
@@ -241,6 +246,11 @@ class FittedModel:
         promise = "" if self.privacy is None else self.privacy.sentence
         rows = [(column.name, column.detail, column.role) for column in description.columns]
         return html_table(["column", description.heading, ""], rows, caption=promise)
+
+
+def made_up_key(root: np.random.SeedSequence) -> int:
+    """Return the number that orders made-up values of all rows that are drawn from a seed."""
+    return int(np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, MADE_UP)).generate_state(1, np.uint64)[0])
 
 
 def whole_rows(n_rows: object) -> int:

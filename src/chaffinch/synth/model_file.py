@@ -117,7 +117,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
     """Return a fitted schema as plain data."""
     columns = []
     for column in schema:
-        entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name != "codec"}
+        entry = {f.name: getattr(column, f.name) for f in fields(Column) if f.name not in ("codec", "evidence")}
         entry["codec"] = None if column.codec is None else column.codec.to_dict()
         columns.append(entry)
     rules: dict[str, Any] = {"rules": list(schema.rules)} if schema.rules else {}
@@ -130,13 +130,15 @@ def schema_from_dict(data: Any) -> Schema:
     """Return the schema that `schema_to_dict` described."""
     columns = []
     for entry in data["columns"]:
-        known = {f.name for f in fields(Column)}
-        entry = {"discover": False, "decimal": ".", **entry}
+        known = {f.name for f in fields(Column)} - {"evidence"}
+        entry = {"discover": False, "decimal": ".", "form": "", "repeats": None, **entry}
+        if entry["output"] == "drop" and entry["codec"] is not None:
+            entry["output"] = ""  # files of older releases say so of every column
         if set(entry) != known:
             raise InputError("A column of the model's schema has other entries than this release knows.")
         ready = {key: _tuples(value) for key, value in entry.items() if key != "codec"}
         codec = None if entry["codec"] is None else codec_from_dict(entry["codec"])
-        for key in ("name", "kind", "role", "type", "title", "format", "decimal", "reason"):
+        for key in ("name", "kind", "role", "type", "title", "format", "decimal", "output", "form", "reason"):
             if not isinstance(ready[key], str):
                 raise InputError("A column of the model's schema has an entry of the wrong type.")
         columns.append(Column(**ready, codec=codec))

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from .decimal_sign import DecimalSign
-from .personal import names_a_person
+from .personal.names import name_sign
 from .schema import NUMERIC_KINDS, UNKNOWN, Column, Kind, Schema
 from .schema_file import FORMAT, PUBLIC, VERSION, toml_key, toml_value, usual_type
 from .types import type_name
@@ -23,7 +23,7 @@ CASES = (
     ('{ kind = "date", bounds = [2000-01-01, 2029-12-31] }', "dates; with times of day: datetime"),
     ('{ levels = ["a", "b"], other = true }', "categories: every value that may occur; all else goes to (other)"),
     ('{ kind = "boolean", nullable = true }', "yes and no; nullable wherever values may be missing"),
-    ('{ kind = "identifier" }', "says who somebody is, or is free text (text): never synthesised"),
+    ('"drop"', 'says who somebody is, or is free text: left out; "fake" makes values up, "keep" has it modelled'),
     ('{ kind = "categorical", discover = true }', "a private fit spends budget to find its levels, or bounds"),
 )
 """The common cases of a column, and what each is for."""
@@ -138,7 +138,9 @@ def kind_by_name(name: str) -> Kind | None:
     >>> [kind_by_name(name) for name in ("surname", "record_id", "ID", "age", "paid")]
     ['identifier', 'identifier', 'identifier', None, None]
     """
-    return "identifier" if names_a_person(name) >= 0 or _ROW_NUMBERS.fullmatch(name.strip()) else None
+    sign = name_sign(name)
+    personal = sign is not None and sign.form not in ("latitude", "longitude")  # these are numbers, and may be coarse
+    return "identifier" if personal or _ROW_NUMBERS.fullmatch(name.strip()) else None
 
 
 def kind_of(kind: pa.DataType) -> Kind | None:

@@ -50,6 +50,10 @@ def fit_column(column: Column, profile: Profile, *, rare_below: int) -> tuple[Co
 
 
 def _unmodelled(column: Column) -> Note:
+    if column.output == "fake":
+        return Note(column.name, "fake", f"made up in output, in the form {column.form}; its values are not modelled, and none of them is made.")
+    if column.output and column.kind not in ("identifier", "text"):
+        return Note(column.name, "dropped", "as the schema says, it is not in output.")
     if column.kind == "identifier":
         how = "made anew as row numbers" if column.output == "regenerate" else "dropped"
         repeats = " Its values repeat: rows are not independent." if "repeat" in column.reason else ""

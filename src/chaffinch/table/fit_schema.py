@@ -20,14 +20,16 @@ from .decimal_sign import SIGN_NAMES, DecimalSign, SignEvidence, check_column, f
 from .fit import fit_column
 from .infer import infer_column
 from .note import Note
-from .personal import personal_columns, personal_note, with_hint
+from .partial import completed, is_open
+from .personal.detect import evidence_of, personal_note
+from .personal.fake import fitted_form
 from .profile import Profile
-from .schema import KINDS, UNKNOWN, Column, Schema
+from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
 from .text import Spelling, TextGuess, parse_words, step_of
-from .types import parse_type, type_name, value_type, whole_array
+from .types import is_nested, parse_type, type_name, value_type, whole_array
 
-__all__ = ["FittedSchema", "check_columns", "enough_rows", "fit_schema", "spelling_of", "typed"]
+__all__ = ["FittedSchema", "check_columns", "check_declared", "enough_rows", "fit_schema", "spelling_of", "typed"]
 
 Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 
@@ -53,15 +55,19 @@ def fit_schema(
     if len(names) < 2:
         raise InputError(f"'{source.name}' has one column. A table needs two or more.")
     if schema is not None:
-        check_columns(source.name, names, schema)
-        _check_kinds(schema)
+        if schema.fitted and schema.names:
+            check_columns(source.name, names, schema)
+            return _as_fitted(source, with_sign(schema, source.decimal) if source.text else schema)
+        check_declared(names, schema)
         schema = with_sign(schema, source.decimal) if source.text else schema
-        if schema.fitted:
-            return _as_fitted(source, schema)
-        check_rules(schema)
+        if not any(is_open(column) for column in schema):
+            check_rules(schema)
         rare_below = schema.rare_below
-    spellings, sign_notes = _spellings(source, schema, threshold, progress)
+    declared = {} if schema is None else {column.name: column for column in schema}
+    spellings, sign_notes = _spellings(source, declared, threshold, progress)
     notes = [*source.notes, *sign_notes]
+    if schema is not None and (inferred := [name for name in names if is_open(declared.get(name))]):
+        notes.append(Note("", "inferred", f"The schema leaves these columns open, and they are inferred from all rows: {listed(inferred)}."))
     profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
     n_rows = 0
     for batch in source.batches():
@@ -72,20 +78,18 @@ def fit_schema(
     enough_rows(f"'{source.name}'", n_rows)
     columns: list[Column] = []
     for name in names:
-        if schema is not None:
-            column = _declared_column(schema[name], source, spellings[name])
+        given, profile, spelling = declared.get(name), profiles[name], spellings[name]
+        if given is not None and not is_open(given):
+            column = _declared_column(given, source, spelling)
         else:
-            labels = source.labels.get(name, Labels())
-            column = infer_column(
-                name, profiles[name], spellings[name], labels, rare_below=rare_below, threshold=threshold
-            )
-            column = _inferred_column(column, source, spellings[name], labels, rare)
-        fitted, column_notes = fit_column(column, profiles[name], rare_below=rare_below)
+            labels, keep = source.labels.get(name, Labels()), given is not None and given.output == "keep"
+            column = infer_column(name, profile, spelling, labels, rare_below=rare_below, threshold=threshold, keep=keep)
+            column = completed(given, _inferred_column(column, source, spelling, labels, rare))
+        column = fitted_form(replace(column, evidence=evidence_of(column, profile)), profile)
+        fitted, column_notes = fit_column(column, profile, rare_below=rare_below)
         columns.append(fitted)
         notes += column_notes
-    personal = personal_columns(columns, profiles)
-    columns = [with_hint(column, personal) for column in columns]
-    notes += personal_note(personal)
+    notes += personal_note(columns)
     if not any(column.modelled for column in columns):
         raise InputError(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
@@ -144,45 +148,46 @@ def _spelled(source: Source, name: str) -> bool:
 
 def check_columns(name: str, columns: Sequence[str], schema: Schema) -> None:
     """Raise unless the columns of a source, called `name`, are those that the schema declares."""
+    check_declared(columns, schema)
     declared = [column.name for column in schema]
-    for column in declared:
-        if column not in columns:
-            raise unknown_name("column", column, columns)
     if extra := [column for column in columns if column not in declared]:
         raise SchemaError(
             f"The schema lacks columns of '{name}': {listed(extra)}. Add them, or drop them from the data."
         )
 
 
-def _check_kinds(schema: Schema) -> None:
-    """Raise, with all their names, if columns have no kind."""
-    if nameless := [column.name for column in schema if column.kind == UNKNOWN]:
-        raise SchemaError(
-            f"The schema does not say of what kind these columns are: {', '.join(nameless)}. Give each a kind ({', '.join(KINDS)}), or levels."
-        )
+def check_declared(columns: Sequence[str], schema: Schema) -> None:
+    """Raise unless every column that a schema declares is among those of a source."""
+    for column in schema:
+        if column.name not in columns:
+            raise unknown_name("column", column.name, columns)
 
 
 def _spellings(
-    source: Source, schema: Schema | None, threshold: int, progress: Progress
+    source: Source, declared: Mapping[str, Column], threshold: int, progress: Progress
 ) -> tuple[dict[str, Spelling], list[Note]]:
     """Return how each column is to be read, and what should be said of it."""
     if not source.text:
         out = {}
         for column in source.schema:
-            labels = source.labels.get(column.name, Labels())
-            missing = schema[column.name].missing if schema is not None else labels.missing
+            labels, given = source.labels.get(column.name, Labels()), declared.get(column.name)
+            missing = labels.missing if given is None or (is_open(given) and not given.missing) else given.missing
             kind = column.type.values if isinstance(column.type, Tagged) else column.type
-            out[column.name] = Spelling(kind, schema[column.name].format if schema is not None else "", missing)
+            out[column.name] = Spelling(kind, given.format if given is not None else "", missing)
         return out, []
-    if schema is not None:
-        return _declared_spellings(source, schema, progress), []
-    guesses = _guesses(source, {name: TextGuess(name, threshold=threshold) for name in source.schema.names}, progress)
+    known = [column for column in declared.values() if not is_open(column)]
+    spellings = _declared_spellings(source, known, progress)
+    open_names = [name for name in source.schema.names if name not in spellings]
+    if not open_names:
+        return spellings, []
+    missing_codes = {name: declared[name].missing if name in declared else () for name in open_names}
+    guesses = _guesses(source, {name: TextGuess(name, missing_codes[name], threshold=threshold) for name in open_names}, progress)
     signs = {name: guess.evidence for name, guess in guesses.items()}
     for name, evidence in signs.items():
         check_column(name, evidence)
     decimal = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
-    spellings = {name: guess.spelling(decimal) for name, guess in guesses.items()}
-    return spellings, _sign_notes(signs, spellings, decimal, given=source.decimal is not None)
+    found = {name: guess.spelling(decimal) for name, guess in guesses.items()}
+    return spellings | found, _sign_notes(signs, found, decimal, given=source.decimal is not None)
 
 
 def _sign_notes(
@@ -205,9 +210,9 @@ def _sign_notes(
     return notes
 
 
-def _declared_spellings(source: Source, schema: Schema, progress: Progress) -> dict[str, Spelling]:
+def _declared_spellings(source: Source, columns: Sequence[Column], progress: Progress) -> dict[str, Spelling]:
     """Return how each column of a text file is to be read as a schema declares it; dates and times are written as they came."""
-    spellings = {column.name: spelling_of(column) for column in schema}
+    spellings = {column.name: spelling_of(column) for column in columns}
     moments = [name for name, s in spellings.items() if pa.types.is_temporal(s.type) and not s.format]
     guesses = _guesses(source, {name: TextGuess(name, spellings[name].missing) for name in moments}, progress)
     return spellings | {
@@ -225,7 +230,8 @@ def _guesses(source: Source, guesses: dict[str, TextGuess], progress: Progress) 
 
 
 def _declared_column(column: Column, source: Source, spelling: Spelling) -> Column:
-    kind = type_name(spelling.type) if column.modelled else column.type
+    stored = column.modelled or (column.output == "fake" and not source.text and not is_nested(spelling.type))
+    kind = type_name(spelling.type) if stored else column.type
     if source.text and column.modelled and not column.format and spelling.format:
         step = max(column.step, step_of(spelling.type, spelling.format))
         column = replace(column, format=spelling.format, step=step)

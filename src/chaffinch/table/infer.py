@@ -46,10 +46,13 @@ def looks_like_id(name: str) -> bool:
 
 
 def infer_column(
-    name: str, profile: Profile, spelling: Spelling, labels: Labels, *, rare_below: int, threshold: int = THRESHOLD
+    name: str, profile: Profile, spelling: Spelling, labels: Labels, *, rare_below: int, threshold: int = THRESHOLD, keep: bool = False
 ) -> Column:
-    """Return what a column is, with the reason in words; no value that fewer records than the threshold share is in it."""
-    return _Inference(name, profile, spelling, labels, rare_below, threshold).decide()
+    """Return what a column is, with the reason in words; no value that fewer records than the threshold share is in it.
+
+    `keep`: it is to be modelled, so that it is no identifier and no free text.
+    """
+    return _Inference(name, profile, spelling, labels, rare_below, threshold, keep).decide()
 
 
 @dataclass(frozen=True)
@@ -60,6 +63,7 @@ class _Inference:
     labels: Labels
     rare_below: int
     threshold: int
+    keep: bool = False
 
     @property
     def kind(self) -> pa.DataType:
@@ -119,8 +123,8 @@ class _Inference:
             return self._column("categorical", f"{amount} codes, with value labels")
         if distinct <= CODED_LEVELS and (distinct * 5 <= n or distinct == 1):
             return self._column("categorical", f"{amount} whole numbers: taken as codes of categories")
-        if id_like := self._identifier(distinct, n):
-            return self._column("identifier", id_like, output="drop")
+        if not self.keep and (id_like := self._identifier(distinct, n)):
+            return self._column("identifier", id_like)
         step = self._step() if pa.types.is_duration(self.kind) else 1
         return self._column("integer", f"{amount} whole numbers{self._odd_one_out()}", step=step)
 
@@ -148,6 +152,8 @@ class _Inference:
     def _words(self) -> Column:
         profile, n = self.profile, self.profile.n_present
         distinct = len(profile.words)
+        if self.keep:
+            return self._column("categorical", f"{distinct:,} distinct values")
         if profile.too_many_words:
             if looks_like_id(self.name):
                 return self._column("identifier", "over a million distinct values and a name that identifies")

@@ -17,7 +17,7 @@ from .grid import to_numbers
 from .note import Note
 from .person_ids import person_numbers
 from .profile import Profile
-from .schema import Column, Schema
+from .schema import Column, Output, Schema
 from .table import Table
 from .types import is_numeric, parse_type, value_type, whole_array
 
@@ -196,7 +196,8 @@ def schema_with_persons(schema: Schema, person: str | None, order: str | None = 
     columns = list(schema.columns)
     for i, column in enumerate(columns):
         if column.name == person:
-            columns[i] = replace(column, role="person", kind="identifier", output="regenerate", codec=None, **_UNCODED)
+            output: Output = "fake" if column.output == "fake" else "regenerate"
+            columns[i] = replace(column, role="person", kind="identifier", output=output, codec=None, **_UNCODED)
         elif column.name == order:
             _check_order(column)
             columns[i] = replace(column, role="order")

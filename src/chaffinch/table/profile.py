@@ -101,6 +101,8 @@ class Profile:
     numbers: NumberTally = field(default_factory=NumberTally)
     categories: dict[Scalar, None] = field(default_factory=dict)
     largest: float = 0.0
+    rising: bool = True
+    last: float = -np.inf
     most_words: int = MOST_DISTINCT
 
     def add(self, values: pa.Array, tokens: NDArray[np.int16] | None = None) -> None:
@@ -170,6 +172,9 @@ class Profile:
                 if hit.any():
                     self._count_missing(code, int(hit.sum()))
                     numbers = numbers[~hit]
+        if self.rising and len(numbers):
+            self.rising = bool(numbers[0] > self.last and (numbers[1:] > numbers[:-1]).all())
+            self.last = float(numbers[-1])
         distinct = self.numbers.add(numbers)
         if numbers.dtype == np.float64 and len(distinct):
             self.largest = max(self.largest, float(np.abs(distinct).max()))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any, Literal, Unpack
 
@@ -16,9 +15,10 @@ from .encode import encode_column
 from .fit_schema import fit_schema, spelling_of, typed
 from .formats.options import FileOptions
 from .kept_rules import with_found_rules, with_rules
-from .personal import warn_of
+from .personal.detect import warn_of
 from .persons import table_of_persons
 from .schema import Schema
+from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
 from .table import Origin, Table
 
@@ -27,7 +27,7 @@ __all__ = ["is_model", "open_table", "read"]
 
 def read(
     source: Any,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     *,
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,
@@ -44,8 +44,9 @@ def read(
         A path (text, Parquet, Arrow, workbooks, databases, files of SPSS, Stata, SAS and R) or an
         object. `FILE::TABLE` names a sheet, a table of a database or a file in an archive.
     schema
-        What columns are: a `Schema` or the path of a schema file (TOML, or a codebook in JSON). Without one
-        it is inferred from all rows. A given schema wins over inference and is checked against the data.
+        What columns are: a `Schema`, the path of a schema file (TOML, or a codebook in JSON), or what it says of single columns, as
+        {"sex": "key", "name": "drop", "age": {"kind": "integer", "bounds": [0, 110]}}. What is declared wins over inference and is
+        checked against the data; all else is inferred from all rows.
         The fitted schema of another table (`table.schema`) is used as it is: same levels, same bins.
     rare
         "pool": levels with fewer than three records become `(other)`. "keep": they stay.
@@ -65,7 +66,7 @@ def read(
     Warns
     -----
     PersonalDataWarning
-        If columns that are modelled look like names or personal numbers, by their names or their numbers.
+        If columns that are modelled look as if they said who somebody is. Fits of them stop: see `PersonalDataError`.
 
     Examples
     --------
@@ -100,15 +101,6 @@ def open_table(data: Any, schema: Schema | None = None) -> Table:
 def is_model(thing: object) -> bool:
     """Return whether something is a model, by its class alone: asking an object for its properties may run anything."""
     return all(hasattr(type(thing), name) for name in ("sample", "batches", "describe", "save"))
-
-
-def as_schema(schema: Schema | str | os.PathLike[str] | None) -> Schema | None:
-    """Return a schema that was given as such or as the path of a file."""
-    if schema is None or isinstance(schema, Schema):
-        return schema
-    from .schema_file import read_schema
-
-    return read_schema(schema)
 
 
 def in_memory(source: Source) -> Source:

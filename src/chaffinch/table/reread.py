@@ -98,10 +98,11 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     """What inference makes of a column's values, in the role that the column has."""
     spelling = Spelling(profile.kind, "" if column.format == "nan" else column.format, column.missing, decimal=column.decimal, thousands=column.thousands)
     labels = Labels(title=column.title, values=dict(column.labels), missing=column.missing)
-    again = infer_column(column.name, profile, spelling, labels, rare_below=rare_below)
+    again = infer_column(column.name, profile, spelling, labels, rare_below=rare_below, keep=column.output == "keep")
     return replace(
         again, role=column.role, rare=column.rare, ordered=column.ordered or again.ordered,
-        spelled=column.spelled, decimal=column.decimal, thousands=column.thousands, discover=column.discover,
+        spelled=column.spelled, decimal=column.decimal, thousands=column.thousands, discover=column.discover, output=column.output,
+        evidence=column.evidence,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
@@ -20,10 +19,10 @@ from .fit_schema import fit_schema, spelling_of, typed
 from .formats.options import FileOptions
 from .kept_rules import rules_of_batches
 from .note import Note
-from .personal import warn_of
-from .read import as_schema
+from .personal.detect import warn_of
 from .relations import values_of
 from .schema import Schema
+from .schema_file import SchemaLike, as_schema
 from .sources import Source, open_source
 from .table import weights_of
 
@@ -76,7 +75,7 @@ class Scan:
 
 def scan(
     source: Any,
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     *,
     rare: Literal["pool", "keep"] = "pool",
     threshold: int = THRESHOLD,

@@ -11,10 +11,12 @@ from .._base.errors import InputError, SchemaError, listed, unknown_name
 from .._base.html import html_table
 from .codec import Codec, Scalar
 from .function_map import FunctionMap
+from .personal.evidence import IdentifierEvidence
 
-__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "THOUSANDS", "UNKNOWN", "Column", "Kind", "Role", "Schema"]
+__all__ = ["KINDS", "NUMERIC_KINDS", "ROLES", "THOUSANDS", "UNKNOWN", "Column", "Kind", "Output", "Role", "Schema"]
 
 Kind = Literal["integer", "float", "boolean", "categorical", "date", "datetime", "identifier", "text", "unknown"]
+Output = Literal["", "drop", "regenerate", "fake", "keep"]
 Role = Literal["identifier", "key", "sensitive", "label", "weight", "person", "order", "other"]
 
 UNKNOWN: Kind = "unknown"
@@ -66,11 +68,17 @@ class Column:
     spelled
         Whether missing codes are words beside the values and not values, as in a text file or a Stata file.
     output
-        Identifier and text: "regenerate" (row numbers) or "drop".
+        What becomes of a column that says who somebody is: "drop" (left out), "fake" (made up), "regenerate" (row numbers) or "keep" (modelled like
+        any other). Without a word, identifiers and text are left out, and all others modelled.
+    form, repeats
+        Of made-up values: the name of their form or a mask, as `P-####`; and how many rows in a row share one. Without a number, first names
+        and surnames repeat by chance, all else differs.
     discover
         Whether a private fit may spend budget to find the levels, bounds or edges that are not declared.
     reason
         Why inference chose what it chose.
+    evidence
+        What says that it identifies somebody. Never in files.
     """
 
     name: str
@@ -97,10 +105,13 @@ class Column:
     step: int = 1
     format: str = ""
     spelled: bool = False
-    output: Literal["regenerate", "drop"] = "drop"
+    output: Output = ""
+    form: str = ""
+    repeats: int | None = None
     discover: bool = False
     reason: str = field(default="", compare=False)
     codec: Codec | None = field(default=None, compare=False, repr=False)
+    evidence: IdentifierEvidence | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.name or not self.name.strip():
@@ -139,17 +150,37 @@ class Column:
                 raise SchemaError(f"Column '{self.name}': edges must rise, and be at least two.")
         if (self.binning == "edges") != (self.edges is not None):
             raise SchemaError(f"Column '{self.name}': edges go with binning = 'edges', and only with it.")
+        if self.output or self.form or self.repeats is not None:
+            self._check_output()
         if self.bounds is not None and not self.bounds[0] < self.bounds[1]:
             raise SchemaError(f"Column '{self.name}': bounds must be [low, high] with low below high.")
 
+    def _check_output(self) -> None:
+        if self.output == "drop" and self.kind in ("identifier", "text"):
+            object.__setattr__(self, "output", "")  # they are left out without a word
+        if self.output not in get_args(Output):
+            raise unknown_name("output", self.output, get_args(Output)[1:])
+        if self.output == "keep" and self.kind in ("identifier", "text"):
+            raise SchemaError(f"Column '{self.name}' is {self.kind}, which has no model: output = \"keep\" needs another kind, or none.")
+        if self.output != "fake" and (self.form or self.repeats is not None):
+            raise SchemaError(f"Column '{self.name}': form and repeats go with output = \"fake\", and only with it.")
+        if self.repeats is not None and (isinstance(self.repeats, bool) or not isinstance(self.repeats, int) or not 1 <= self.repeats <= 1_000_000):
+            raise SchemaError(f"Column '{self.name}': repeats must lie between 1 and 1,000,000. Got {self.repeats}.")
+        if self.form:
+            from .personal.fake import parse_form
+
+            parse_form(self.form)
+
     @property
     def modelled(self) -> bool:
-        """Whether the column has codes: identifiers and free text have none."""
-        return self.kind not in ("identifier", "text")
+        """Whether the column has codes: identifiers and free text have none, and what is left out or made up."""
+        return self.kind not in ("identifier", "text") and self.output in ("", "keep")
 
     @property
     def lacks(self) -> str:
         """What its declaration lacks before it can have codes without a look at records: "kind", "levels", "bounds", or nothing."""
+        if not self.modelled:
+            return ""
         if self.kind == UNKNOWN:
             return "kind"
         if self.kind == "categorical":
@@ -161,7 +192,7 @@ class Column:
     @property
     def written(self) -> bool:
         """Whether the column stands in output: modelled ones, and identifiers that are made anew."""
-        return self.modelled or self.output == "regenerate"
+        return self.modelled or self.output in ("regenerate", "fake")
 
     @property
     def fitted_codec(self) -> Codec:

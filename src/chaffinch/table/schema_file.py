@@ -6,26 +6,27 @@ import datetime
 import math
 import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
-from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Role, Schema
+from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, Role, Schema
 from .types import parse_type
 
 __all__ = [
-    "FORMAT", "PUBLIC", "VERSION", "number_of", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
+    "FORMAT", "PUBLIC", "VERSION", "SchemaLike", "as_schema", "number_of", "read_schema", "schema_from_toml", "schema_text", "toml_key", "toml_value", "usual_type",
     "write_schema",
 ]  # fmt: skip
 
 FORMAT = "chaffinch-schema"
 VERSION = 1
 MOST_BYTES = 64 << 20
+OUTPUTS = get_args(Output)[1:]
 PUBLIC = "nothing in this file was read from the confidential data, or it may be known"
 
 Moment = datetime.datetime | datetime.date | datetime.time | Annotated[float, Field(allow_inf_nan=False)]
@@ -62,8 +63,28 @@ class _ColumnEntry(BaseModel):
     thousands: str = ""
     step: int = 1
     format: str = ""
-    output: Literal["regenerate", "drop"] = "drop"
+    output: Output = ""
+    form: str = ""
+    repeats: int | None = None
     discover: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_word(cls, entry: Any) -> Any:
+        return {_key_of(entry): entry} if isinstance(entry, str) else entry
+
+
+def _key_of(word: str) -> str:
+    """What one word in place of an entry says: what becomes of the column, its kind or its role.
+
+    Examples
+    --------
+    >>> _key_of("drop"), _key_of("date"), _key_of("key")
+    ('output', 'kind', 'role')
+    """
+    if word in OUTPUTS:
+        return "output"
+    return "role" if word in ROLES and word not in KINDS else "kind"
 
 
 class _SchemaEntry(BaseModel):
@@ -78,6 +99,31 @@ class _SchemaEntry(BaseModel):
     rules: list[str] = []
     broken_rules: Literal["enforce", "refuse"] = "enforce"
     columns: dict[str, _ColumnEntry]
+
+
+SchemaLike = Schema | str | os.PathLike[str] | Mapping[str, Any]
+"""A schema as such, the path of its file, or what it says of single columns, as {"sex": "key", "name": "drop", "age": {"bounds": [0, 110]}}."""
+
+
+def as_schema(schema: SchemaLike | None) -> Schema | None:
+    """Return a schema that was given as such, as the path of a file, or as what it says of columns.
+
+    Examples
+    --------
+    >>> as_schema({"sex": "key", "name": "drop"}).with_role("key")
+    ('sex',)
+    """
+    if schema is None or isinstance(schema, Schema):
+        return schema
+    if not isinstance(schema, Mapping):
+        return read_schema(schema)
+    plain = {name: _lists(entry) for name, entry in schema.items()}
+    return _schema_of({"format": FORMAT, "version": VERSION, "columns": plain}, "schema")
+
+
+def _lists(entry: Any) -> Any:
+    """An entry with lists where Python has tuples."""
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in entry.items()} if isinstance(entry, Mapping) else entry
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema:
@@ -106,6 +152,10 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
         raise SchemaError(
             f"'{name}' has version {version!r}; this release reads version {VERSION}. Use a newer release, or write it anew."
         )
+    return _schema_of(data, name)
+
+
+def _schema_of(data: Mapping[str, Any], name: str) -> Schema:
     try:
         model = _SchemaEntry.model_validate(data)
     except ValidationError as error:
@@ -120,8 +170,8 @@ def schema_from_toml(text: str, *, name: str = "schema") -> Schema:
 
 
 def _column(name: str, entry: _ColumnEntry) -> Column:
-    unsaid: Kind = "identifier" if entry.role == "person" else "categorical" if entry.levels is not None else UNKNOWN
-    column_kind: Kind = entry.kind or unsaid
+    left_out = entry.output in ("drop", "fake", "regenerate") or entry.role == "person"
+    column_kind: Kind = entry.kind or ("identifier" if left_out else "categorical" if entry.levels is not None else UNKNOWN)
     kind = entry.type or usual_type(column_kind, entry.levels)
     parse_type(kind)
 
@@ -206,8 +256,9 @@ def _explain(error: ValidationError, name: str) -> SchemaError:
         return SchemaError(f"{where}: {unknown_name('key', key, known)}")
     if fault["type"] == "missing":
         return SchemaError(f"{where}: '{place[-1]}' is missing.")
-    if fault["type"] == "literal_error" and key in ("kind", "role"):
-        return SchemaError(f"{where}: {unknown_name(key, fault['input'], KINDS if key == 'kind' else ROLES)}")
+    if fault["type"] == "literal_error" and key in ("kind", "role", "output"):
+        known_words = {"kind": KINDS, "role": ROLES, "output": OUTPUTS}[key]
+        return SchemaError(f"{where}: {unknown_name(key, fault['input'], known_words)}")
     return SchemaError(f"{where}: {key} is not as it should be: {fault['msg'].rstrip('.').lower()}.")
 
 
@@ -251,7 +302,7 @@ def _rule_lines(schema: Schema) -> list[str]:
 
 
 def _column_lines(column: Column) -> list[str]:
-    reason = " ".join(column.reason.split())
+    reason = " ".join(f"{column.reason}{_question(column)}".split())
     lines = [f"kind = {toml_value(column.kind)}" + (f"  # {reason}" if reason else "")] * (column.kind != UNKNOWN)
     plain = Column(column.name, column.kind)
     levels: tuple[Scalar, ...] | None = column.levels
@@ -260,19 +311,34 @@ def _column_lines(column: Column) -> list[str]:
         levels, other = column.codec.levels, column.codec.other
     for key in (
         "role", "type", "title", "nullable", "missing", "levels", "other", "ordered", "rare", "binning", "bins", "edges",
-        "atoms", "bounds", "out_of_range", "decimals", "decimal", "thousands", "step", "format", "output", "discover",
+        "atoms", "bounds", "out_of_range", "decimals", "decimal", "thousands", "step", "format", "output", "form", "repeats", "discover",
     ):  # fmt: skip
         value = {"levels": levels, "other": other}.get(key, getattr(column, key))
         shown = key in ("role", "type") or (key == "bins" and column.kind in NUMERIC_KINDS and column.edges is None)
         hidden = value is None or (key == "levels" and column.kind == "boolean")
         if (shown or value != getattr(plain, key)) and not hidden:
-            lines.append(f"{key} = {toml_value(value)}")
+            lines.append(f"{key} = {toml_value(value)}" + (_perhaps(column) if key == "role" else ""))
     if not column.modelled and "output" not in "".join(lines):
-        lines.append('output = "drop"  # or "regenerate": row numbers')
+        lines.append('# left out; output = "fake" makes values up, "regenerate" numbers the rows')
     if column.labels:
         inner = ", ".join(f"{toml_value(str(code))} = {toml_value(label)}" for code, label in column.labels)
         lines.append(f"labels = {{ {inner} }}")
     return lines
+
+
+def _perhaps(column: Column) -> str:
+    """A comment with the role that a column may have, where it has none."""
+    from .suggest import suggested_role
+
+    suggestion = suggested_role(column) if column.role == "other" and column.modelled else None
+    return "" if suggestion is None or suggestion.role == "identifier" else f'  # perhaps "{suggestion.role}": {suggestion.reason}'
+
+
+def _question(column: Column) -> str:
+    """What is to be decided of a column that looks as if it said who somebody is."""
+    if column.evidence is None or not column.modelled or column.output:
+        return ""
+    return f'; {column.evidence}: write output = "drop", "fake" or "keep"'
 
 
 def toml_key(name: str) -> str:

@@ -21,6 +21,7 @@ from .encode import decode_column
 from .formats.layout import FileLayout
 from .grid import to_numbers
 from .note import Note
+from .personal.fake import fake_values
 from .schema import Column, Schema
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 
@@ -94,12 +95,12 @@ class Table:
     @classmethod
     def from_codes(
         cls, schema: Schema, codes: Sequence[NDArray[np.integer[Any]]], *, seed: Seed = None, first_row: int = 0,
-        like: Table | Origin | None = None,
+        like: Table | Origin | None = None, key: int = 0,
     ) -> Table:  # fmt: skip
         """Return a table of values drawn for codes: one array for each modelled column.
 
         Numbers are drawn inside their bins; identifiers that the schema regenerates number the rows from `first_row` on;
-        free text and dropped identifiers are left out. `like` is a table, or its `look`, whose Arrow schema and kind to follow.
+        those that are to be made up differ between rows of one `key`; free text and dropped identifiers are left out. `like` is a table, or its `look`, whose Arrow schema and kind to follow.
         """
         rng = generator(seed)
         coded = Codes.of(codes, schema.sizes) if len(codes) else Codes.of([], [])
@@ -108,7 +109,7 @@ class Table:
             if column.modelled:
                 arrays[column.name] = decode_column(column, coded[schema.names.index(column.name)], rng)
             elif column.written:
-                arrays[column.name] = new_identifiers(column, first_row, coded.n_rows)
+                arrays[column.name] = _new_values(column, first_row, coded.n_rows, key, rng)
         return cls.from_arrays(schema, arrays, coded, like=like)
 
     @classmethod
@@ -193,6 +194,15 @@ class Table:
     def n_persons(self) -> int:
         """The number of persons: of rows, where every row is one of its own."""
         return self.n_rows if self.person_of is None else len(np.unique(self.person_of))
+
+    def with_new_identifiers(self, first_row: int, key: int, rng: np.random.Generator) -> Table:
+        """Return the table with the row numbers and made-up values of its rows in their order, from `first_row` on; see `from_codes`."""
+        data = self.data
+        for at, name in enumerate(self.columns):
+            column = self.schema[name]
+            if not column.modelled and column.written:
+                data = data.set_column(at, data.schema.field(at), _new_values(column, first_row, self.n_rows, key, rng))
+        return self if data is self.data else replace(self, data=data)
 
     def weights(self, name: str) -> NDArray[np.float64]:
         """Return the numbers of a column to weigh records by: finite, present and not negative."""
@@ -279,6 +289,12 @@ def _field_like(fields: pa.Schema | None, column: Column, values: pa.Array) -> p
         if field.type == values.type:
             return field
     return pa.field(column.name, values.type)
+
+
+def _new_values(column: Column, first_row: int, n_rows: int, key: int, rng: np.random.Generator) -> pa.Array:
+    if column.output == "fake":
+        return fake_values(column, first_row, n_rows, key=key, rng=rng)
+    return new_identifiers(column, first_row, n_rows)
 
 
 def new_identifiers(column: Column, first_row: int, n_rows: int) -> pa.Array:

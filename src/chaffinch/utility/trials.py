@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress
+from ..counts.memory import MemoryCounter
 from ..stats.features import Encoder, Encoding, Matrix, standardised
 from ..stats.learners import Models, fit, is_random, is_svm, work
 from ..stats.scoring import accuracy, auc, confusion, precision_recall_f2, r2_rmse
@@ -181,7 +182,7 @@ class LearningTrials:
         return LabelledMatrix(self.encoder.matrix(table), self.label.values(table))
 
     def _independent(self, table: Table, seed: np.random.SeedSequence) -> LabelledMatrix:
-        return self._side(Independent().fit(table).sample(table.n_rows, seed=seed, threads=self.threads))
+        return self._side(Independent().fit(MemoryCounter(table)).sample(table.n_rows, seed=seed, threads=self.threads))
 
     def _rng(self, *key: int) -> np.random.Generator:
         return np.random.default_rng(child(self.root, *key))

@@ -9,8 +9,9 @@ from typing import Any
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, watched
 from ..synth import Settings
-from ..table import Schema, Table
-from .release import method_of, names_of, warning_observer
+from ..table import Table
+from ..table.schema_file import SchemaLike
+from .release import method_of, names_of
 from .running import RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings
 
@@ -24,7 +25,7 @@ def synthesise(
     method: str | Settings = "bayesnet",
     label: str | None = None,
     sensitive: Sequence[str] = (),
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     keep: Sequence[str] = (),
     person: str | None = None,
     order: str | None = None,
@@ -65,7 +66,7 @@ def synthesise(
         keep=names["keep"], person=person, order=order, weight=weight, rows=rows, ledger=ledger, entry="synthesise",
     )  # fmt: skip
     with watched(progress) as show:
-        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=show, observer=warning_observer()))
+        synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=show))
         model, table = synthesis.fit(synthesis.read(data))
         (drawn,) = synthesis.draw(model, table, hold=1)
     return drawn if isinstance(data, str | os.PathLike | Table) else drawn.to_native()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..privacy.prepare import with_person
 from ..privacy.price import DiscoveryPrice, discovery_price
 from ..synth import BayesNet, PrivBayes, Settings, synthesiser_of
 from ..table import Schema
-from ..table.read import as_schema
+from ..table.schema_file import SchemaLike, as_schema
 from .assume import MOST_LEVELS, assumed_schema, with_what_is_left
 
 __all__ = ["PlanResult", "plan"]
@@ -80,7 +79,7 @@ class PlanResult:
 
 
 def plan(
-    schema: Schema | str | os.PathLike[str] | None,
+    schema: SchemaLike | None,
     method: Settings | str,
     *,
     rows: int | None = None,

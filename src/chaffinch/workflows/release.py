@@ -21,16 +21,16 @@ from ..synth.protocol import promises_privacy
 from ..table import FileOptions, Schema, Table
 from ..table.align import align
 from ..table.formula import formula_of
-from ..table.personal import warn_of
+from ..table.schema_file import SchemaLike
 from ..table.sources import Source, open_source
 from ..table.write import ending_like
 from ..utility import UtilitySettings, measure_utility
 from .policy import RiskPolicy
 from .release_result import ReleaseResult
-from .running import Observer, RunOptions
+from .running import RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, synthesiser_for
 
-__all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release", "warning_observer"]
+__all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +123,7 @@ def release(
     keys: Sequence[str] = (),
     holdout: Any = None,
     method: str | Settings = "bayesnet",
-    schema: Schema | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     keep: Sequence[str] = (),
     person: str | None = None,
     order: str | None = None,
@@ -206,8 +206,7 @@ def release(
         ),
     )  # fmt: skip
     with watched(progress) as show:
-        run = RunOptions(seed=seed, threads=threads, progress=show, observer=warning_observer())
-        return run_release(data, settings, holdout=holdout, run=run)
+        return run_release(data, settings, holdout=holdout, run=RunOptions(seed=seed, threads=threads, progress=show))
 
 
 def run_release(
@@ -256,21 +255,6 @@ def run_release(
         threshold=settings.threshold,
     )  # fmt: skip
     return ReleaseResult(model=model, tables=tables, names=names, report=report)
-
-
-class _Warner(Observer):
-    """Warns as `chaffinch.read` does: of columns that look personal."""
-
-    def opened(self, notes: Any) -> None:
-        warn_of(notes)
-
-    def after_reading(self, table: Table, seconds: float) -> None:
-        warn_of(table.notes)
-
-
-def warning_observer() -> Observer:
-    """Return who warns in Python, as `chaffinch.read` does."""
-    return _Warner()
 
 
 def _one_grid(table: Table, tables: Sequence[Table], holdout: _Holdout) -> tuple[Table, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,9 +32,9 @@ from ..synth.model import BATCH_ROWS, joined
 from ..table import FileOptions, Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
-from ..table.personal import personal_columns, personal_note
+from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
-from ..table.read import as_schema
+from ..table.schema_file import SchemaLike, as_schema
 from ..table.types import is_words, parse_type
 from ..table.weights import weight_note, with_weight, without_weight
 from ..table.write import file_format
@@ -48,13 +48,22 @@ STEPS = ("read", "fit", "sample", "compare", "write")
 
 @dataclass(frozen=True, kw_only=True)
 class ReadSettings:
-    """How the original is read: see `chaffinch.read`; and, for a promise, whether what is not declared is discovered: `chaffinch.prepare`."""
+    """How the original is read: see `chaffinch.read`; and, for a promise, whether what is not declared is discovered: `chaffinch.prepare`.
 
-    schema: Schema | str | os.PathLike[str] | None = None
+    `personal` says what becomes of columns that say who somebody is, over what the schema says: "drop", "fake" or "keep".
+    """
+
+    schema: SchemaLike | None = None
     file: FileOptions = field(default_factory=FileOptions)
     rare: Literal["pool", "keep"] = "pool"
     threshold: int = THRESHOLD
     discover: str | None = None
+    personal: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def declared(self) -> Schema | None:
+        """What is declared of columns, with what was decided of those that say who somebody is."""
+        return with_decisions(as_schema(self.schema), self.personal)
 
     @property
     def beside(self) -> FileOptions:
@@ -64,8 +73,8 @@ class ReadSettings:
     def promised_schema(self, source: Any) -> Schema | None:
         """Return the schema for a private fit; with `discover` also what that adds to it, from the header of the source where there is none."""
         if self.discover is None:
-            return as_schema(self.schema)
-        return discovering_schema(source, self.schema, self.discover, **self.file)
+            return self.declared
+        return discovering_schema(source, self.declared if self.schema is not None else None, self.discover, **self.file)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,9 +193,10 @@ class Synthesis:
         self.run.observer.before_reading(source)
         with self.timed("read"), _without_warnings():
             table = source if isinstance(source, Table) else read(
-                source, reading.schema, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
+                source, reading.declared, **reading.file, rare=reading.rare, threshold=reading.threshold, progress=self.run.progress
             )  # fmt: skip
             table = with_weight(with_persons(table, self.settings.person, self.settings.order), self.settings.weight)
+        check_decided(table.schema)
         if (weight := table.schema.only("weight")) is not None:
             table = replace(table, notes=(*table.notes, weight_note(weight)))
         self.settings = replace(self.settings, synthesiser=synthesiser_for(self.settings.synthesiser, table.schema))
@@ -205,7 +215,8 @@ class Synthesis:
             )  # fmt: skip
         schema: Schema = source.schema if unread is None else unread.schema
         by_name = left_out(schema) if reading.discover is not None and reading.schema is None else []
-        self.run.observer.opened([*personal_note(personal_columns(schema)), *by_name])
+        check_declared_decided(schema)
+        self.run.observer.opened(by_name)
         check(schema)
         charge_ledger(self.settings, schema, self.run.seed)
         if unread is None:

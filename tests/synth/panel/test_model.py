@@ -139,3 +139,17 @@ def test_release_counts_persons():
     crossed = result.report.risk.cross_fit.about
     assert crossed.holdout.rows == 200
     assert result.synthetic.to_pandas().groupby("who").size().eq(6).mean() > 0.9
+
+
+def test_made_up_values_belong_to_a_person():
+    rows = {
+        "pid": np.repeat([f"P{i:03d}" for i in range(60)], 3), "nachname": np.repeat(["Huber", "Maier", "Gruber"] * 20, 3), "wave": np.tile([1, 2, 3], 60),
+        "pay": np.random.default_rng(1).integers(10, 30, 180),
+    }  # fmt: skip
+    table = chaffinch.read(pa.table(rows), {"pid": {"role": "person", "output": "fake"}, "nachname": "fake", "wave": "order"})
+    drawn = chaffinch.Panel().fit(table, seed=1).sample(120, seed=2).to_pandas()
+    assert list(drawn) == ["pid", "nachname", "wave", "pay"]
+    assert not set(drawn["pid"]) & set(rows["pid"])
+    assert not set(drawn["nachname"]) & set(rows["nachname"])
+    assert drawn.groupby("pid")["nachname"].nunique().max() == 1
+    assert drawn["pid"].nunique() > 20

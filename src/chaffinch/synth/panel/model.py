@@ -18,11 +18,12 @@ from ...table.codec import Categories, Intervals
 from ...table.codes import Codes
 from ...table.encode import decode_column, encode_column
 from ...table.grid import from_numbers, to_numbers
+from ...table.personal.fake import fake_values
 from ...table.schema import Column, Schema
 from ...table.table import Origin, Table, new_identifiers
 from ...table.types import parse_type, value_type
 from ..bayesnet.model import BayesNetModel
-from ..model import BATCH_ROWS, ColumnCodes, FittedModel, whole_rows
+from ..model import BATCH_ROWS, ColumnCodes, FittedModel, made_up_key, whole_rows
 from ..protocol import ModelColumn, ModelDescription
 from .sequences import LENGTH, Dynamics, before, step
 
@@ -105,19 +106,24 @@ class PanelModel(FittedModel):
         while drawn_rows < rows or not batch:
             stream = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, batch))
             drawn = _Drawing(self, persons_at_a_time, np.random.default_rng(stream)).drawn()
-            table = self._table(drawn, persons, look)
+            table = self._table(drawn, persons, look, made_up_key(root))
             yield table if drawn_rows + table.n_rows <= rows else table.take(np.arange(rows - drawn_rows))
             drawn_rows += table.n_rows
             persons += persons_at_a_time
             batch += 1
             progress("drawing rows", min(1.0, drawn_rows / max(rows, 1)))
 
-    def _table(self, drawn: _Drawn, first_person: int, look: Origin | Table | None) -> Table:
-        """Return drawn sequences as a table, with new ids that repeat as often as a person has rows."""
+    def _table(self, drawn: _Drawn, first_person: int, look: Origin | Table | None, key: int) -> Table:
+        """Return drawn sequences as a table, with new ids and made-up values that repeat as often as a person has rows."""
         arrays, codes = dict(drawn.values), []
+        n_persons = int(drawn.persons.max(initial=-1)) + 1
         for column in self.schema:
-            if column.role == "person":
-                ids = new_identifiers(column, first_person, int(drawn.persons.max(initial=-1)) + 1)
+            if column.output == "fake":
+                rng = np.random.default_rng([key, first_person])
+                made = fake_values(replace(column, repeats=column.repeats and 1), first_person, n_persons, key=key, rng=rng)
+                arrays[column.name] = made.take(pa.array(drawn.persons))
+            elif column.role == "person":
+                ids = new_identifiers(column, first_person, n_persons)
                 arrays[column.name] = ids.take(pa.array(drawn.persons))
             elif column.modelled:
                 own = column.name != self.dynamics.order

@@ -12,6 +12,7 @@ from ..._base.errors import InputError, listed
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
 from ...counts.memory import MemoryCounter
+from ...table.personal.decisions import check_decided
 from ...table.read import open_table
 from ...table.relations import parsed
 from ...table.schema import Schema
@@ -86,6 +87,7 @@ class Panel(Settings):
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> PanelModel:
         """Return a model of a table whose schema says whose rows they are."""
         table = data.table if isinstance(data, MemoryCounter) else open_table(data)
+        check_decided(table.schema)
         threads = data.threads if isinstance(data, MemoryCounter) else None
         schema, person = table.schema, table.schema.only("person")
         kept = [text for text in schema.rules if isinstance(rule := parsed(text), Determines) and rule.left == person]  # by how it is drawn

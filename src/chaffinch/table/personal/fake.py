@@ -1,0 +1,278 @@
+"""Made-up values in place of direct identifiers: of the same form, offline, from a seed, and never one of the original values.
+
+That none is an original value is settled when a schema is fitted: its form is narrowed until no value of the column has it. So a
+model needs to keep no value, and rows drawn from it years later need not be compared with anything. Under a promise of privacy
+the form is the declared one, or that of the column's name, and no record is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from ..._base.errors import InputError, SchemaError, unknown_name
+from ..types import is_words, parse_type, value_type
+from .forms import FORMS, Form
+from .masks import PLAIN, SLOTS, Mask, free_of, learnt_mask, parse_mask
+from .names import name_sign
+
+if TYPE_CHECKING:
+    from ..profile import Profile
+    from ..schema import Column
+
+__all__ = ["FakeForm", "fake_values", "fitted_form", "parse_form"]
+
+SYLLABLES = ("", "zoq", "wyx", "qub", "xev", "jaq", "zuvq", "qexo", "vyjz", "qwozx")
+"""What is put into made-up words so that none of them is an original one; empty where none is anyway."""
+
+
+@dataclass(frozen=True)
+class FakeForm:
+    """How values are made up: by a form's own rule, with a syllable of their own, or by a mask whose check digits are wrong.
+
+    Examples
+    --------
+    >>> str(parse_form("es_dni:########-?")), str(parse_form("P-####")), str(parse_form("surname"))
+    ('es_dni:########-?', 'P-####', 'surname')
+    """
+
+    form: Form | None
+    mask: Mask | None = None
+    syllable: str = ""
+
+    def __str__(self) -> str:
+        part = self.syllable if self.mask is None else str(self.mask)
+        return part if self.form is None else f"{self.form.name}:{part}" if part else self.form.name
+
+    @property
+    def size(self) -> int:
+        """How many different values there are; for words the short ones."""
+        if self.mask is None:
+            assert self.form is not None
+            return self.form.size
+        return self.mask.size if self.check_place is None else self.mask.size // len(self.mask.places[self.check_place])
+
+    @property
+    def check_place(self) -> int | None:
+        """The place of the mask whose sign makes the check fail; None where there is no check."""
+        if self.mask is None or self.form is None or self.form.check is None or self.form.unissued:
+            return None
+        return _place(self.mask, self.form.check_at)
+
+    def spell(self, numbers: Sequence[int], rng: np.random.Generator) -> list[str]:
+        """Return the value of each number."""
+        if self.mask is None:
+            assert self.form is not None
+            assert self.form.make is not None
+            made = [self.form.make(number) for number in numbers]
+            return [_with_syllable(word, self.syllable) for word in made] if self.syllable else made
+        place = self.check_place
+        body = self.mask if place is None else self.mask.fixed(place, self.mask.places[place][0])
+        words = body.spell(np.array(numbers, dtype=np.int64), rng).tolist()
+        return words if place is None else [self._failing(word, place, number) for word, number in zip(words, numbers, strict=True)]
+
+    def _failing(self, word: str, place: int, number: int) -> str:
+        """The word with a sign at the place of the check that is not the right one."""
+        assert self.mask is not None
+        assert self.form is not None
+        signs = self.mask.places[place]
+        tried = (word[:place] + signs[(number + i) % len(signs)] + word[place + 1 :] for i in range(len(signs)))
+        return next((made for made in tried if not self.form.passes(made)), word)
+
+
+def parse_form(text: str) -> FakeForm:
+    """Return the form that a schema names: that of a registered form, a mask, or both, as `nl_bsn`, `P-####`, `es_dni:########-?`."""
+    name, colon, rest = text.partition(":")
+    if name in FORMS:
+        form = FORMS[name]
+        if form.make is not None:
+            if rest not in SYLLABLES:
+                raise SchemaError(f"Form '{name}' makes up words of its own: write it without a mask.")
+            return FakeForm(form, syllable=rest)
+        return FakeForm(form, parse_mask(rest) if colon else _unissued(form, parse_mask(form.mask)))
+    if not any(slot in text for slot in SLOTS):
+        raise unknown_name("form", text, FORMS.names)
+    return FakeForm(None, parse_mask(text))
+
+
+def fitted_form(column: Column, profile: Profile | None = None) -> Column:
+    """Return a column that is to be made up with the form of its values; other columns as they are.
+
+    A declared form comes first, then what its values or its name say, then what its values look like. With a profile the form is free of every value of the
+    column. Without one, nothing but the declaration and the name is looked at.
+    """
+    if column.output != "fake":
+        return column
+    whole = pa.types.is_integer(value_type(parse_type(column.type)))
+    sign = name_sign(column.name)
+    named = column.form or (column.evidence.form if column.evidence is not None else "") or (sign.form if sign is not None else "")
+    numeric = not is_words(value_type(parse_type(column.type)))
+    if numeric and not column.form and named and not _is_number(FORMS[named]):
+        named = ""
+    if profile is None:
+        return replace(column, form=str(parse_form(named or PLAIN)))
+    words, rows = _words(column, profile), max(profile.n_rows, 1)
+    whole = whole or (bool(words) and all(word.isdecimal() and (word[0] != "0" or word == "0") for word in words))  # numbers of a text file
+    unique = profile.n_present == len(words) and profile.n_present > 1
+    plain = FakeForm(None, learnt_mask(words) or parse_mask("#" * max(map(len, words), default=1) if numeric else PLAIN))
+    fake = parse_form(named) if named else plain
+    if fake.mask is None and (syllable := _foreign_syllable(fake, words)) is not None:
+        repeats = 1 if unique and column.repeats is None else column.repeats
+        return replace(column, form=str(replace(fake, syllable=syllable)), repeats=repeats)
+    if fake.mask is None:  # words of this form are among the values, and cannot be told apart: a mask can
+        fake = plain
+    elif not column.form and fake.form is not None and (mask := learnt_mask([word for word in words if not fake.form.pattern or fake.form.has(word)])):
+        fake = replace(fake, mask=_unissued(fake.form, mask))
+    return replace(column, form=str(_free_of(fake, words, rows, whole)))
+
+
+def _is_number(form: Form) -> bool:
+    """Whether made-up values of a form can be numbers."""
+    return form.name in ("latitude", "longitude", "house_number") or bool(form.mask and set(form.mask) <= {"#"})
+
+
+def _free_of(fake: FakeForm, words: Sequence[str], rows: int, whole: bool) -> FakeForm:
+    """The form with a mask that makes no value which is among the words; those that pass a check are out of its reach anyway."""
+    mask, place, form = fake.mask, fake.check_place, fake.form
+    assert mask is not None
+    if form is None or place is None or len(mask.places[place]) == 1:  # where all values share the check digit, the others tell them apart
+        return FakeForm(form if place is None else None, free_of(mask, words, rows, whole_number=whole))
+    room = rows * len(mask.places[place])
+    return replace(fake, mask=free_of(mask, words, room, hits=lambda word: not form.passes(word), whole_number=whole, fixed=(place,)))
+
+
+def _words(column: Column, profile: Profile) -> list[str]:
+    """The different values of a column as words. Beyond a million they are not all known: numbers then stand for their ends."""
+    if profile.words or profile.too_many_words:
+        return [str(word) for word in profile.words]
+    values, _ = profile.numbers.result()
+    whole = not profile.n_fraction and profile.largest < 2.0**53
+    return [str(abs(int(value))) if whole else repr(value) for value in values.tolist()]  # made-up numbers have no sign
+
+
+def _foreign_syllable(fake: FakeForm, words: Iterable[str]) -> str | None:
+    """The first syllable that makes every made-up word different from all words; None if there is none for this form."""
+    assert fake.form is not None
+    lower = [word.lower() for word in words]
+    if not any(map(_could_be_ours(fake.form), lower)):
+        return ""
+    if fake.form.name not in ("given_name", "surname", "name", "user_name", "email", "address"):
+        return None
+    return next((syllable for syllable in SYLLABLES[1:] if not any(syllable in word for word in lower)), None)
+
+
+def _could_be_ours(form: Form) -> Callable[[str], bool]:
+    """A cheap test that every word passes which the form could make up; words in small letters."""
+    sure = {"email": "@example.org", "url": "https://example.org/", "address": " street ", "ipv6": "2001:db8:", "mac": "02:00:00:"}
+    if form.name in sure:
+        return lambda word: sure[form.name] in word
+    if form.name == "ip":
+        return lambda word: word.startswith(("192.0.2.", "198.51.100.", "203.0.113.", "24", "25"))
+    if form.name in ("coordinates", "latitude", "longitude"):
+        return lambda word: word.lstrip("(").startswith(("-46", "-47", "-48", "-49", "-50", "-51", "-121", "-122", "-123", "-124", "-125", "-126"))
+    if form.name == "house_number":
+        return lambda word: False  # a number of a house identifies nobody by itself
+    surnames = _lower_words("surname")
+    if form.name in ("name", "user_name"):
+        return lambda word: re.split(r"[ .-]", word)[-1] in surnames
+    own = _lower_words(form.name)
+    return lambda word: bool(set(re.split("[ -]", word)) <= own)
+
+
+def _lower_words(name: str) -> set[str]:
+    form = FORMS[name]
+    assert form.make is not None
+    return {form.make(number).lower() for number in range(form.size)}
+
+
+def _with_syllable(word: str, syllable: str) -> str:
+    """A word with a syllable after its first letters.
+
+    Examples
+    --------
+    >>> _with_syllable("Arvel Corander", "zoq")
+    'Arvelzoq Corander'
+    """
+    return re.sub(r"^[^\W\d_]+", lambda found: found[0] + syllable, word)
+
+
+def _place(mask: Mask, compact_place: int) -> int:
+    """The place of a mask at which a sign of the compacted value stands."""
+    signs = [i for i, signs in enumerate(mask.places) if signs not in " .-/"]
+    return signs[compact_place]
+
+
+def _unissued(form: Form, mask: Mask) -> Mask:
+    """The mask with the signs at certain places with which no number of the form was ever given out."""
+    if form.name == "phone":
+        return _phone(mask)
+    signs = [i for i, signs in enumerate(mask.places) if signs not in " .-/"]
+    for compact_place, sign in form.unissued:
+        mask = mask.fixed(signs[compact_place], sign)
+    return mask
+
+
+def _phone(mask: Mask) -> Mask:
+    """A form of telephone numbers that nobody has: 555-01## where the form is North American, +999 where it is international, else 000.
+
+    No country has the code 999, and no number starts with three zeros: two lead abroad, and no code of a country starts with a third.
+    """
+    digits = [i for i, signs in enumerate(mask.places) if signs == SLOTS["#"] or signs in SLOTS["#"]]
+    groups = [len(run) for run in re.findall("#+", "".join("#" if i in digits else " " for i in range(len(mask.places))))]
+    if groups[-3:] == [3, 3, 4] and mask.places[0] != "+":
+        start, signs = len(digits) - 7, "55501"
+    else:
+        start, signs = 0, "999" if mask.places[0] == "+" else "000"
+    for i, sign in zip(digits[start:], signs, strict=False):
+        mask = mask.fixed(i, sign)
+    return mask
+
+
+def fake_values(column: Column, first_row: int, n_rows: int, *, key: int, rng: np.random.Generator) -> pa.Array:
+    """Return made-up values for rows from `first_row` on; rows of one key have different values, first names and surnames apart.
+
+    Examples
+    --------
+    >>> from chaffinch.table.schema import Column
+    >>> fake_values(Column("code", "identifier", output="fake", form="P-##"), 0, 3, key=5, rng=np.random.default_rng(1)).to_pylist()
+    ['P-59', 'P-36', 'P-13']
+    """
+    fake = parse_form(column.form or fitted_form(column).form)
+    kind = value_type(parse_type(column.type))
+    if fake.mask is not None and pa.types.is_integer(kind) and len(fake.mask.places[0]) > 1:
+        fake = replace(fake, mask=fake.mask.fixed(0, "9"))  # a whole number has no zeros before it
+    if column.repeats is None and fake.form is not None and fake.form.repeats:
+        numbers = (fake.size * rng.random(n_rows) ** 2).astype(np.int64).tolist()
+    else:
+        each = column.repeats or 1
+        numbers = _shuffled(range(first_row // each, (first_row + n_rows - 1) // each + 1), fake, column.name, key) if n_rows else []
+        numbers = [numbers[(first_row + i) // each - first_row // each] for i in range(n_rows)]
+    words = pa.array(fake.spell(numbers, rng), pa.string())
+    if is_words(kind):
+        return words.cast(kind)
+    try:
+        return words.cast(kind)
+    except pa.ArrowInvalid:  # the form has signs that no number has, or more digits than the type
+        return words
+
+
+def _shuffled(rows: range, fake: FakeForm, name: str, key: int) -> list[int]:
+    """The numbers of rows in an order that the key decides: one to one, so that no two rows have the same."""
+    size = min(fake.size, 1 << 62)
+    if fake.mask is not None and rows.stop > size:
+        raise InputError(
+            f"Column '{name}' is made up in a form of which there are {size:,} values, and more rows are drawn. Declare a longer form in its schema."
+        )
+    rng = np.random.default_rng([key, *name.encode()])
+    factor, shift = 1, int(rng.integers(0, size))
+    if size > 2:
+        factor = int(rng.integers(size // 3, size))
+        while gcd(factor, size) != 1:
+            factor = factor % (size - 1) + 1
+    return [row // size * size + (factor * (row % size) + shift) % size for row in rows]
