@@ -573,31 +573,39 @@ def events_of(settings: Any, table: Any) -> list[tuple[Any, ...]]:
 def touch_faults() -> list[str]:
     """Every touch of the data has been charged, is within what the charge names, and lies before the ledger closes.
 
-    A charge pays for the touches up to the answer of the noise that follows it. The number of rows may be compared for free where
-    the relation makes it public.
+    A charge pays for the touches up to the answer of the noise that follows it. Tables of one question may be charged together, before the
+    first of them is touched: they are then touched, and answered, in the order of their charges. The number of rows may be compared for free
+    where the relation makes it public.
     """
     faults: set[str] = set()
     for settings in [*SMALL, BayesNet(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6, neighbours="replace-one")]:
-        paid, closed = "", False
+        paid: list[str] = []
+        answered = closed = False
         rows = ((0, 0, 0), (1, 1, 1))
         for event in events_of(settings, table_of(BINARY, rows, 2 if settings.unit.replaced else None)):
             if event[0] == "charge":
-                if paid:
-                    faults.add(f"'{paid}' was charged and not answered")
-                paid = event[1]
+                together = all(what.startswith("table of ") for what in (*paid, event[1])) and not answered
+                if paid and not together:
+                    faults.add(f"'{paid[0]}' was charged and not answered")
+                    paid = []
+                paid.append(event[1])
+                answered = False
             elif event[0] == "noise":
                 if not paid:
                     faults.add("an answer was given that was not charged")
-                paid = ""
+                paid, answered = paid[1:], True
             elif event[0] == "close":
                 closed = True
+                if paid:
+                    faults.add(f"'{paid[0]}' was charged and not answered")
             elif closed:
                 faults.add("data were touched after the last charge")
             elif event[0] == "tables":
-                named = paid.removeprefix("table of ")
-                if not paid or (named != paid and [", ".join(c) for c in event[1]] != [named]):
+                named = [what.removeprefix("table of ") for what in paid]
+                asked = [", ".join(clique) for clique in event[1]]
+                if not paid or (named != paid and asked != named[: len(asked)]):
                     faults.add("a table was touched that was not charged")
-            elif not paid.startswith(("number of rows", "choice")) and not settings.unit.replaced:
+            elif not "".join(paid[:1]).startswith(("number of rows", "choice")) and not settings.unit.replaced:
                 faults.add("the number of rows was touched and not charged")
     return sorted(faults)
 
