@@ -103,7 +103,7 @@ def test_help_and_version():
 )
 def test_bad_use_exits_with_2_and_writes_nothing(tmp_path, arguments, says):
     (tmp_path / "t.csv").write_text("a,b\n" + "1,x\n2,y\n" * 20)
-    (tmp_path / "latin.csv").write_bytes("a,b\né,x\né,y\n".encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes("a,b\n\xe9,x\n\x81\xe9,y\n".encode("latin-1"))
     before = sorted(os.listdir(tmp_path))
     done = run(*arguments, cwd=tmp_path)
     assert done.returncode == 2

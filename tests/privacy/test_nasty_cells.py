@@ -476,7 +476,7 @@ BITS = {
 def test_bits_that_are_no_value_of_their_type(name, tmp_path):
     where, plain, more = BITS[name]
     only = tuple({where: None, "plain": None})
-    found = []
+    found, shapes = [], []
     for i, array in enumerate((plain, more)):
         table = pa.table({where: array, "plain": ["red"] * len(array)})
         path = tmp_path / f"{i}.feather"
@@ -490,8 +490,11 @@ def test_bits_that_are_no_value_of_their_type(name, tmp_path):
             warnings.simplefilter("error")
             found += [prepare(source, schema_of(only)) for source in sources]
             keep_rows(array, 1)
+        shapes.append([shape(table) for table in found[-len(sources) :]])
+    for one, other in zip(*shapes, strict=False):  # Parquet may hold the one and not the other
+        assert one == other
     for table in found:
-        assert shape(table) == shape(found[0])
+        assert shape(table)[:4] == shape(found[0])[:4]
         assert not rows_of(found[0]) - rows_of(table)
 
 

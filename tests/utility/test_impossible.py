@@ -67,7 +67,7 @@ def test_brute_force(coded, seed, n_first, n_second, sparse):
         if sparse:
             from chaffinch.counts.memory import MemoryCounter
 
-            patch.setattr(MemoryCounter.__init__, "__defaults__", (None, 1, None))
+            patch.setattr(MemoryCounter.__init__, "__defaults__", (None, 1, None, None))
             patch.setattr(marginals, "BATCH_CELLS", 1)
             patch.setattr(impossible, "MARKED_CELLS", 1)
         result = impossible_pairs(first, second)

@@ -14,7 +14,6 @@ from .._base.masking import THRESHOLD, masked_count
 from .._base.progress import Progress, silent
 from .._base.runs import RunFacts
 from .._base.seeds import Seed, generator, seed_sequence
-from ..counts.memory import MemoryCounter
 from ..stats.features import Encoding
 from ..stats.learners import Models
 from ..stats.splits import child
@@ -109,7 +108,7 @@ def measure_utility(
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
 
     free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
-    independent = Independent().fit(MemoryCounter(free)).sample(second.n_rows, seed=child(root, _MARGINALS))
+    independent = Independent().fit(free).sample(second.n_rows, seed=child(root, _MARGINALS))
     drawn = np.sort(generator(child(root, _RESAMPLE)).integers(0, first.n_rows, second.n_rows))
     tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
     tables |= dict(zip(("holdout",), rest, strict=False))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._base.errors import InputError
 from ..columns import Codes
 from ..crossing import Frame
 from .findings import Finding, finding, some
@@ -59,7 +61,10 @@ def weighted_counts(output: OutputSpec, frame: Frame, policy: Policy) -> list[Fi
     why = ""
     if policy.weight is not None and policy.weight in output.columns:
         why = f"It sums up column '{policy.weight}', which the policy names as the weight"
-    parts = [part for part in output.printed_numbers(frame) if part.counted] if output.has_numbers else []
+    parts: list[Any] = []
+    if output.has_numbers:
+        with contextlib.suppress(InputError):  # numbers that do not fit the records are a finding of their own
+            parts = [part for part in output.printed_numbers(frame) if part.counted]
     numbers = [number for part in parts for number in _numbers(part.numbers)]
     if any(number != round(number) for number in numbers):
         why = "Its counts are not all whole numbers"

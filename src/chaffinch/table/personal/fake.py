@@ -241,7 +241,7 @@ def fake_values(column: Column, first_row: int, n_rows: int, *, key: int, rng: n
     --------
     >>> from chaffinch.table.schema import Column
     >>> fake_values(Column("code", "identifier", output="fake", form="P-##"), 0, 3, key=5, rng=np.random.default_rng(1)).to_pylist()
-    ['P-59', 'P-36', 'P-13']
+    ['P-42', 'P-99', 'P-56']
     """
     fake = parse_form(column.form or fitted_form(column).form)
     kind = value_type(parse_type(column.type))
