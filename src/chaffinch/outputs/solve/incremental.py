@@ -40,7 +40,7 @@ FALL = 10.0
 """The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
 SAMPLE = 8_192
 """Records from which the information is estimated while the search gets on."""
-WINDOW = 6_000
+WINDOW = 20_000
 """Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved."""
 WARM = 0.02
 """Temperature of a search that has stalled, as a share of its error, at most: little is lost by it;"""
