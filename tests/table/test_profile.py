@@ -131,3 +131,16 @@ def test_a_folder_of_files_is_a_dataset(tmp_path, data):
     scanned = chaffinch.scan(ds.dataset(tmp_path))
     assert scanned.n_rows == 300
     assert StreamCounter(scanned).marginals([("b",)])[0].counts.tolist() == [50 + 34 + 25, 50 + 33 + 25, 33 + 25, 25]
+
+
+def test_the_largest_and_the_least_numbers_warn_of_nothing(tmp_path):
+    """From the file to the file: 1e-400 is 0, and 1.7e308 can neither be squared nor scaled."""
+    import warnings
+
+    import chaffinch
+
+    path = tmp_path / "in.csv"
+    path.write_text("a,b,c\n" + "".join(f"{i}.5,x,{i}\n1e-400,y,{i + 1}\n1.7e308,x,{i + 2}\n" for i in range(40)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        chaffinch.BayesNet().fit(path, seed=1).sample(seed=1).write(tmp_path / "out.csv")

@@ -111,7 +111,8 @@ def find_rules(
     if n_rows < FEWEST or len(schema.names) < 2:
         return FoundRules()
     sample = _sample(schema, n_rows, batches)
-    candidates = list(_candidates(sample, schema, n_rows))
+    with np.errstate(over="ignore", invalid="ignore"):
+        candidates = list(_candidates(sample, schema, n_rows))
     if not candidates:
         return FoundRules()
     for batch in batches():

@@ -189,7 +189,8 @@ class Profile:
         dtype = np.float32 if single else np.float64
         left = numbers
         for d in (FULL_PRECISION - 1, *range(FULL_PRECISION - 1)):
-            fits = np.round(left, d).astype(dtype) == left.astype(dtype)
+            with np.errstate(over="ignore"):  # a number near the largest is whole, and rounds to infinity
+                fits = (np.round(left, d).astype(dtype) == left.astype(dtype)) | (np.abs(left) >= 2.0**53)
             if d == FULL_PRECISION - 1:
                 self.decimals[FULL_PRECISION] += int((~fits).sum())
                 if self.decimals[FULL_PRECISION] >= THRESHOLD:

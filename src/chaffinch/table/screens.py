@@ -239,7 +239,7 @@ def long_sums(sample: RuleSample, determined: set[str]) -> Iterator[str]:
         columns, matrix = columns[:worst] + columns[worst + 1 :], np.delete(matrix, worst, axis=1)
     matrix = matrix[~np.isnan(matrix).any(axis=1)]
     spread = matrix.std(axis=0)
-    usable = np.flatnonzero(spread > 0)
+    usable = np.flatnonzero((spread > 0) & np.isfinite(spread))  # squares of the largest numbers are no numbers
     if len(matrix) < max(64, 4 * len(usable)) or len(usable) < 4:
         return
     scaled = (matrix - matrix.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
