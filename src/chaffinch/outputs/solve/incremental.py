@@ -43,12 +43,7 @@ SAMPLE = 8_192
 WINDOW = 20_000
 """Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved."""
 WARM = 0.02
-"""Temperature of a search that has stalled, as a share of its error, at most: little is lost by it;"""
-WARMTH = 0.3
-"""what all published numbers together may take of it: each takes about half of the temperature, so that with many a search would lose more than
-it had. And"""
-MOST_CELLS = 100
-"""cells of tables that count for that: in larger tables most of them are left alone."""
+"""Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
 PATIENCE = 25
 """after so many windows in which it gained nothing, or at once while a table is wrong, it is given up for"""
 HEATS = (0.0, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
@@ -206,15 +201,13 @@ class _Schedule:
         self._rung, self._patience, self._heat = -1, PATIENCE, 0.0
         self._pushes = 0
         self._relaxed, self._next_relax, self._at_relax = 0, 1, np.inf
-        n_numbers = sum(len(s.lo) for s in state.systems) + min(len(state.counts), MOST_CELLS)
-        self._warm = min(WARM, WARMTH / max(n_numbers, 1))
         self.combined = 0
         """Proposals that combinations of moves count as, so far."""
 
     @property
     def temperature(self) -> float:
         """The temperature of the next block."""
-        return self._warm * self._state.error if self._rung == 0 else self._heat
+        return WARM * self._state.error if self._rung == 0 else self._heat
 
     def look(self, n_proposed: int) -> bool:
         """Look at what the proposals so far came to, and renew what is due; return whether all that was asked for seems reached."""
