@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -136,6 +137,17 @@ def test_a_closed_pipe_is_no_fault(data):
     assert done.stderr == "" or "Traceback" not in done.stderr
 
 
+def opened_by(pid: int) -> set[str]:
+    """Return the files that a process has open, as far as the system tells."""
+    out = set()
+    with contextlib.suppress(OSError):
+        for name in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError):
+                out.add(os.readlink(f"/proc/{pid}/fd/{name}"))
+    return out
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="which files a process has open is asked of /proc")
 def test_ctrl_c_leaves_the_old_output(tmp_path):
     big = tmp_path / "big.csv"
     big.write_text("a,b,c\n" + "".join(f"{i},{i * 7 % 1000},{i / 3}\n" for i in range(3_000_000)))
@@ -146,7 +158,9 @@ def test_ctrl_c_leaves_the_old_output(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
-    time.sleep(1.5)
+    while process.poll() is None and str(big) not in opened_by(process.pid):
+        time.sleep(0.05)
+    time.sleep(0.5)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     if process.returncode == 0:

@@ -7,8 +7,7 @@ from typing import Any, ClassVar
 
 from .._base.progress import Progress, silent
 from .._base.seeds import Seed
-from ..counts.memory import MemoryCounter
-from ..table.read import open_table
+from ..table.schema import Schema
 from .bayesnet.model import BayesNetModel, FitSummary
 from .bayesnet.network import Network
 from .bayesnet.tables import table_from_marginal
@@ -47,19 +46,17 @@ class Independent(Settings):
 
     def fit(self, data: Any, *, seed: Seed = None, progress: Progress = silent) -> BayesNetModel:
         """Return a model of a table, or of whatever a counter counts. Nothing is drawn: the seed has no effect."""
-        counter, origin = counter_of(_without_found_rules(data))
+        counter, origin = counter_of(data)
         names = counter.schema.names
         progress("counting the columns", -1)
         tables = tuple(table_from_marginal(m, smoothing=0.0) for m in counter.marginals([(name,) for name in names]))
         fitted = FitSummary("independent", "none", "none", n_rows=counter.n_rows, draw=self.drawing)
-        return BayesNetModel(counter.schema, Network(names, ((),) * len(names)), tables, fitted, origin)
+        return BayesNetModel(_without_found_rules(counter.schema), Network(names, ((),) * len(names)), tables, fitted, origin)
 
 
-def _without_found_rules(data: Any) -> Any:
-    """Return a table without the rules that were found in it: they tie columns, and this is the baseline that does not. Declared ones stay."""
-    table = data.table if isinstance(data, MemoryCounter) else open_table(data) if not hasattr(data, "marginals") else None
-    if table is None or not table.schema.found:
-        return data
-    rules = tuple(text for text in table.schema.rules if text not in table.schema.found)
-    loose = replace(table, schema=replace(table.schema, rules=rules, found=(), functions=table.schema.functions if rules else ()))
-    return replace(data, table=loose) if isinstance(data, MemoryCounter) else loose
+def _without_found_rules(schema: Schema) -> Schema:
+    """Return a schema without the rules that were found: they tie columns, and this is the baseline that does not. Declared ones stay."""
+    if not schema.found:
+        return schema
+    rules = tuple(text for text in schema.rules if text not in schema.found)
+    return replace(schema, rules=rules, found=(), functions=schema.functions if rules else ())
