@@ -14,6 +14,7 @@ from chaffinch.outputs.document import read_outputs
 from chaffinch.outputs.evolve_result import EvolveResult
 from chaffinch.outputs.readers.statsmodels import outputs_of, spec_of, table_of
 from chaffinch.outputs.tables import schema_of, table_of_codes
+from chaffinch.report.evolve import evolve_page, sentence
 
 COLUMNS = [
     {"name": "sex", "levels": ["f", "m"]},
@@ -238,3 +239,16 @@ def test_tables_hold_the_words_and_numbers_of_the_columns(spec, tmp_path):
     import pyarrow.parquet as pq
 
     assert pq.read_table(tmp_path / "t.parquet").num_rows == 50
+
+
+def test_what_has_no_equations_has_no_part_in_it_and_is_named(spec):
+    """On the terminal and on the page, and in the JSON."""
+    bare = {"name": "curved", "kind": "ols", "formula": "age ~ poly(height, 2)", "coefficients": {"Intercept": 1, "poly(height, 2)[0]": 1, "poly(height, 2)[1]": 2}}
+    together = spec_of(COLUMNS, [*spec.to_dict()["outputs"], bare], rows=500)
+    evolved = evolve(together, seconds=20, seed=1, workers=1)
+    assert evolved.reached
+    why = "the numbers of poly(height, 2) come from the data; give them, as raw=True"
+    assert evolved.to_dict()["about"]["rules_only"] == [{"name": "curved", "reason": why}]
+    assert EvolveResult.from_dict(evolved.to_dict()).about.rules_only == evolved.about.rules_only
+    assert sentence(evolved).endswith(f"'curved' had no part in it (rules only): {why}.")
+    assert "had no part in it (rules only)" in evolve_page(evolved)

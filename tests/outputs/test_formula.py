@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.formula import plain_name, read_formula
+from chaffinch.outputs.formula import plain_name, read_formula, unlearnt_words
 from chaffinch.outputs.solve.process import FORBIDDEN
 from chaffinch.outputs.where import read_filter
 
@@ -29,6 +29,7 @@ FIELDS = Fields(
         Field("g", (1, 2, 3)),
         Field("a b", ("k", "l")),
         Field("t", (False, True)),
+        Field("w", tuple(range(20, 60))),
     )
 )
 CODES = FIELDS.columns.start(120, seed=5)
@@ -45,12 +46,17 @@ FORMS = """x + a | a + x | C(a) | a + b + a:b | a:b | a*b | a:b - 1 | 0 + a | 0 
 | 0 + x:a + x | (a+b+x)**2 | (a + C(g) + b)**3 | a*b*x - a:b:x | I(x**2) + x | I(x ** 2 + -z*2) | np.log(x) + np.sqrt(z) | t | t:x
 | C(a, Treatment('v')) | C(a,Treatment(reference="w")):x | C(g) | C(g, Treatment(2))*b | C(z) | Q('a b') + x | x:z + a:x + a:z | x*z*a | 1
 | a:C(g):b | a:C(g) + b | a + a:b + 0 | b:a:x | np.log(x + 1):a | a + b - a | a + 0 + 1 | a - 0 | -0 + a | x + (a + b)*z - 1 | I(x*z) | I(-x)
-| I(x/z) + np.log1p(x) | I((x - 2)**2):a | a + a | a:a | C(a):a | x:x | C(a, Treatment)"""
+| I(x/z) + np.log1p(x) | I((x - 2)**2):a | a + a | a:a | C(a):a | x:x | C(a, Treatment)
+| bs(w, df=5) | bs(w, df=4):a | a:bs(w, df=4) | a*bs(w, df=3, degree=2) + z | bs(w, knots=[30, 41], lower_bound=0, upper_bound=80):x
+| bs(np.log(w), df=4) + np.abs(x - 3) | bs(w, df=3):bs(x, df=3, degree=2):b | bs(w, 4) + bs(w, 5) | 0 + a + bs(w, 4)"""
+FORMULAIC = """log(x) + log10(x) + log2(x) + exp(z) | poly(w, 3) | poly(w, 2):a | a*poly(log(w), 2) | poly(w, 2, raw=True) | (a + b + x)^2 | bs(w, df=4)*b
+| a:b:poly(x, degree=2) + z"""
 
 
 def compared(right: str) -> None:
     """Ours has patsy's names in patsy's order and its rows; formulaic's columns are the same set, in an order of its own."""
-    ours = read_formula(f"y ~ {right}", FIELDS)
+    ours = read_formula(f"y ~ {right}", FIELDS, records=CODES)
+    assert ours.unlearnt == ()
     rows = np.zeros((len(CODES), ours.size))
     for terms in ours.terms:
         rows += terms.of(CODES, ours.size)
@@ -64,19 +70,64 @@ def test_forms(right: str) -> None:
     compared(right)
 
 
-@pytest.mark.parametrize("right", [form.strip() for form in FORMS.split("|")[:22]])
+@pytest.mark.parametrize("right", [form.strip() for form in [*FORMS.split("|")[:22], *FORMULAIC.split("|")]])
 def test_forms_as_formulaic_reads_them(right: str) -> None:
-    ours = read_formula(f"y ~ {right}", FIELDS)
+    ours = read_formula(f"y ~ {right}", FIELDS, records=CODES)
     rows = sum(terms.of(CODES, ours.size) for terms in ours.terms)
     theirs = formulaic.model_matrix(right, FRAME)
-    names = [plain_name(name) for name in theirs.columns]
-    assert sorted(names) == sorted(plain_name(name) for name in ours.names)
-    np.testing.assert_allclose(
-        rows, np.asarray(theirs, dtype=float)[:, [names.index(plain_name(name)) for name in ours.names]]
-    )
+    known = ours.known(theirs.columns)  # formulaic counts the columns of a basis from 1
+    names = [known[plain_name(name)] for name in theirs.columns]
+    assert sorted(names) == sorted(ours.names)
+    np.testing.assert_allclose(rows, np.asarray(theirs, dtype=float)[:, [names.index(name) for name in ours.names]], atol=1e-12)
 
 
-factor = st.sampled_from(["a", "b", "x", "z", "C(g)", "C(a, Treatment('w'))", "I(x ** 2)", "np.log(z)"])
+def test_columns_of_a_basis_are_counted_from_0_unless_all_names_count_from_1() -> None:
+    formula = read_formula("y ~ bs(w, df=3) + a:poly(x, 2)", FIELDS)
+    from_0 = ["bs(w, df=3)[0]", "bs(w, df=3)[1]", "bs(w, df=3)[2]"]
+    assert [formula.known(from_0)[plain_name(name)] for name in from_0] == from_0
+    some = ["bs(w, df=3)[1]", "bs(w, df=3)[2]"]  # of either way to count: ours
+    assert [formula.known(some)[plain_name(name)] for name in some] == some
+    in_r = [*(f"bs(w, df = 3){k}" for k in (1, 2, 3)), *(f"a[{level}]:poly(x, 2){k}" for level in "uvw" for k in (1, 2)), "Intercept"]
+    known = formula.known(in_r)
+    assert [known[plain_name(name)] for name in in_r[:3]] == from_0
+    assert known[plain_name("a[v]:poly(x, 2)2")] == "a[v]:poly(x, 2)[1]"
+    mixed = [*in_r[:3], "bs(w, df=3)[0]"]
+    assert plain_name("bs(w, df = 3)1") not in formula.known(mixed)
+
+
+def test_without_records_a_basis_knows_its_columns_alone() -> None:
+    bare, learnt = (read_formula("y ~ bs(w, df=4) + ns(x, 2) + poly(z, 2, raw=True)", FIELDS, records=some) for some in (None, CODES))
+    assert bare.names == learnt.names
+    assert bare.unlearnt == ("bs(w, df=4)", "ns(x, 2)")
+    assert learnt.unlearnt == ()
+    words = "the numbers of bs(w, df=4), ns(x, 2) come from the data; give them, as knots=..., lower_bound=... and upper_bound=..."
+    assert unlearnt_words(bare) == words
+    assert unlearnt_words(learnt) == ""
+    given = read_formula("y ~ ns(w, knots=c(30, 41), Boundary.knots=c(25, 55)) + bs(x, knots=[2], lower_bound=0, upper_bound=9)", FIELDS)
+    assert given.unlearnt == ()
+
+
+def test_a_basis_learns_from_the_records_that_pass_the_filter() -> None:
+    kept = read_filter("w < 40 and a != 'u'", FIELDS)
+    part = CODES[kept.of(CODES)]
+    ours = read_formula("y ~ a*bs(w, df=5)", FIELDS, within=kept, records=part)
+    frame = FRAME[kept.of(CODES)].copy()
+    frame["a"] = frame["a"].cat.remove_unused_categories()
+    theirs = patsy.dmatrix("a*bs(w, df=5)", frame)
+    assert list(ours.names) == theirs.design_info.column_names
+    np.testing.assert_allclose(sum(terms.of(part, ours.size) for terms in ours.terms), np.asarray(theirs), atol=1e-12)
+
+
+def test_offsets_have_no_coefficient_and_are_added_up() -> None:
+    ours = read_formula("y ~ a + offset(log(x)) + x + offset(2 * z - w)", FIELDS)
+    assert ours.names == ("Intercept", "a[T.v]", "a[T.w]", "x")
+    added = sum(look.of(CODES)[:, 0] for look in ours.offsets)
+    np.testing.assert_allclose(added, np.log(FRAME["x"]) + 2 * FRAME["z"] - FRAME["w"])
+    kept = read_filter("x > 1", FIELDS)
+    assert read_formula("y ~ offset(log(x - 1))", FIELDS, within=kept).offsets[0].values[:2, 0].tolist() == [0.0, 0.0]
+
+
+factor = st.sampled_from(["a", "b", "x", "z", "C(g)", "C(a, Treatment('w'))", "I(x ** 2)", "np.log(z)", "bs(w, df=3)", "bs(x, 2, degree=1)"])
 term = st.lists(factor, min_size=1, max_size=3, unique=True).map(":".join)
 
 
@@ -111,7 +162,17 @@ def test_look_ups_that_read_the_same_columns_are_one() -> None:
     ("text", "message"),
     [
         ("y ~ agee", "Unknown column 'agee'"),
-        ("y ~ bs(x, 3)", "'bs\\(...\\)', which is not supported. A formula may have"),
+        ("y ~ cr(x, 3)", "'cr\\(...\\)', which is not supported. A formula may have"),
+        ("y ~ bs(x, 2)", r"bs\(...\): the df of this spline must be at least 3. A formula may have"),
+        ("y ~ bs(x, df=5, knots=[2])", "df or knots, not both"),
+        ("y ~ bs(3)", "no column in it"),
+        ("y ~ bs(a, 3)", "column 'a', which has words"),
+        ("y ~ bs(w, knots=[30], lower_bound=25, upper_bound=50)", "no finite number for some levels"),
+        ("bs(x, 3) ~ w", "a label of several columns"),
+        ("offset(x) ~ w", "an offset as its label"),
+        ("y ~ offset(x):w", "an offset in an interaction"),
+        ("y ~ 0 + offset(x)", "has no terms"),
+        ("y ~ offset(log(x - 1))", "no finite number for some levels"),
         ("y ~ __import__('os')", "not supported"),
         ("y ~ x.max()", "not supported"),
         ("y ~ np.linalg(x)", "Unknown function 'linalg'"),

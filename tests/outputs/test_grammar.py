@@ -35,6 +35,9 @@ def parser(text: str, where: str | None = None) -> Parser:
         ("Q('x')", "Q('x')", None),
         ("I(x**2+-z)", "I(x ** 2 + -z)", None),
         ("np.log( x*z )", "np.log(x * z)", None),
+        ("log( x^2 )", "log(x ^ 2)", None),
+        ("bs( x,df = 4 )", "bs(x, df=4)", None),
+        ("ns(x, knots=c(2),Boundary.knots=c( 0,9 ))", "ns(x, knots=c(2), Boundary.knots=c(0, 9))", None),
     ],
 )
 def test_factors(text: str, name: str, coding: tuple[tuple[int, ...], int] | None) -> None:
@@ -53,6 +56,8 @@ def test_factors(text: str, name: str, coding: tuple[tuple[int, ...], int] | Non
         ("I(x / z * 2)", (2, 3), lambda x, z: x / z * 2),
         ("I((x + z) * (x - z))", (2, 3), lambda x, z: (x + z) * (x - z)),
         ("np.sqrt(np.log1p(x) + z)", (2, 3), lambda x, z: np.sqrt(np.log1p(x) + z)),
+        ("sqrt(log1p(x) + z^2)", (2, 3), lambda x, z: np.sqrt(np.log1p(x) + z**2)),
+        ("abs(x - 3)", (2,), lambda x, z: np.abs(x - 3)),
     ],
 )  # fmt: skip
 def test_arithmetic_over_every_combination_of_levels(text: str, columns: tuple[int, ...], work: object) -> None:

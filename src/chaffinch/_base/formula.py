@@ -58,6 +58,8 @@ class Grammar(Generic[F]):
 
     chained_powers = True
     """Whether a power may have a power."""
+    powers: tuple[str, ...] = ("**",)
+    """The signs of a power."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -136,7 +138,7 @@ class Grammar(Generic[F]):
     def power(self) -> Expression[F]:
         """Read an atom and its power: all products of so many of its terms, of one to as many as there are."""
         left = self.atom()
-        while self.reader.accept("**"):
+        while self.reader.accept(*self.powers):
             exponent, terms, big = self.exponent(left), left.terms, left
             for _ in range(1, min(len(left.terms), exponent)):
                 big = self.crossed(left, big)

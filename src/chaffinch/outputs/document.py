@@ -209,13 +209,21 @@ class Outputs:
         """Those outputs that datasets are evolved from; of the others only the rules are checked."""
         if not self.outputs:
             return self
-        outputs = tuple(output for output in self.outputs if output.definition.searched)
+        reasons = self.rules_only
+        outputs = tuple(output for output in self.outputs if output.name not in reasons)
         if not outputs:
             kinds = ", ".join(dict.fromkeys(output.kind for output in self.outputs))
+            name, reason = next(iter(reasons.items()))
             raise InputError(
-                f"There are no outputs to search for: of kind {kinds} only the rules are checked. Add another."
+                f"There are no outputs to search for: of kind {kinds} only the rules are checked. '{name}': {reason}. Add another."
             )
         return self if len(outputs) == len(self) else Outputs(self.fields, outputs, self.rows)
+
+    @cached_property
+    def rules_only(self) -> dict[str, str]:
+        """By the name of each output that datasets cannot be evolved from, why: only the rules are checked of it."""
+        reasons = {output.name: output.rules_only(self.fields) for output in self.outputs}
+        return {name: reason for name, reason in reasons.items() if reason}
 
     @cached_property
     def _compiled(self) -> dict[int, tuple[Compiled, ...]]:

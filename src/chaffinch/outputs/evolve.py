@@ -16,7 +16,16 @@ from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count
 from .contradictions import check_contradictions
 from .document import Outputs
-from .evolve_result import EvolveAbout, EvolvedCopy, EvolvedData, EvolveResult, OutputReport, TracePoint, by_output
+from .evolve_result import (
+    EvolveAbout,
+    EvolvedCopy,
+    EvolvedData,
+    EvolveResult,
+    OutputReport,
+    RulesOnly,
+    TracePoint,
+    by_output,
+)
 from .limits import check_copies, check_size, check_start, check_tolerance
 from .margins import KnownMargins, known_margins, published_margins, with_margins, without_margins
 from .refit import Compared, compared
@@ -96,6 +105,7 @@ def evolve_spec(
     proposals; not on `workers`, nor on how quick or busy the machine is.
     """
     began = time.perf_counter()
+    rules_only = tuple(RulesOnly(name, reason) for name, reason in spec.rules_only.items())
     spec = spec.searched
     _check_size(spec, settings)
     spec, margins = _begun(spec, settings)
@@ -132,6 +142,7 @@ def evolve_spec(
         spread=settings.spread,
         proposals_at_most=job.proposals,
         refitted_by=_refitted_by() if all(one.refitted for copy in copies for one in copy.outputs) else None,
+        rules_only=rules_only,
     )
     return EvolveResult(about, copies, time.perf_counter() - began)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .solve.incremental import Checkpoint
     from .solve.state import OutputError
 
-__all__ = ["EvolveAbout", "EvolveResult", "EvolvedCopy", "EvolvedData", "OutputReport", "ShownNumber", "TracePoint"]
+__all__ = ["EvolveAbout", "EvolveResult", "EvolvedCopy", "EvolvedData", "OutputReport", "RulesOnly", "ShownNumber", "TracePoint"]
 
 FORMAT = "chaffinch-evolved"
 VERSION = 1
@@ -194,6 +194,14 @@ class EvolvedCopy(_CopyReport):
         return self._there().compared
 
 
+@dataclass(frozen=True)
+class RulesOnly:
+    """An output that datasets cannot be evolved from, and why."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvolveAbout:
     """What was asked for, and who refitted.
@@ -210,6 +218,8 @@ class EvolveAbout:
         How many each copy might take: as asked for, or what the seconds stood for. With the seed it repeats the copies.
     refitted_by
         The program that fitted regressions again; None where none was there.
+    rules_only
+        The outputs that had no part in it, and why.
     """
 
     spec: str | None = None
@@ -223,6 +233,7 @@ class EvolveAbout:
     spread: int = 0
     proposals_at_most: int = 0
     refitted_by: str | None = None
+    rules_only: tuple[RulesOnly, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data, options among them."""

@@ -1,9 +1,12 @@
-"""Formulas in patsy's dialect: the grammar of `_base/formula.py` over columns with declared levels; never evaluated as Python."""
+"""Formulas in patsy's dialect: the grammar of `_base/formula.py` over columns with declared levels; never evaluated as Python.
+
+What R and formulaic write otherwise is read too: log(x), ^ for **, offset(x), bs(x, df=4), ns(x, df=3), poly(x, 2).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +16,9 @@ from .._base.errors import InputError, unknown_name
 from .._base.formula import Expression, Grammar, unique
 from .._base.masking import HIDDEN
 from .._base.tokens import Reader, Token
-from .columns import Floats
+from .basis import Basis
+from .basis_calls import BASES, basis_call
+from .columns import Codes, Floats
 from .fields import Field, Fields, Scalar
 from .where import Filter
 
@@ -21,11 +26,11 @@ __all__ = ["MOST_COLUMNS", "Factor", "Grid", "Parser", "Term"]
 
 MOST_COLUMNS = 2_000
 FUNCTIONS = {
-    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp, "square": np.square,
+    "log": np.log, "log1p": np.log1p, "log2": np.log2, "log10": np.log10, "sqrt": np.sqrt, "exp": np.exp, "square": np.square, "abs": np.abs,
 }  # fmt: skip
 HELP = (
     "A formula may have: names, Q('a name'), 1, 0, -1, +, :, *, (a + b)**2, C(name), C(name, Treatment('level')), "
-    f"I(arithmetic) and np. with {', '.join(FUNCTIONS)}."
+    f"I(arithmetic), {', '.join(FUNCTIONS)}, with np. or without, {', '.join(BASES)} and offset(arithmetic)."
 )
 
 _SIGNS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.divide}
@@ -55,7 +60,8 @@ class Factor:
 
     `text` is its name, spaced as patsy spaces it; `safe_text` the same as messages may have it, without a reference level that ten records
     are not known to have. `levels` are the codes of a categorical factor's levels in order, those that the output's filter leaves out not
-    among them.
+    among them. A factor with a `basis` has several columns, of the number that stands in it; one that `is_offset` has no
+    coefficient; `column_of` is the name of the basis that a factor is one column of.
     """
 
     text: str
@@ -63,6 +69,9 @@ class Factor:
     levels: tuple[int, ...] | None = field(default=None, compare=False)
     reference: int = field(default=0, compare=False)
     number: _Number | None = field(default=None, compare=False)
+    basis: Basis | None = field(default=None, compare=False)
+    is_offset: bool = field(default=False, compare=False)
+    column_of: str = field(default="", compare=False)
     safe_text: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
@@ -86,27 +95,51 @@ class Factor:
             size = len(next(iter(grid.values()))) if grid else 1
             return np.broadcast_to(self.number.of(fields, grid), (size,)).astype(float)
 
+    @property
+    def width(self) -> int:
+        """The number of columns of a factor that is no category."""
+        return 1 if self.basis is None else self.basis.width
+
+    def column(self, number: int) -> Factor:
+        """Return one column of a basis, counted from 0, as a factor of its own: bs(x, df=4)[0]."""
+        basis, inner = self.basis, self.number
+        assert basis is not None
+        assert inner is not None
+        own = _Number(inner.columns, lambda fields, grid: basis.of(self.numbers(fields, grid))[:, number])
+        return Factor(f"{self.text}[{number}]", self.columns, number=own, safe_text=f"{self.safe_text}[{number}]", column_of=self.text)
+
 
 Term = tuple[Factor, ...]
 
 
 class Parser(Grammar[Factor]):
-    """The grammar with patsy's factors: names, C(...), Q(...), I(...) and np.function(...) over columns with declared levels."""
+    """The grammar with patsy's factors: names, C(...), Q(...), I(...), functions and bases over columns with declared levels.
 
-    def __init__(self, text: str, fields: Fields, within: Filter, *, output: str) -> None:
+    Bases whose numbers are not all given learn them from `records`, those that pass the filter. Without records they learn from every
+    level once, and `unlearnt` has their names: the columns that such a formula makes are right, what is in them is not.
+    """
+
+    powers = ("**", "^")
+
+    def __init__(self, text: str, fields: Fields, within: Filter, *, output: str, records: Codes | None = None) -> None:
         super().__init__(Reader(text, what=f"The formula of output '{output}'" if output else "The formula"))
-        self.fields, self.within = fields, within
+        self.fields, self.within, self.records = fields, within, records
+        self.unlearnt: list[str] = []
 
     def formula(self) -> tuple[Factor, list[Term]]:
-        """Return the label and the terms, the intercept first."""
+        """Return the label and the terms, the intercept first, offsets among them."""
         label = self.factor()
+        if label.basis is not None or label.is_offset:
+            raise self._refused("a label of several columns, or an offset as its label,")
         if not self.reader.accept("~"):
             got = self.reader.next.safe_text
             raise InputError(f"{self.reader.what} must have the label, ~ and the terms. Got {got} after the label. {HELP}")
         right = self.sum()
         self.reader.finish()
         terms = unique([*([()] if right.has_intercept else []), *right.terms])
-        if not terms:
+        if any(factor.is_offset for term in terms if len(term) > 1 for factor in term):
+            raise self._refused("an offset in an interaction")
+        if all(factor.is_offset for term in terms for factor in term) and () not in terms:
             raise InputError(f"{self.reader.what} has no terms.")
         return label, terms
 
@@ -150,7 +183,7 @@ class Parser(Grammar[Factor]):
         return InputError(f"{self.reader.what} has {what}, which is not supported. {HELP}")
 
     def factor(self) -> Factor:
-        """A name, C(...), Q(...), I(...) or np.function(...)."""
+        """A name, C(...), Q(...), I(...), offset(...), a function or a basis."""
         reader, place = self.reader, self.reader.place
         token = reader.take()
         if token.kind != "name":
@@ -162,6 +195,14 @@ class Parser(Grammar[Factor]):
             return self._number(place)
         if reader.ahead(".") and token.value in ("np", "numpy"):
             return self._number(place, self._function())
+        if reader.ahead("(") and not token.quoted and token.value in FUNCTIONS:
+            reader.take()
+            return self._number(place, token.value)
+        if reader.ahead("(") and not token.quoted and token.value == "offset":
+            reader.take()
+            return replace(self._number(place), is_offset=True)
+        if reader.ahead("(") and not token.quoted and token.value in BASES:
+            return self._basis(place, token.value)
         column = self._column(token)
         position = self.fields.position(column.name)
         text = _spaced(reader.since(place))
@@ -239,6 +280,32 @@ class Parser(Grammar[Factor]):
         number = number.through(FUNCTIONS[function]) if function else number
         return Factor(_spaced(self.reader.since(place)), tuple(sorted(number.columns)), number=number)
 
+    def _basis(self, place: int, name: str) -> Factor:
+        reader = self.reader
+        reader.take()
+        number = self._plus()
+        try:
+            basis = basis_call(name, reader)
+            columns = tuple(sorted(number.columns))
+            if not columns:
+                raise InputError("there is no column in it")
+            factor = Factor(_spaced(reader.since(place)), columns, number=number)
+            if not basis.complete:
+                self.unlearnt += [] if self.records is not None else [factor.text]
+                basis = basis.learnt(self._learnt_from(factor))
+        except InputError as error:
+            what = str(error).rstrip(".")
+            raise InputError(f"{reader.what}: {name}(...): {what}. {HELP}") from None
+        return replace(factor, basis=basis)
+
+    def _learnt_from(self, factor: Factor) -> Floats:
+        """The numbers of records that a basis learns from, or of every combination of levels."""
+        if self.records is not None:
+            return factor.numbers(self.fields, {c: self.records[:, c].astype(np.intp) for c in factor.columns})
+        grid = self.fields.grid(factor.columns)
+        values = factor.numbers(self.fields, grid)[self.within.of_grid(grid)]
+        return values[np.isfinite(values)]
+
     def _plus(self) -> _Number:
         number = self._times()
         while sign := self.reader.accept("+", "-"):
@@ -257,7 +324,7 @@ class Parser(Grammar[Factor]):
             if self.reader.accept("-"):
                 return self._unary().through(np.negative)
             number = self._operand()
-            return number.through(np.power, self._unary()) if self.reader.accept("**") else number
+            return number.through(np.power, self._unary()) if self.reader.accept(*self.powers) else number
         finally:
             self.reader.shallower()
 
@@ -277,6 +344,11 @@ class Parser(Grammar[Factor]):
             function, number = self._function(), self._plus()
             reader.expect(")")
             return number.through(FUNCTIONS[function])
+        if reader.ahead("(") and not token.quoted and token.value in FUNCTIONS:
+            reader.take()
+            number = self._plus()
+            reader.expect(")")
+            return number.through(FUNCTIONS[token.value])
         column = self._column(token)
         if not column.numeric:
             raise InputError(f"{reader.what} works out a number from column '{column.name}', which has words.")
@@ -288,7 +360,7 @@ def _spaced(tokens: list[Token]) -> str:
     text, after_object, wants_space = "", False, False
     for token in tokens:
         is_object = token.kind in ("name", "number", "word")
-        binary = token.text in ("+", "-", "*", "/", "**") and (after_object or token.text not in ("+", "-"))
+        binary = token.text in ("+", "-", "*", "/", "**", "^") and (after_object or token.text not in ("+", "-"))
         text += (" " if wants_space or binary else "") + token.text
         wants_space = binary or token.text == ","
         after_object = is_object or token.text == ")"

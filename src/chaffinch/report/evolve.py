@@ -25,7 +25,12 @@ FULL = 6
 
 
 def sentence(result: EvolveResult) -> str:
-    """Return what was reached, in a sentence or two."""
+    """Return what was reached, in a sentence or two, and which outputs had no part in it."""
+    without = [f"'{shown(one.name)}' had no part in it (rules only): {shown(one.reason, 300)}." for one in result.about.rules_only]
+    return " ".join([_reached(result), *without])
+
+
+def _reached(result: EvolveResult) -> str:
     copies = result.copies
     total = sum(one.numbers for one in copies[0].outputs)
     several = len(copies) > 1

@@ -91,6 +91,8 @@ def test_nothing_to_search_for_is_said(checked, rules_only):
     found = checked(rules_only("ruled"), keys=("a",), maker=None)
     assert (found.verdict.word, found.all, found.passed) == ("nothing measured", None, False)
     assert [(row.verdict in ("review", "fail"), row.marginal) for row in found.summary] == [(True, None)]
+    assert "rules only: this kind has no equations" in found.summary[0].why
+    assert found.to_dict()["outputs"][0]["rules_only"] == "this kind has no equations"
 
 
 def test_published_numbers_that_are_not_the_datas(checked, fields, people):

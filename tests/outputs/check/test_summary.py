@@ -43,7 +43,7 @@ def test_what_keeps_an_output_from_passing(result):
         (replace(result, outputs=(replace(one, consistent=False), two)), "fail", "numbers are not the data's"),
         (replace(result, outputs=(replace(one, unmeasured="no estimate"), two)), "not assessed", "no estimate"),
         (replace(result, outputs=(replace(one, fit=replace(one.fit, reached=0.5)), two)), "not assessed", "50 % of the datasets have its numbers: a lower bound"),
-        (replace(result, outputs=(replace(one, fit=None), two)), "review", "only the rules say something of this kind"),
+        (replace(result, outputs=(replace(one, fit=None, rules_only="this kind has no equations"), two)), "review", "rules only: this kind has no equations"),
         (replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", True),))), "not assessed", "a recipe was judged in its place, though it can be read"),
         (replace(result, about=replace(result.about, by_recipe=(ByRecipe("one", False),))), "review", "a recipe was judged in its place"),
         (replace(result, rules=report(found("one"))), "fail", "threshold"),

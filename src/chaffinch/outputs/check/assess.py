@@ -141,6 +141,7 @@ def _checked(
             outputs.columns[recipe.name],
             fits.get(recipe.name),
             unmeasured.get(recipe.name, ""),
+            outputs.recipes.rules_only.get(recipe.name, ""),
         )
         for recipe in outputs.recipes.outputs
     )

@@ -112,10 +112,11 @@ class CheckRun:
         """The outputs that every fold gives, computed on each; and by name why some fold does not give an output."""
         reasons: dict[str, str] = {}
         every: list[Outputs] = []
+        names = [name for name in self.recipes.names if name not in self.recipes.rules_only]
         for fold in self.folds:
             codes, part = self.codes[fold.original], f"the {fold.name}"
             numbered: list[OutputSpec] = []
-            for name in (name for name in self.recipes.names if name not in reasons):
+            for name in (name for name in names if name not in reasons):
                 try:
                     one = self.recipes.computed(codes, part=part, only=[name])
                     one.compiled()
@@ -123,7 +124,7 @@ class CheckRun:
                 except InputError as error:
                     reasons[name] = str(error)
             every.append(Outputs(self.recipes.fields, tuple(numbered), len(codes)))
-        left = [name for name in self.recipes.names if name not in reasons]
+        left = [name for name in names if name not in reasons]
         return tuple(spec.only(left) for spec in every), reasons
 
     @property

@@ -79,8 +79,8 @@ def measured(
 
     # 2. Outputs of folds, and searches.
     unmeasured = dict(run.uncomputable)
-    names = tuple(name for name in outputs.names if name not in unmeasured)
-    if not outputs.searched(names):
+    names = outputs.searched(outputs.names, but=unmeasured)
+    if not names:
         return Measurement(unmeasured=unmeasured, **asked)  # type: ignore[arg-type]
     evolver = _evolver(run, settings, workers)
     run = replace(run, maker=maker or evolver)

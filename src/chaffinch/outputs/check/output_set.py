@@ -54,7 +54,7 @@ class OutputSet:
 
     def searched(self, names: Sequence[str], *, but: Collection[str] = ()) -> tuple[str, ...]:
         """Return those of some outputs, `but` for these, that datasets are evolved from: of the others only the rules are checked."""
-        return tuple(name for name in names if name not in but and self.recipes[name].definition.searched)
+        return tuple(name for name in names if name not in but and name not in self.recipes.rules_only)
 
 
 def _check_attack(names: Sequence[str], columns: Mapping[str, Sequence[str]], settings: CheckSettings) -> None:

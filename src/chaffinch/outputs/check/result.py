@@ -44,6 +44,7 @@ class CheckedOutput:
     columns: tuple[str, ...]  # The columns it is about
     fit: OutputFit | None  # How well the ensembles reproduce it
     unmeasured: str = ""  # Why it was not measured, or not compared with the data; empty where nothing was in the way
+    rules_only: str = ""  # Why datasets cannot be evolved from it, so that rules alone say something of it; empty where they can
 
 
 @dataclass(frozen=True)

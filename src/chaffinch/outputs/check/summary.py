@@ -160,7 +160,7 @@ def _measured(
     if one.unmeasured:
         yield "not assessed", one.unmeasured
     elif asked and one.fit is None:
-        yield "review", "only the rules say something of this kind"
+        yield "review", f"rules only: {one.rules_only}" if one.rules_only else "rules only"
     if one.fit is not None and one.fit.reached < 1.0:
         yield "not assessed", f"{100 * one.fit.reached:.0f} % of the datasets have its numbers: a lower bound"
 

@@ -7,6 +7,7 @@ A kind is one file (or package) of this folder. Its class is an `OutputSpec`: th
     recomputed          its published numbers beside what records give         evolve, check
     computed_numbers    its numbers from any records, as printed               check
     printed_numbers     its numbers as they stand in the file                  check
+    rules_only          why it has no equations, where it has none             evolve, check
     contradiction       why no records can have its numbers                    evolve, check
     tallies, findings   the cells of people behind it, and the rules on them   check
 
@@ -56,6 +57,7 @@ __all__ = [
 
 Whole = Annotated[int, Key(ge=0, strict=True)]
 
+NOT_SEARCHED = "this kind has no equations"
 ROWS = 10**9
 """More records than any part will have: what is checked on reading must not depend on their number."""
 
@@ -139,8 +141,12 @@ class OutputSpec(PartialSpec):
     # What a kind says of itself.
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
-        """Return what the output says of the records; none for a kind that is not searched for. Their names begin with the output's."""
+        """Return what the output says of the records; none for one that is not searched for. Their names begin with the output's."""
         return ()
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return why datasets cannot be evolved from it, so that rules alone say something of it; nothing where they can."""
+        return "" if self.definition.searched else NOT_SEARCHED
 
     @abstractmethod
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:

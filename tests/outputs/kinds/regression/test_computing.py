@@ -10,6 +10,7 @@ import pytest
 from chaffinch.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.refit import compared
 
 FIELDS = Fields(
     (
@@ -49,3 +50,51 @@ def test_a_coefficient_without_records_is_named_by_its_levels(formula: str, mess
     rows = [("no", "n", 1), ("yes", "n", 3), ("no", "s", 4), ("yes", "s", 2), ("yes", "s", 0)] * 4
     with pytest.raises(InputError, match=message):
         computed({"kind": "ols", "formula": formula}, rows)
+
+
+def test_what_a_formula_learns_is_of_the_records_that_are_fitted(cmc: Any) -> None:
+    """Knots, bounds and orthogonal polynomials on all records, on a fold and within a filter, as statsmodels and patsy or formulaic have them."""
+    smf = pytest.importorskip("statsmodels.formula.api")
+    fold = cmc.frame.sample(300, random_state=1)
+    basis, where = "bs(wife_age, df=5)*media_exposure", "num_children > 0"
+    for frame in (cmc.frame, fold):
+        fit = smf.ols(f"num_children ~ {basis}", frame.query(where)).fit()
+        entry = {"kind": "ols", "formula": f"num_children ~ {basis}", "where": where, "standard_errors": True, "loglik": True}
+        spec = recipes_of([{"name": "o", **entry}], cmc.spec().fields)
+        numbers = spec.entries(cmc.codes(frame))[0]
+        ours = [float(number) for number in numbers["coefficients"].values()]
+        np.testing.assert_allclose(ours, fit.params.to_numpy(), rtol=1e-5, atol=1e-6)  # whichever dialect counts the columns
+        np.testing.assert_allclose([float(e) for e in numbers["standard_errors"].values()], fit.bse.to_numpy(), rtol=1e-5)
+        # The published numbers, columns counted as statsmodels has them, are those of the same records and of no others.
+        printed = {name: float(number) for name, number in fit.params.items()}
+        published = cmc.spec({"kind": "ols", "formula": f"num_children ~ {basis}", "where": where, "coefficients": printed}, rows=len(frame))
+        (same,) = compared(published, cmc.codes(frame))
+        assert same.within
+        assert same.size == len(printed)
+    (other,) = compared(published, cmc.codes(cmc.frame))
+    assert not other.within
+
+
+def test_bases_with_given_numbers_and_offsets_have_equations(cmc: Any) -> None:
+    """The records that were fitted satisfy what was printed; without the numbers of a basis there is nothing to satisfy."""
+    smf = pytest.importorskip("statsmodels.formula.api")
+    frame = cmc.frame
+    right = "bs(wife_age, knots=[25, 35], lower_bound=16, upper_bound=49) + C(wife_education)"
+    fit = smf.poisson(f"num_children ~ {right}", frame, offset=np.log(frame["standard_of_living"])).fit(disp=0, tol=1e-12)
+    entry = {"kind": "poisson", "formula": f"num_children ~ {right} + offset(log(standard_of_living))"}
+    entry["coefficients"] = {name: float(number) for name, number in fit.params.items()}
+    spec = cmc.spec(entry)
+    assert not spec.rules_only
+    (system,) = spec.problem().outputs
+    np.testing.assert_allclose(system.contributions(cmc.codes()).sum(axis=0), 0.0, atol=1e-5)
+    assert np.abs(system.contributions(cmc.shuffled("wife_age")).sum(axis=0)).max() > 1.0
+    (again,) = compared(spec, cmc.codes())
+    assert again.within
+    bare = cmc.spec({"kind": "poisson", "formula": "num_children ~ bs(wife_age, 5)", "coefficients": dict.fromkeys(NAMES, 0.0)})
+    assert bare.rules_only == {"o0": "the numbers of bs(wife_age, 5) come from the data; give them, as knots=..., lower_bound=... and upper_bound=..."}
+    assert bare.compiled()[0].equations == ()
+    with pytest.raises(InputError, match=r"There are no outputs to search for.*'o0': the numbers of bs"):
+        bare.searched.problem()
+
+
+NAMES = ("Intercept", *(f"bs(wife_age, 5)[{k}]" for k in range(5)))

@@ -42,13 +42,13 @@ def regression_numbers(output: RegressionSpec, sample: Sample, printer: Printer,
 def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printer, part: str) -> dict[str, Any]:
     estimated = output.publishes("alpha") and output.alpha is None
     output = output.changed(alpha=1.0) if estimated else output
-    formula = output.compiled(frame)
+    if not len(codes):
+        raise no_estimate(output.name, part, "no record passes its filter")
+    formula = output.compiled(frame, codes)
     system = output.system(frame, formula, published=False)
     data = observed(system, codes)
     family = output.family_name
     n_classes = system.size // formula.size
-    if not len(data.y):
-        raise no_estimate(output.name, part, "no record passes its filter")
     if fault := fault_before(data, family, n_classes):
         raise no_estimate(output.name, part, _words(fault, output, formula, frame, codes))
     numbers: dict[str, Any] = {}
@@ -86,7 +86,7 @@ def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printe
 def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]:
     """Give the published numbers of a regression beside those of statsmodels on the records."""
     frame, codes = sample.frame, sample.codes
-    formula = output.compiled(frame)
+    formula = output.compiled(frame, sample.inside if len(sample.inside) else None)
     system = output.system(frame, formula)
     names = list(formula.names)
     if output.kind == "multinomial":
@@ -104,10 +104,10 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
         yield Number(name, float(system.lo[k]), float(system.hi[k]), float(values[k]), float(units[k]))
     n = max(len(codes), 2)
     if output.standard_errors is not None:
-        published = {plain_name(name): number for name, number in output.standard_errors.items()}
-        published.setdefault("Intercept", published.get("const"))
+        known = output.known(formula)
+        published = {known.get(plain_name(name)): number for name, number in output.standard_errors.items()}
         for k, name in enumerate(names):
-            if (number := published.get(plain_name(name))) is not None:
+            if (number := published.get(name)) is not None:
                 interval, error = output.printed(number, "a standard error"), float(errors[k])
                 yield Number(f"standard error of {name}", *interval, error, error / math.sqrt(2 * n))
     if output.loglik is not None:

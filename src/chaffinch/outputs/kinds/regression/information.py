@@ -33,9 +33,9 @@ def beside_coefficients(
 def _errors(output: RegressionSpec, formula: Formula) -> tuple[list[int], Floats]:
     """Return which standard errors are published, and their intervals."""
     assert output.standard_errors is not None
-    keys = [
-        k for k, name in enumerate(formula.names) if plain_name(name) in {plain_name(n) for n in output.standard_errors}
-    ]
+    known = output.known(formula)
+    there = {known.get(plain_name(name)) for name in output.standard_errors}
+    keys = [k for k, name in enumerate(formula.names) if name in there]
     errors = {name: number for name, number in output.standard_errors.items() if name != "alpha"}
     bounds = np.array(output.named(errors, formula, "standard error", keys)).reshape(-1, 2)
     if not keys or (bounds[:, 1] <= 0).any():
@@ -46,7 +46,7 @@ def _errors(output: RegressionSpec, formula: Formula) -> tuple[list[int], Floats
 def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label: Lookup, at: Floats) -> list[Output]:
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
-    if output.offset is not None:
+    if output.offset is not None or formula.offsets:
         raise InputError(
             f"Output '{output.name}': standard errors and log-likelihood with an offset are not supported."
         )

@@ -59,7 +59,7 @@ class Patterns:
 def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
     name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
-    formula = output.compiled(tallier.frame)
+    formula = output.compiled(tallier.frame, records if len(records) else None)
     label, few_labels = _labels(output, fields, formula, records)
     outcomes = max(len(np.unique(label)) - 1, 1) if kind == "multinomial" else 1
     n = [one for one in tallies if one.part == "n"]

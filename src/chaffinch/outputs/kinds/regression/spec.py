@@ -10,7 +10,6 @@ printed: what the digits that were cut off change in them is of second order for
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import prod
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -18,17 +17,18 @@ from pydantic import Field as Key
 
 from ...._base.errors import InputError, unknown_name
 from ...._base.masking import unknown_level, without_levels
+from ...columns import Codes
 from ...crossing import Frame, scalar_code
 from ...equations import Lookup, Output, SumSystem, regression
-from ...families import BINARY, COUNTS, FamilyName
-from ...fields import Scalar
-from ...formula import Formula, plain_name, read_formula
+from ...families import FamilyName
+from ...fields import Fields, Scalar
+from ...formula import Formula, plain_name, read_formula, unlearnt_words
 from ...precision import Interval
 from ...printing import Printer
 from ...refit import Number
 from ...rules.tallies import OutputTally
 from ...rules.tallying import Tallier
-from ..base import OutputSpec, PrintedNumbers, Sample
+from ..base import ROWS, OutputSpec, PrintedNumbers, Sample
 
 if TYPE_CHECKING:
     from ...rules.findings import Finding
@@ -135,7 +135,7 @@ class RegressionSpec(OutputSpec):
         errors = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
         if isinstance(errors, list | Mapping):
             formula = self.compiled(frame)
-            known, names = _known(formula), []
+            known, names = self.known(formula), []
             for name in errors:
                 if plain_name(str(name)) in known:
                     names.append(known[plain_name(str(name))])
@@ -172,7 +172,7 @@ class RegressionSpec(OutputSpec):
         if self.coefficients:
             formula = self.compiled(frame)
             self.intervals(frame, formula)
-            known, blocks = _known(formula), [("", self.coefficients)]
+            known, blocks = self.known(formula), [("", self.coefficients)]
             if self.kind == "multinomial":
                 blocks = [(f"{label}: ", inner) for label, inner in self.coefficients.items()]
             sources = [("coefficients", blocks)]
@@ -232,9 +232,18 @@ class RegressionSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}")
         return _LINKS[family, link]
 
-    def compiled(self, frame: Frame) -> Formula:
-        """Return the formula, compiled within the filter."""
-        return read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name)
+    def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
+        """Return the formula, compiled within the filter; what it learns from data is learnt from `records`, those that pass the filter."""
+        return read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records)
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return whether its formula has bases whose numbers only the data tell."""
+        return unlearnt_words(self.compiled(Frame(fields, ROWS)))
+
+    def known(self, formula: Formula) -> dict[str, str]:
+        """Return the names of coefficients, by how they may be written."""
+        inner = [one for one in self.coefficients.values() if isinstance(one, Mapping)]
+        return formula.known({name for name in (inner[0] if inner else self.coefficients) if name != "alpha"})
 
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
@@ -250,45 +259,9 @@ class RegressionSpec(OutputSpec):
 
     def label(self, frame: Frame, formula: Formula) -> Lookup:
         """Return the label's number for each of its levels."""
-        fields, columns = frame.fields, formula.label.columns
-        family, what = self.family_name, f"Output '{self.name}': the label"
-        if family == "multinomial":
-            if len(columns) != 1:
-                raise InputError(f"{what} of a multinomial regression must be a column.")
-            numbers = np.zeros(fields.columns.sizes[columns[0]])
-            for number, code in enumerate(self.classes(frame, formula)):
-                numbers[code] = number
-            return Lookup(columns, fields.sizes(columns), numbers[:, None])
-        grid = fields.grid(columns)
-        inside = np.broadcast_to(self.filter(frame).of_grid(grid), prod(fields.sizes(columns)))
-        if family in BINARY and (formula.label.categorical or self.success is not None):
-            field = fields.every[columns[0]]
-            if self.success is None and not all(isinstance(level, bool) for level in field.levels):
-                raise InputError(f"{what} has words: say which of them counts as 1, with success = ...")
-            numbers = (
-                np.arange(len(field.levels)) == scalar_code(field, self.success, output=self.name, key="success")
-            ).astype(float)
-        elif formula.label.categorical:
-            raise InputError(
-                f"{what} must be a number for kind = \"{self.kind}\". Column '{fields.names[columns[0]]}' has words."
-            )
-        else:
-            numbers = formula.label.numbers(fields, grid).copy()
-            if not np.isfinite(numbers[inside]).all():
-                raise InputError(f"{what} is no finite number for some levels. Leave them out by a filter.")
-            numbers[~inside] = 1.0
-        low, high = numbers[inside].min(), numbers[inside].max()
-        if family in BINARY and (low < 0 or high > 1):
-            raise InputError(
-                f"{what} must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ..."
-            )
-        if family in COUNTS and low < 0:
-            raise InputError(f'{what} must be at least 0 for kind = "{self.kind}"; its column has smaller numbers.')
-        if family.startswith(("gamma", "inverse")) and low <= 0:
-            raise InputError(
-                f'{what} must be above 0 for kind = "{self.kind}". Leave other levels out by a filter: where = "... > 0".'
-            )
-        return Lookup(columns, fields.sizes(columns), numbers[:, None])
+        from .labels import label_numbers
+
+        return label_numbers(self, frame, formula)
 
     def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
@@ -318,20 +291,19 @@ class RegressionSpec(OutputSpec):
         """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
         some = range(formula.size) if keys is None else keys
         names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
-        by = {plain_name(name): number for name, number in numbers.items()}
-        known = {plain_name(name) for name in names} | ({"alpha"} if self.family_name == "negative_binomial" else set())
+        written = self.known(formula)
+        by = {written.get(plain_name(name), name): number for name, number in numbers.items()}
+        known = {*names, *(["alpha"] if self.family_name == "negative_binomial" else [])}
         for name in numbers:
-            if plain_name(name) not in known and not (plain_name(name) == "const" and "Intercept" in names):
+            if written.get(plain_name(name), name) not in known:
                 raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
-        if "const" in by and "Intercept" in names:
-            by.setdefault("Intercept", by["const"])
-        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if plain_name(name) not in by]:
+        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]:
             raise InputError(
                 f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
                 "out of the column's levels, or by the filter."
             )
         return [
-            self.printed(by[plain_name(name)], f"{thing} '{safe}'")
+            self.printed(by[name], f"{thing} '{safe}'")
             for name, safe in zip(names, safe_names, strict=True)
         ]
 
@@ -352,6 +324,10 @@ class RegressionSpec(OutputSpec):
         from .information import beside_coefficients
 
         formula = self.compiled(frame)
+        if formula.unlearnt:
+            self.intervals(frame, formula)
+            self.label(frame, formula)
+            return self.n_equations(frame)
         main = self.system(frame, formula)
         assert main.model is not None
         assert main.at is not None
@@ -367,11 +343,13 @@ class RegressionSpec(OutputSpec):
             intervals = self.intervals(frame, formula)
             middle = np.array([[each.middle for each in one] for one in intervals]).T
             half = np.array([[each.half for each in one] for one in intervals]).T
-        offset: tuple[Lookup, ...] = ()
+        offset = formula.offsets
         if self.offset is not None:
             position = frame.fields.position(self.offset)
             column = frame.fields.every[position].values[:, None]
-            offset = (Lookup((position,), frame.fields.sizes([position]), column),)
+            offset = (*offset, Lookup((position,), frame.fields.sizes([position]), column))
+        if offset and width > 1:
+            raise InputError(f"Output '{self.name}': an offset of a multinomial regression is not supported.")
         return regression(
             self.name,
             family=self.family_name,
@@ -384,8 +362,3 @@ class RegressionSpec(OutputSpec):
             parameter=self.parameter(),
         )
 
-
-def _known(formula: Formula) -> dict[str, str]:
-    """The names of coefficients, by how they may be written."""
-    names = {plain_name(name): name for name in formula.names}
-    return names | ({"const": "Intercept"} if "Intercept" in formula.names else {})
