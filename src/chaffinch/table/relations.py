@@ -12,6 +12,7 @@ columns on the right may have been rounded too. Nothing is evaluated as Python: 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -153,7 +154,7 @@ Relation = Equality | Order | Function | MissingTogether
 def quoted(name: str) -> str:
     """Return a column's name as a rule has it: in backticks where it would be read as something else."""
     words = ("missing", "and", "or", "not", "in", "implies", "determines", "true", "false")
-    plain = name.isidentifier() and name.lower() not in words
+    plain = name.isidentifier() and re.fullmatch(r"\w+", name) is not None and name.lower() not in words
     return name if plain else "`" + name.replace("`", "``") + "`"
 
 

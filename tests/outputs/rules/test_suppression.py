@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules import Policy, atoms, check_entries, ranges
+from chaffinch.outputs.rules import Policy, atoms, check_entries, ranges, witnesses
 from chaffinch.outputs.rules import suppression as rule
+from chaffinch.outputs.rules.linear import LinearSystem
 from chaffinch.outputs.rules.suppression import bounds
 from chaffinch.outputs.rules.tallies import OutputTally
 from chaffinch.outputs.rules.tallying import tallies_of
@@ -191,11 +192,12 @@ def test_bounds_are_those_of_all_tables_that_fit(cells, hidden, shown):
 
 @pytest.fixture
 def programmes(monkeypatch):
-    """Allow so many linear programmes for a table."""
+    """Allow so many linear programmes for a table, and no walk to other records that fit."""
 
     def allow(number):
         monkeypatch.setattr(ranges._Table, "cost", 1)
         monkeypatch.setattr(ranges, "MOST_WORK", number)
+        monkeypatch.setattr(witnesses, "MOST_PROPOSALS", 0)
 
     return allow
 
@@ -271,12 +273,13 @@ def test_a_limit_changes_no_answer_but_to_not_assessed(cells, hidden, programmes
     table, *_ = tallies({"name": "t", "kind": "table", "by": ["A", "B"], "counts": shown}, FIELDS, codes)
     others = [tallies({"name": "m", "kind": "table", "by": [by]}, FIELDS, codes)[0] for by in "AB"]
     policy, secret = Policy(protection=protection), table.withheld
-    whole, nothing = rule._undone(table, others, secret, policy)
+    system = LinearSystem([table, *others])
+    whole, nothing = rule._undone(table, others, secret, policy, system)
     assert not nothing.any()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranges._Table, "cost", 1)
         patch.setattr(ranges, "MOST_WORK", programmes)
-        undone, unseen = rule._undone(table, others, secret, policy)
+        undone, unseen = rule._undone(table, others, secret, policy, system)
     assert not (undone & ~whole).any()
     assert not (whole & ~undone & ~unseen).any()
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .tallies import Ints, OutputTally
 
-__all__ = ["Atoms", "atoms_of", "combinations_of", "components", "informative", "merged", "used_columns"]
+__all__ = ["Atoms", "atoms_of", "cells_of", "combinations_of", "components", "informative", "merged", "used_columns"]
 
 MOST_ATOMS = 100_000
 """Combinations of classes of levels that are written out; of more, a sample stands in beside those that records have."""
@@ -92,12 +92,13 @@ def atoms_of(tallies: Sequence[OutputTally], sizes: Sequence[int], *, most: int 
         rng = np.random.default_rng(1)
         places = np.stack([rng.integers(0, width, min(_SAMPLE, most)) for width in widths])
     grid = {column: of[place] for column, of, place in zip(columns, levels, places, strict=True)}
-    labels = np.stack([_cells(tally, grid, places.shape[1], sizes) for tally in tallies], axis=1)
+    labels = np.stack([cells_of(tally, grid, places.shape[1], sizes) for tally in tallies], axis=1)
     behind = np.stack([tally.labels for tally in tallies], axis=1)
     return _joined(labels, behind, complete)
 
 
-def _cells(tally: OutputTally, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
+def cells_of(tally: OutputTally, grid: dict[int, Ints], size: int, sizes: Sequence[int]) -> Ints:
+    """Return the cell of each of `size` combinations of levels, given by column; -1 for none. Columns that are absent tell nothing apart."""
     cell, inside = np.zeros(size, dtype=np.int64), np.ones(size, dtype=bool)
     for (position, group), width in zip(tally.steps, tally.shape, strict=True):
         of = group[grid[position]] if position in grid else np.full(size, group[0])

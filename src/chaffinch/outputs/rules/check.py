@@ -11,11 +11,13 @@ from ..crossing import Frame
 from ..fields import Fields
 from .differencing import differencing
 from .findings import Finding, RuleReport, finding
+from .linear import LinearSystem
 from .policy import Policy
-from .suppression import suppression
+from .suppression import AllOutputs, suppression
 from .tallies import COUNT, OutputTally
 from .tallying import Tallier, tallies_of
 from .units import households, weighted_counts
+from .witnesses import Witnesses
 
 if TYPE_CHECKING:
     from ..document import Outputs
@@ -98,14 +100,16 @@ def _report(
             before[output.name] = tallies_of(output, fields, codes)
         except InputError as error:
             findings.append(_unlooked(output, str(error)))
+    every = [one for some in (*tallies.values(), *before.values()) for one in some]
+    together = AllOutputs(LinearSystem(every), Witnesses(every, codes))
     for output in outputs:
         findings += own[output.name]
         counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
         others = [one for name, some in tallies.items() if name != output.name for one in some]
         others += [one for some in before.values() for one in some]
         for one in _withheld(counted):
-            findings += suppression(one, [part for part in counted if part is not one], others, rules)
-    findings += _withheld_before(before, tallies, policy)
+            findings += suppression(one, [part for part in counted if part is not one], others, rules, together=together)
+    findings += _withheld_before(before, tallies, policy, together)
     findings += differencing(tallies, before, policy, fields.columns.sizes)
     return RuleReport(tuple(findings), policy.name, policy.hash)
 
@@ -127,7 +131,7 @@ def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
 
 
 def _withheld_before(
-    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy
+    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy, together: AllOutputs
 ) -> list[Finding]:
     """Whether the new outputs undo what was withheld in those that are out."""
     findings: list[Finding] = []
@@ -136,5 +140,5 @@ def _withheld_before(
         out = [one for other, some in before.items() if other != name for one in some]
         for one in _withheld(mine):
             own = [*(part for part in mine if part is not one), *out]
-            findings += suppression(one, own, new, policy.of(one.kind), judged=False)
+            findings += suppression(one, own, new, policy.of(one.kind), judged=False, together=together)
     return findings

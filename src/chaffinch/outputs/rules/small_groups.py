@@ -27,7 +27,7 @@ MOST_WORK = 2_000_000
 """Entries of all linear programmes together that one search may have, about ten seconds."""
 MOST_NODES = 1_000
 """Branches of one programme in whole numbers."""
-MOST_GROUPS = 12
+MOST_GROUPS = 6
 """Groups that one search gives back; there may be more."""
 MOST_CELLS = 2_000
 """Published cells that hang together, up to which they are looked at."""

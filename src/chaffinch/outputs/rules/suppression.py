@@ -1,26 +1,37 @@
 """Withheld cells that follow from what is shown: totals, margins and other outputs, new and released, all in one system.
 
 The counts of the finest cells that the table and all outputs tied to it tell apart are unknowns (`atoms.py`); each number that is shown is a sum of them, and what its
-sign says of a withheld cell ("<10": 1 to 9) bounds another. What is left to a cell is its range in whole people (`ranges.py`; the audit of sdcTable and
-tau-Argus, over all outputs). Programmes are run up to a limit of work; cells whose range is not worked out by then are not assessed, and that is said.
+sign says of a withheld cell ("<10": 1 to 9) bounds another. Linear algebra alone says of most cells that are given away that they are (`linear.py`), other records that
+fit say of most others that they are not (`witnesses.py`). What is left to the rest is their range in whole people (`ranges.py`; the audit of sdcTable and
+tau-Argus, over all outputs), up to a limit of work; cells whose range is not worked out by then are not assessed, and that is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from . import atoms
 from .atoms import atoms_of, combinations_of, components, merged, used_columns
 from .findings import Finding, cells_in_words, some
+from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, range_system, ranges
 from .tallies import COUNT, Mask, OutputTally
+from .witnesses import Witnesses
 
-__all__ = ["bounds", "suppression"]
+__all__ = ["AllOutputs", "bounds", "suppression"]
 
 RULE = "suppression undone"
+
+
+class AllOutputs(NamedTuple):
+    """What all outputs of a check say together, new and released: as one linear system, and other records that fit it."""
+
+    linear: LinearSystem
+    witnesses: Witnesses
 
 
 def bounds(
@@ -54,12 +65,12 @@ def bounds(
 
 def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[OutputTally], bool]:
     """The table and what hangs together with it, groups that do not matter added up; and whether that is all of it, or what could be written out."""
-    chosen, keys = [table], {_key(table)}
+    chosen, keys = [table], {table.said}
     for other in others:
         if COUNT not in other.quantities or other is table or (other.implied and used_columns(other)):
             continue
-        if (key := _key(other)) not in keys:
-            keys.add(key)
+        if other.said not in keys:
+            keys.add(other.said)
             chosen.append(other)
     for _ in range(2):
         part = next(part for part in components(chosen) if table in part) if used_columns(table) else chosen
@@ -73,11 +84,6 @@ def _tied(table: OutputTally, others: Iterable[OutputTally]) -> tuple[list[Outpu
     return kept, False
 
 
-def _key(tally: OutputTally) -> bytes:
-    """What tallies that say the same have in common."""
-    return tally.key + tally.lo.tobytes() + tally.hi.tobytes()
-
-
 def suppression(
     table: OutputTally,
     own: Sequence[OutputTally],
@@ -85,50 +91,93 @@ def suppression(
     policy: Policy,
     *,
     judged: bool = True,
+    together: AllOutputs | None = None,
 ) -> list[Finding]:
     """Return whether cells that are withheld for their few people can be worked out after all.
 
-    `own` is what else the same output shows, `others` what others do. A withheld cell must be left an interval at least `policy.protection`
-    wide. Cells with the threshold's people or more, withheld to protect others, need none; nor do zeros unless they are disclosive. Of
-    outputs that are out already what `own` alone gives away is not judged.
+    `own` is what else the same output shows, `others` what others do, `together` what is known of all of them at once. A withheld cell must be left an
+    interval at least `policy.protection` wide. Cells with the threshold's people or more, withheld to protect others, need none; nor do zeros unless they are
+    disclosive. Of outputs that are out already what `own` alone gives away is not judged.
     """
     secret = table.withheld & (table.counts < policy.threshold) & ((table.counts > 0) | policy.zeros_are_disclosive)
     if not table.withheld.any():
         return []
-    of = int(table.withheld.sum())
-    alone, unseen = _undone(table, own, secret, policy)
+    of, least = int(table.withheld.sum()), policy.protection
+    linear = LinearSystem([table, *own, *others]) if together is None else together.linear
+    follows = linear.narrow(table, [*own, *others], secret, least)
+    # What all together leave open is left open by any of them.
+    open_still = secret if together is None else secret & ~together.witnesses.safe(table, secret & ~follows, least)
+    alone, unseen = _undone(table, own, open_still, policy, linear)
     findings = [_finding(table, alone, of, [])] if judged else []
     rest = np.zeros_like(alone)
     if others:
-        # What all together leave open is left open by the output alone, too.
-        rest, unseen = _undone(table, [*own, *others], secret & ~alone, policy)
+        rest = follows & ~alone
+        more, unseen = _undone(table, [*own, *others], open_still & ~alone & ~follows, policy, linear)
+        rest |= more
     undone = (alone if judged else np.zeros_like(alone)) | rest
-    for name in dict.fromkeys(other.output for other in others):
-        if not rest.any():
-            break
-        some_others = [other for other in others if other.output == name]
-        given_away, _ = _undone(table, [*own, *some_others], rest, policy)
-        if given_away.any():
-            findings.append(_finding(table, given_away, of, [name]))
-            rest &= ~given_away
-    while rest.any():
-        names = _fewest(table, own, others, rest, policy)
-        given_away, _ = _undone(table, [*own, *(other for other in others if other.output in names)], rest, policy)
-        findings.append(_finding(table, given_away if given_away.any() else rest, of, names))
-        rest = rest & ~given_away if given_away.any() else np.zeros_like(rest)
+    for some_rest, given_away_by in _provers(table, own, rest & follows, rest & ~follows, policy, linear):
+        findings += [_finding(table, cells, of, names) for names, cells in _sources(others, some_rest, given_away_by)]
     if unseen.any() and (judged or others):
         findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
 
 
-def _undone(table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy) -> tuple[Mask, Mask]:
+Prover = Callable[[Sequence[OutputTally], Mask], Mask]
+"""Which of some cells follow from what some other outputs show, beside the table's own."""
+
+
+def _provers(
+    table: OutputTally, own: Sequence[OutputTally], by_rank: Mask, by_ranges: Mask, policy: Policy, linear: LinearSystem
+) -> list[tuple[Mask, Prover]]:
+    """Cells that follow by linear algebra from all others, to be traced by it, which is quick; and those that took ranges in whole people."""
+
+    def quick(some: Sequence[OutputTally], cells: Mask) -> Mask:
+        return linear.narrow(table, [*own, *some], cells, policy.protection)
+
+    def whole(some: Sequence[OutputTally], cells: Mask) -> Mask:
+        return _undone(table, [*own, *some], cells, policy, linear)[0]
+
+    return [(by_rank, quick), (by_ranges, whole)]
+
+
+def _sources(others: Sequence[OutputTally], rest: Mask, given_away_by: Prover) -> Iterator[tuple[list[str], Mask]]:
+    """The outputs that give cells away, one alone where one does, else the fewest, and the cells that they do."""
+
+    def of(names: Collection[str]) -> list[OutputTally]:
+        return [other for other in others if other.output in names]
+
+    for name in dict.fromkeys(other.output for other in others):
+        if not rest.any():
+            return
+        given_away = given_away_by(of([name]), rest)
+        if given_away.any():
+            yield [name], given_away
+            rest = rest & ~given_away
+    while rest.any():
+        names = list(dict.fromkeys(other.output for other in others))
+        first = np.zeros_like(rest)
+        first[np.flatnonzero(rest)[0]] = True
+        for name in names[::-1]:  # those named last are given up first
+            fewer = [other for other in names if other != name]
+            if given_away_by(of(fewer), first).any():
+                names = fewer
+        given_away = given_away_by(of(names), rest)
+        yield names, given_away if given_away.any() else rest
+        rest = rest & ~given_away if given_away.any() else np.zeros_like(rest)
+
+
+def _undone(
+    table: OutputTally, shown: Sequence[OutputTally], secret: Mask, policy: Policy, linear: LinearSystem
+) -> tuple[Mask, Mask]:
     """Which secret cells can be worked out, and which were not looked at before the limit of work."""
-    if not secret.any():
-        return secret, secret
-    limits = bounds(table, shown, of=secret, enough=policy.protection)
+    undone = linear.narrow(table, shown, secret, policy.protection)
+    rest = secret & ~undone
+    if not rest.any():
+        return undone, rest
+    limits = bounds(table, shown, of=rest, enough=policy.protection)
     # What the sign itself says ("<3": 1 or 2) is the environment's choice; only what is lost beyond it counts.
-    undone = secret & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
-    return undone, secret & ~undone & ~limits.assessed
+    undone = undone | rest & (limits.hi - limits.lo < np.minimum(policy.protection, table.hi - table.lo))
+    return undone, rest & ~undone & ~limits.assessed
 
 
 def _unfinished(table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, threshold: int) -> Finding:
@@ -141,20 +190,6 @@ def _unfinished(table: OutputTally, unseen: Mask, undone: Mask, secret: Mask, th
         f"{every} such cells, up to the limit of work: {others}, and of the rest nothing is known."
     )
     return table.finding(RULE, table.named(unseen), of=size, good="", bad=bad, status="not assessed")
-
-
-def _fewest(
-    table: OutputTally, own: Sequence[OutputTally], others: Sequence[OutputTally], undone: Mask, policy: Policy
-) -> list[str]:
-    """The outputs of which none can be spared to work out the first of some cells; those named last are given up first."""
-    first = np.zeros_like(undone)
-    first[np.flatnonzero(undone)[0]] = True
-    names = list(dict.fromkeys(other.output for other in others))
-    for name in names[::-1]:
-        rest = [other for other in others if other.output in names and other.output != name]
-        if _undone(table, [*own, *rest], first, policy)[0].any():
-            names.remove(name)
-    return names
 
 
 def _finding(table: OutputTally, undone: Mask, of: int, others: Sequence[str]) -> Finding:

@@ -86,6 +86,11 @@ class OutputTally:
         parts = [(p, group.tobytes()) for p, group in self.steps], [(c, mask.tobytes()) for c, mask in self.joint]
         return hashlib.sha256(repr((parts, self.withheld.tobytes())).encode()).digest()
 
+    @cached_property
+    def said(self) -> bytes:
+        """What two tallies have in common that say the same of the same cells."""
+        return self.key + self.lo.tobytes() + self.hi.tobytes()
+
     def called(self, cells: Sequence[int] | Ints) -> list[str]:
         """Return the names of some cells, such as "m|rented"; the part's name where the tally has one cell."""
         if not self.shape:

@@ -1,0 +1,143 @@
+"""What adding and subtracting published counts leaves open of those that are withheld, all at once, by linear algebra alone.
+
+Every count is a sum over combinations of levels. How far two cells overlap, as a share of all combinations, is worked out column by column, so that
+nothing as large as the combinations themselves is written out. What the known cells leave of the others (a Schur complement) says which combinations of withheld
+counts are free: none of a cell means that its count follows, by rank; the sign of each ("<10": 1 to 9) bounds the free ones, by small linear programmes. That no
+count of a finer cell is below zero is not used here, so the ends are never too narrow: `ranges.py` looks at what they leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .lookups import CellLookup, counting, lookup_of
+from .tallies import Ints, Mask, OutputTally
+
+__all__ = ["LinearSystem"]
+
+MOST_CELLS = 1_500
+"""Cells of all tallies together, up to which they are looked at: a second or two."""
+MOST_PROGRAMMES = 200
+MOST_FREE = 100
+"""Free combinations of withheld counts, up to which programmes bound them."""
+_NOTHING = 1e-8
+_SLACK = 1e-6
+
+
+class _Rest(NamedTuple):
+    """What some tallies leave open: the numbers of withheld cells, how each moves with what is free, and how far it may go down and up."""
+
+    cells: Ints
+    moves: NDArray[np.float64]
+    down: NDArray[np.float64]
+    up: NDArray[np.float64]
+
+
+class LinearSystem:
+    """The counts of all tallies as one system, of which any part can be asked what it gives away.
+
+    Examples
+    --------
+    Two tables without totals: the second has one of the first's columns, and so tells its total.
+
+    >>> from chaffinch.outputs.document import recipes_of
+    >>> from chaffinch.outputs.fields import Field, Fields
+    >>> from chaffinch.outputs.rules.tallying import tallies_of
+    >>> fields = Fields((Field("sex", ("f", "m")), Field("ill", ("no", "yes"))))
+    >>> codes = np.array([[0, 0]] * 12 + [[0, 1]] * 3 + [[1, 0]] * 20, dtype=np.int32)
+    >>> entries = [{"name": "both", "kind": "table", "by": ["sex", "ill"], "threshold": 10}, {"name": "sex", "kind": "table", "by": ["sex"]}]
+    >>> both, sex = (tallies_of(one, fields, codes)[0] for one in recipes_of(entries, fields).outputs)
+    >>> system = LinearSystem([both, sex])
+    >>> [system.narrow(both, shown, both.withheld, 1).tolist() for shown in ([], [sex])]
+    [[False, False, False, False], [False, True, False, False]]
+    """
+
+    def __init__(self, tallies: Sequence[OutputTally]) -> None:
+        self.tallies = [tally for tally in counting(tallies) if lookup_of(tally) is not None]
+        self._number = {tally.said: number for number, tally in enumerate(self.tallies)}
+        self._starts = np.cumsum([0, *(tally.size for tally in self.tallies)])
+        self._rests: dict[frozenset[int], _Rest | None] = {}
+
+    @cached_property
+    def _overlaps(self) -> NDArray[np.float64]:
+        """The share of all combinations of levels that are in two cells, each divided by what the cells have themselves: 1 on the diagonal."""
+        lookups = [lookup for tally in self.tallies if (lookup := lookup_of(tally)) is not None]
+        whole = np.zeros((int(self._starts[-1]), int(self._starts[-1])))
+        for a, one in enumerate(lookups):
+            for b, other in enumerate(lookups[: a + 1]):
+                block = _overlap(one, other)
+                rows, columns = (slice(self._starts[k], self._starts[k + 1]) for k in (a, b))
+                whole[rows, columns] = block
+                whole[columns, rows] = block.T
+        size = np.sqrt(np.maximum(whole.diagonal(), 1e-300))
+        return np.asarray(whole / size[:, None] / size[None, :])
+
+    def narrow(self, table: OutputTally, shown: Collection[OutputTally], cells: Mask, least: int) -> Mask:
+        """Return which of some cells of a table are left fewer than `least` other counts by what it and others show.
+
+        What a cell's own sign leaves it anyway is not asked for. A cell that is not named may be narrow all the same,
+        and one without a level is not named.
+        """
+        out = np.zeros_like(cells)
+        if table.said not in self._number or not cells.any():
+            return out
+        mine = self._number[table.said]
+        rest = self._rest(frozenset({mine, *(self._number[one.said] for one in shown if one.said in self._number)}))
+        if rest is None:
+            return out
+        asked = np.flatnonzero(cells & np.isin(self._starts[mine] + np.arange(table.size), rest.cells))
+        at = np.searchsorted(rest.cells, self._starts[mine] + asked)
+        still = np.abs(rest.moves[at]).max(axis=1, initial=0.0) < _SLACK
+        wanted = np.minimum(least, (table.hi - table.lo)[asked])
+        found = still & (wanted > 0)
+        if 0 < rest.moves.shape[1] <= MOST_FREE:
+            for k in np.flatnonzero(~still & (wanted > 0))[: MOST_PROGRAMMES // 2]:
+                found[k] = _ends(rest, int(at[k])) < wanted[k]
+        out[asked] = found
+        return out
+
+    def _rest(self, numbers: frozenset[int]) -> _Rest | None:
+        if numbers not in self._rests:
+            self._rests[numbers] = self._worked_out(sorted(numbers))
+        return self._rests[numbers]
+
+    def _worked_out(self, numbers: Sequence[int]) -> _Rest | None:
+        tallies = [self.tallies[number] for number in numbers]
+        if sum(tally.size for tally in tallies) > MOST_CELLS:
+            return None
+        places = np.concatenate([np.arange(self._starts[number], self._starts[number + 1]) for number in numbers])
+        lo, hi, counts = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("lo", "hi", "counts"))
+        there = self._overlaps[places, places] > 0.5  # a cell without a level has no combinations
+        known, open_ones = np.flatnonzero((lo == hi) & there), np.flatnonzero((lo < hi) & there)
+        between = self._overlaps[np.ix_(places[known], places[open_ones])]
+        sizes, vectors = np.linalg.eigh(self._overlaps[np.ix_(places[known], places[known])])
+        kept = sizes > _NOTHING * max(float(sizes.max(initial=0.0)), 1.0)
+        part = vectors[:, kept].T @ between / np.sqrt(sizes[kept])[:, None]
+        left = self._overlaps[np.ix_(places[open_ones], places[open_ones])] - part.T @ part
+        sizes, vectors = np.linalg.eigh(left)
+        moves = vectors[:, sizes > _NOTHING]
+        return _Rest(places[open_ones], moves, (lo - counts)[open_ones].astype(float), (hi - counts)[open_ones].astype(float))
+
+
+def _overlap(one: CellLookup, other: CellLookup) -> NDArray[np.float64]:
+    """The share of all combinations of levels that are in a cell of one tally and a cell of another."""
+    both = [column for column in one.columns if column in other.columns]
+    shares = one.shares(both)
+    return np.asarray(shares @ other.shares(both).T / shares.shape[1])
+
+
+def _ends(rest: _Rest, cell: int) -> int:
+    """How many whole counts beside one lie between the least and the largest that a cell can have."""
+    from scipy.optimize import linprog
+
+    aim = rest.moves[cell]
+    rows, ends = np.concatenate([rest.moves, -rest.moves]), np.concatenate([rest.up, -rest.down])
+    values = [linprog(sign * aim, A_ub=rows, b_ub=ends, bounds=(None, None), method="highs") for sign in (1.0, -1.0)]
+    if any(value.fun is None for value in values):
+        return int(rest.up[cell] - rest.down[cell])
+    return int(np.floor(-values[1].fun + _SLACK) - np.ceil(values[0].fun - _SLACK))

@@ -1,0 +1,129 @@
+"""Other records that fit all that is published: what they have in a withheld cell, its count may be.
+
+A cell whose count is another in some table that fits is not given away, by that table and nothing else: whole people, no tolerance. Such tables are found by changing the
+records themselves at random, a little at a time (`walk.py`), towards another count of each cell that is still open. One table serves the withheld cells of
+all outputs. What no table was found for is not known to be given away: that is left to `ranges.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from ..columns import Codes
+from .lookups import counting, lookup_of
+from .tallies import Ints, Mask, OutputTally
+from .walk import WalkTables, walk
+
+__all__ = ["Witnesses"]
+
+MOST_PROPOSALS = 60_000_000
+"""Proposals of all walks together, about ten seconds; each touches the tallies of one column."""
+PROPOSALS = 3_000_000
+"""Proposals of one walk."""
+TRIES = 2
+"""Walks towards another count of one cell."""
+MOST_RECORDS = 20_000
+"""Records that walks change; others stay as they are."""
+_HEATS = ((0.5, 0.1), (0.3, 0.2))
+_AIM = 8
+
+
+class Witnesses:
+    """The least and the largest count that withheld cells were seen to have in tables that fit everything that tallies show."""
+
+    def __init__(self, tallies: Sequence[OutputTally], codes: Codes) -> None:
+        self.tallies = counting(tallies)
+        self._number = {tally.said: number for number, tally in enumerate(self.tallies)}
+        self._starts = np.cumsum([0, *(tally.size for tally in self.tallies)])
+        self._codes, self.left = codes, MOST_PROPOSALS
+        self._lo, self._hi, self._counts = (self._whole(name) for name in ("lo", "hi", "counts"))
+        self.least, self.most = self._counts.copy(), self._counts.copy()
+        self._tried: set[int] = set()
+
+    def _whole(self, name: str) -> Ints:
+        parts = [getattr(tally, name) for tally in self.tallies]
+        return np.concatenate(parts).astype(np.int64) if parts else np.zeros(0, dtype=np.int64)
+
+    @cached_property
+    def _tables(self) -> tuple[WalkTables, Ints, Ints] | None:
+        """What walks need: the cells by levels, and the levels and combinations of records; None where these are too many, or do not say who is in a cell."""
+        lookups = [lookup for tally in self.tallies if (lookup := lookup_of(tally)) is not None]
+        if len(lookups) < len(self.tallies):
+            return None
+        columns = sorted({column for lookup in lookups for column in lookup.columns})
+        levels = np.ascontiguousarray(self._codes[:, columns].T).astype(np.int64)
+        at = np.zeros((len(lookups), levels.shape[1]), dtype=np.int64)
+        uses: list[list[tuple[int, int]]] = [[] for _ in columns]
+        cells = list[Ints]()
+        for number, (tally, lookup) in enumerate(zip(self.tallies, lookups, strict=True)):
+            for column, stride in zip(lookup.columns, lookup.strides.tolist(), strict=True):
+                uses[columns.index(column)].append((number, stride))
+                at[number] += levels[columns.index(column)] * stride
+            if not np.array_equal(lookup.cells[at[number]], tally.labels):
+                return None
+            cells.append(np.where(lookup.cells >= 0, lookup.cells + self._starts[number], -1))
+        flat = [use for some in uses for use in some]
+        tables = WalkTables(
+            np.concatenate(cells), np.cumsum([0, *(len(one) for one in cells)])[:-1], np.cumsum([0, *(len(some) for some in uses)]),
+            np.array([tally for tally, _ in flat], dtype=np.int64), np.array([stride for _, stride in flat], dtype=np.int64),
+        )  # fmt: skip
+        chosen = self._movable()
+        return tables, np.ascontiguousarray(levels[:, chosen]), np.ascontiguousarray(at[:, chosen])
+
+    def _movable(self) -> Ints:
+        """Records that walks change: those behind withheld cells first."""
+        n, rng = len(self._codes), np.random.default_rng(1)
+        behind = np.zeros(n, dtype=bool)
+        for tally in self.tallies:
+            behind |= (tally.labels >= 0) & tally.withheld[tally.labels]
+        order = rng.permutation(n)
+        order = order[np.argsort(~behind[order], kind="stable")]
+        few = min(MOST_RECORDS, n)
+        return np.sort(np.concatenate([order[: few // 2], rng.permutation(order[few // 2 :])[: few - few // 2]]))
+
+    def safe(self, table: OutputTally, cells: Mask, far: int) -> Mask:
+        """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them."""
+        if table.said not in self._number:
+            return np.zeros_like(cells)
+        start = int(self._starts[self._number[table.said]])
+        for cell in (start + np.flatnonzero(cells)).tolist():
+            for sign in (1, -1):
+                if not self._is_safe(cell, far) and cell not in self._tried:
+                    self._aim(cell, sign, far)
+            self._tried.add(cell)
+        found = np.array([self._is_safe(cell, far) for cell in range(start, start + table.size)])
+        return np.asarray(found & cells)
+
+    def _is_safe(self, cell: int, far: int) -> bool:
+        count, wanted = self._counts[cell], min(far, int(self._hi[cell] - self._lo[cell]))
+        return bool(max(self.most[cell] - count, count - self.least[cell]) >= far or self.most[cell] - self.least[cell] >= wanted)
+
+    def _aim(self, cell: int, sign: int, far: int) -> None:
+        """Look for a table in which a cell's count is `far` above or below its own."""
+        wanted = int(self._counts[cell]) + sign * far
+        if not self._lo[cell] <= wanted <= self._hi[cell]:
+            return
+        lo, hi, weights = self._lo.copy(), self._hi.copy(), np.ones_like(self._lo)
+        (lo if sign > 0 else hi)[cell] = wanted
+        weights[cell] = _AIM
+        for number in range(TRIES):
+            if self._look(lo, hi, weights, _HEATS[number % len(_HEATS)]):
+                return
+
+    def _look(self, lo: Ints, hi: Ints, weights: Ints, heat: tuple[float, float]) -> bool:
+        """Walk once, and take in what the table has where it fits."""
+        if self._tables is None or self.left < PROPOSALS:
+            return False
+        tables, levels, at = self._tables
+        counts = self._counts.copy()
+        levels, at = levels.copy(), at.copy()
+        steps = walk(tables, levels, at, counts, np.stack([lo, hi]), weights, np.array(heat), PROPOSALS, 1 + self.left % 2**31)
+        self.left -= PROPOSALS if steps < 0 else max(int(steps), 1)
+        if steps < 0 or not ((counts >= self._lo) & (counts <= self._hi)).all():
+            return False
+        np.minimum(self.least, counts, out=self.least)
+        np.maximum(self.most, counts, out=self.most)
+        return True
