@@ -77,8 +77,8 @@ class LinearSystem:
         size = np.sqrt(np.maximum(whole.diagonal(), 1e-300))
         return np.asarray(whole / size[:, None] / size[None, :])
 
-    def narrow(self, table: OutputTally, shown: Collection[OutputTally], cells: Mask, least: int) -> Mask:
-        """Return which of some cells of a table are left fewer than `least` other counts by what it and others show.
+    def narrow(self, table: OutputTally, shown: Collection[OutputTally], cells: Mask, least: int, *, by_rank: bool = False) -> Mask:
+        """Return which of some cells of a table are left fewer than `least` other counts by what it and others show; `by_rank`: only those left none.
 
         What a cell's own sign leaves it anyway is not asked for. A cell that is not named may be narrow all the same,
         and one without a level is not named.
@@ -95,7 +95,7 @@ class LinearSystem:
         still = np.abs(rest.moves[at]).max(axis=1, initial=0.0) < _SLACK
         wanted = np.minimum(least, (table.hi - table.lo)[asked])
         found = still & (wanted > 0)
-        if 0 < rest.moves.shape[1] <= MOST_FREE:
+        if not by_rank and 0 < rest.moves.shape[1] <= MOST_FREE:
             for k in np.flatnonzero(~still & (wanted > 0))[: MOST_PROGRAMMES // 2]:
                 found[k] = _ends(rest, int(at[k])) < wanted[k]
         out[asked] = found

@@ -104,7 +104,8 @@ def suppression(
         return []
     of, least = int(table.withheld.sum()), policy.protection
     linear = LinearSystem([table, *own, *others]) if together is None else together.linear
-    follows = linear.narrow(table, [*own, *others], secret, least)
+    ranked = linear.narrow(table, [*own, *others], secret, least, by_rank=True)
+    follows = ranked | linear.narrow(table, [*own, *others], secret & ~ranked, least)
     # What all together leave open is left open by any of them.
     open_still = secret if together is None else secret & ~together.witnesses.safe(table, secret & ~follows, least)
     alone, unseen = _undone(table, own, open_still, policy, linear)
@@ -115,8 +116,19 @@ def suppression(
         more, unseen = _undone(table, [*own, *others], open_still & ~alone & ~follows, policy, linear)
         rest |= more
     undone = (alone if judged else np.zeros_like(alone)) | rest
-    for some_rest, given_away_by in _provers(table, own, rest & follows, rest & ~follows, policy, linear):
-        findings += [_finding(table, cells, of, names) for names, cells in _sources(others, some_rest, given_away_by)]
+
+    def by_rank(some: Sequence[OutputTally], cells: Mask) -> Mask:
+        return linear.narrow(table, [*own, *some], cells, least, by_rank=True)
+
+    def by_ends(some: Sequence[OutputTally], cells: Mask) -> Mask:
+        return linear.narrow(table, [*own, *some], cells, least)
+
+    def by_ranges(some: Sequence[OutputTally], cells: Mask) -> Mask:
+        return _undone(table, [*own, *some], cells, policy, linear)[0]
+
+    # What proved that cells follow from all others says also from which, the quickest way first.
+    for cells, given_away_by in ((rest & ranked, by_rank), (rest & follows & ~ranked, by_ends), (rest & ~follows, by_ranges)):
+        findings += [_finding(table, given_away, of, names) for names, given_away in _sources(others, cells, given_away_by)]
     if unseen.any() and (judged or others):
         findings.append(_unfinished(table, unseen, undone, secret, policy.threshold))
     return [one for one in findings if one.status != "pass" or len(findings) == 1]
@@ -124,20 +136,6 @@ def suppression(
 
 Prover = Callable[[Sequence[OutputTally], Mask], Mask]
 """Which of some cells follow from what some other outputs show, beside the table's own."""
-
-
-def _provers(
-    table: OutputTally, own: Sequence[OutputTally], by_rank: Mask, by_ranges: Mask, policy: Policy, linear: LinearSystem
-) -> list[tuple[Mask, Prover]]:
-    """Cells that follow by linear algebra from all others, to be traced by it, which is quick; and those that took ranges in whole people."""
-
-    def quick(some: Sequence[OutputTally], cells: Mask) -> Mask:
-        return linear.narrow(table, [*own, *some], cells, policy.protection)
-
-    def whole(some: Sequence[OutputTally], cells: Mask) -> Mask:
-        return _undone(table, [*own, *some], cells, policy, linear)[0]
-
-    return [(by_rank, quick), (by_ranges, whole)]
 
 
 def _sources(others: Sequence[OutputTally], rest: Mask, given_away_by: Prover) -> Iterator[tuple[list[str], Mask]]:
