@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from chaffinch.outputs.document import Outputs
+from chaffinch.outputs.document import Outputs, recipes_of
 from chaffinch.outputs.equations import CountTable, SumSystem
+from chaffinch.outputs.refit import compared
 
 DATA = Path(__file__).resolve().parents[3] / "examples" / "data"
 
@@ -90,6 +91,25 @@ def broken(spec: Outputs, codes: np.ndarray, *, slack: float = 1e-9) -> list[str
         if not inside:
             found.append(output.name)
     return found
+
+
+@pytest.fixture(scope="session")
+def agrees() -> Callable[..., None]:
+    """Numbers of a recipe are some others; and the equations compiled from them, and `recomputed`, hold on the records that they are of."""
+
+    def compare(study: Study, entry: dict[str, Any], wanted: dict[str, Any], *, rel: float = 1e-9) -> Outputs:
+        codes, recipe = study.codes(), {**entry, **dict.fromkeys(wanted, True)}
+        recipes = recipes_of([{"name": "o0", **recipe}], study.spec().fields)
+        computed = replace(recipes.computed(codes), rows=len(codes))
+        numbers = computed.outputs[0].to_dict()
+        for key, number in wanted.items():
+            assert np.ravel(numbers[key]) == pytest.approx(np.ravel(number), rel=rel, abs=1e-12), key
+        assert all(one.within for one in compared(computed, codes))
+        assert broken(computed, codes, slack=1e-7) == []
+        assert computed.problem().outputs
+        return computed
+
+    return compare
 
 
 @pytest.fixture(scope="session")

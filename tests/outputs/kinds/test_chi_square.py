@@ -50,14 +50,41 @@ def test_numbers_are_those_of_scipy(counts: list[int]) -> None:
     assert numbers["dof"] == dof
     assert numbers["cramers_v"] == pytest.approx(np.sqrt(statistic / (table.sum() * (min(full.shape) - 1))), abs=1e-9)
     assert all(one.within for one in compared(computed, codes))
-    (system,) = computed.problem().outputs
-    value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
-    assert value == pytest.approx([statistic], abs=1e-6)
+    systems = {one.name: one for one in computed.problem().outputs}
+    assert list(systems) == ["t: statistic", "t: p_value", "t: cramers_v"]
+    for system in systems.values():
+        value = system.reported(system.contributions(codes).sum(axis=0))[0]  # type: ignore[union-attr,operator]
+        assert value == pytest.approx(0.5 * (system.lo + system.hi), abs=1e-6)
+    assert systems["t: statistic"].lo == pytest.approx([statistic], abs=1e-6)
     assert contradictions(computed) == []
 
 
+@given(st.lists(st.integers(0, 30), min_size=4, max_size=4))
+@settings(deadline=None, max_examples=60)
+def test_yates_correction_is_that_of_scipy(counts: list[int]) -> None:
+    table = np.array(counts).reshape(2, 2)
+    if 0 in (*table.sum(axis=0), *table.sum(axis=1)):
+        return
+    fields = Fields((Field("A", ("a", "b")), Field("B", ("x", "y")), Field("AGE", tuple(range(5)))))
+    computed = recipes_of([{**TEST, "correction": True, "counts": True}], fields).computed(records(table))
+    statistic, p_value, _, _ = chi2_contingency(table, correction=True)
+    numbers = computed.outputs[0].to_dict()
+    assert (numbers["statistic"], numbers["p_value"]) == pytest.approx((statistic, p_value), abs=1e-9)
+    assert numbers["counts"] == table.tolist()
+    value = ChiSquare((2, 2), correction=True)(table.ravel().astype(float))[0]
+    assert value == pytest.approx([statistic], abs=1e-6)
+    assert all(one.within for one in compared(computed, records(table)))
+
+
+def test_the_correction_is_for_tables_of_two_by_two() -> None:
+    with pytest.raises(InputError, match="for tables of two by two"):
+        recipes_of([{**TEST, "correction": True}], FIELDS)
+
+
 def test_derivatives(slopes_hold: Any) -> None:
-    slopes_hold(ChiSquare((3, 2)), np.array([12.0, 3.0, 40.0, 9.0, 7.0, 21.0]))
+    counts, every = np.array([12.0, 3.0, 40.0, 9.0, 7.0, 21.0]), ("statistic", "p_value", "cramers_v")
+    slopes_hold(ChiSquare((3, 2), every), counts)
+    slopes_hold(ChiSquare((2, 2), every, correction=True), counts[:4])
     assert ChiSquare((2, 2)).undetermined(np.array([3.0, 0.0, 5.0, 0.0])).tolist() == [True]
 
 

@@ -1,8 +1,8 @@
 """Pearson's chi-square test of two columns: the statistic, its degrees of freedom and p-value, Cramér's V.
 
-With O the counts of the cells, r and c those of their rows and columns and n all, X2 = n (sum O^2 / (r c) - 1), without Yates's correction.
-Rows and columns without records do not count; V^2 = X2 / (n min(rows - 1, columns - 1)). The equations ask for the statistic alone: degrees of
-freedom, p-value and V follow from it and the table.
+With O the counts of the cells, r and c those of their rows and columns and n all, X2 = n (sum O^2 / (r c) - 1). Rows and columns without
+records do not count; V^2 = X2 / (n min(rows - 1, columns - 1)). With Yates's `correction`, which R and scipy make in tables of two by two unless
+told otherwise, X2 = n (|a d - b c| - n / 2)^2 / (r1 r2 c1 c2), and 0 where n / 2 is more; V is then that of the corrected X2.
 """
 
 from __future__ import annotations
@@ -16,29 +16,51 @@ from pydantic import Field as Key
 
 from ..bounds import room
 from ..columns import Floats
-from ..crossing import Frame, crosstab, sums_by_cell
+from ..crossing import Crossing, Frame, crosstab, sums_by_cell
 from ..precision import Interval
 from ..rules.counts import degrees_of_freedom, threshold
 from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier, Whole
-from .single import Single, SingleNumbers
+from .parts import KindPart, PartedNumbers
+from .single import Single
+from .smooth import scaled
 
 __all__ = ["ChiSquare", "ChiSquareSpec"]
 
 
 class ChiSquare:
-    """The statistic out of the counts of a table's cells, with derivatives."""
+    """The statistic out of the counts of a table's cells, with what follows from it, and derivatives."""
 
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.shape = shape
+    def __init__(
+        self, shape: tuple[int, ...], keys: tuple[str, ...] = ("statistic",), *, correction: bool = False
+    ) -> None:
+        self.shape, self.keys, self.correction = shape, keys, correction
 
     def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
         """Return whether there is no statistic: one row or column has all records."""
         table = sums.reshape(self.shape)
-        return np.array([min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2])
+        return np.full(len(self.keys), min((table.sum(axis=axis) > 0.5).sum() for axis in (0, 1)) < 2)
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
-        """Return the statistic, and its derivatives by all counts."""
+        """Return the published numbers, and their derivatives by all counts."""
+        from scipy.special import chdtrc
+        from scipy.stats import chi2
+
         table = np.maximum(sums, 0.0).reshape(self.shape)
+        statistic, slope = self._corrected(table) if self.correction else self._statistic(table)
+        n, (rows, columns) = max(float(table.sum()), 1.0), (int((table.sum(axis=k) > 0.5).sum()) for k in (1, 0))
+        dof, least = max((rows - 1) * (columns - 1), 1), max(min(rows, columns) - 1, 1)
+        v = math.sqrt(max(statistic, 0.0) / (n * least))
+        numbers = {
+            "statistic": (statistic, slope),
+            "dof": (float(dof), np.zeros_like(slope)),
+            "p_value": (float(chdtrc(dof, statistic)), -float(chi2.pdf(max(statistic, 1e-9), dof)) * slope),
+            "cramers_v": (v, 0.5 * v * (slope / max(statistic, 1e-9) - 1.0 / n)),
+        }
+        scales = [scaled(key, numbers[key][0]) for key in self.keys]
+        slopes = np.stack([numbers[key][1] * by for key, (_, by) in zip(self.keys, scales, strict=True)])
+        return np.array([value for value, _ in scales]), slopes
+
+    def _statistic(self, table: Floats) -> tuple[float, Floats]:
         rows, columns = table.sum(axis=1, keepdims=True), table.sum(axis=0, keepdims=True)
         n, product = float(table.sum()), np.maximum(rows, 1e-9) * np.maximum(columns, 1e-9)
         share = table**2 / product
@@ -48,14 +70,27 @@ class ChiSquare:
         # In a row or column without records: what the first one adds.
         own = np.where((rows < 0.5) | (columns < 0.5), 1.0 / ((rows + 1.0) * (columns + 1.0)), 2.0 * table / product)
         slope = n * (own - by_row - by_column) + excess
-        return np.array([n * excess]), slope.reshape(1, -1)
+        return max(n * excess, 0.0), slope.ravel()
+
+    @staticmethod
+    def _corrected(table: Floats) -> tuple[float, Floats]:
+        (a, b), (c, d) = np.maximum(table, 1e-9)
+        n, apart = a + b + c + d, a * d - b * c
+        left = max(abs(apart) - 0.5 * n, 0.0)
+        margins = (a + b) * (c + d) * (a + c) * (b + d)
+        by_cell = np.sign(apart) * np.array([d, -c, -b, a]) - 0.5
+        lines = np.array([1 / (a + b) + 1 / (a + c), 1 / (a + b) + 1 / (b + d), 1 / (c + d) + 1 / (a + c), 1 / (c + d) + 1 / (b + d)])
+        statistic = float(n * left**2 / margins)
+        return statistic, statistic * (1.0 / n - lines) + 2.0 * n * left / margins * by_cell
 
 
-class ChiSquareSpec(SingleNumbers):
+class ChiSquareSpec(PartedNumbers):
     """Pearson's chi-square test of the two columns of `by`, each in bands or not."""
 
-    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "cramers_v")
-    BESIDE: ClassVar[tuple[str, ...]] = ("dof", "p_value", "cramers_v", "n")
+    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "cramers_v", "counts")
+    BESIDE: ClassVar[tuple[str, ...]] = ("dof", "p_value", "cramers_v", "counts", "n")
+    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
+    WHOLE: ClassVar[tuple[str, ...]] = ("dof",)
     REQUIRED: ClassVar[tuple[str, ...]] = ("statistic",)
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
     WORDS: ClassVar[dict[str, str]] = {
@@ -72,18 +107,31 @@ class ChiSquareSpec(SingleNumbers):
     dof: Whole | None = None
     p_value: Any = None
     cramers_v: Any = None
+    counts: list[Any] | None = None
+    correction: bool = False
     p_below: Annotated[float, Key(gt=0, le=1)] | None = None
 
+    def part(self, key: str) -> KindPart:
+        """Return the table."""
+        return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
+
+    def _cells(self, frame: Frame) -> Crossing:
+        cells = self.crossing(frame)
+        if self.correction and cells.shape != (2, 2):
+            raise self.fault(" has a correction (Yates's), which is for tables of two by two.")
+        return cells
+
     def equations(self, frame: Frame) -> tuple[Output, ...]:
-        """Return the statistic as a function of the counts of the cells."""
+        """Return the statistic as a function of the counts of the cells, what follows from it, and the table."""
         if self.statistic is None:
             raise self.fault(" must have its statistic.")
-        cells, (lo, hi) = self.crossing(frame), self.intervals()["statistic"]
-        terms, interval = sums_by_cell(frame, cells, ()), Interval(max(lo, 0.0), max(hi, 0.0))
-        return (
-            self.sum_system(frame, cells.size, [terms], [interval], ChiSquare(cells.shape)),
-            *self.n_equations(frame),
-        )
+        return super().equations(frame)
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """Return a number as a function of the counts of the cells."""
+        cells, (lo, hi) = self._cells(frame), interval
+        terms, reading = sums_by_cell(frame, cells, ()), ChiSquare(cells.shape, (key,), correction=self.correction)
+        return self.sum_system(frame, cells.size, [terms], [Interval(max(lo, 0.0), max(hi, 0.0))], reading)
 
     def contradiction(self, frame: Frame) -> str | None:
         """Return whether the statistic is below 0, or above n times the smaller number of rows or columns less one."""
@@ -93,19 +141,20 @@ class ChiSquareSpec(SingleNumbers):
             return "its statistic is below 0"
         if interval.lo > most + room(most):
             return "its statistic is above the largest that a table of so many rows and columns can have"
-        return None
+        return super().contradiction(frame)
 
     def singles(self, sample: Sample) -> dict[str, Single]:
         """Return the test on records; nan where one row or column has all of them."""
         from scipy.stats import chi2
 
-        table = crosstab(self.crossing(sample.frame), sample.inside)
+        table = crosstab(self._cells(sample.frame), sample.inside)
         table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
         least = min(table.shape) - 1
         if least < 1:
-            return {key: Single(0 if key == "dof" else math.nan) for key in self.NUMBERS}
+            return {key: Single(0 if key == "dof" else math.nan) for key in (*self.WORDS, *self.WHOLE)}
         n, expected = int(table.sum()), np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-        statistic = float(((table - expected) ** 2 / expected).sum())
+        apart = np.abs(table - expected)
+        statistic = float(((apart - np.minimum(0.5, apart) * self.correction) ** 2 / expected).sum())
         dof = (table.shape[0] - 1) * (table.shape[1] - 1)
         v = math.sqrt(statistic / (n * least))
         unit = math.sqrt(2.0 * dof)  # the statistic's standard deviation where the columns are independent
@@ -117,14 +166,16 @@ class ChiSquareSpec(SingleNumbers):
         }
 
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        """Return the table's cells, whose counts are not shown, the records as one cell, and n."""
-        cells = tallier.tally("cells", self.crossing(tallier.frame))
-        return [cells, *tallier.fit(f"chi-square {' by '.join(self.by)}")]
+        """Return the table's cells, whose counts are not shown unless published, the records as one cell, and n."""
+        cells = self.crossing(tallier.frame)
+        fit = tallier.fit(f"chi-square {' by '.join(self.by)}", cells)
+        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small cells behind the test, and whether there are enough records for its cells."""
-        dof = len(tallier.inside) - int((tallies[0].counts > 0).sum())
-        return [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
+        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
+        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
+        return self.part_findings(tallier, policy, own)
 
 
 KINDS.register(

@@ -70,13 +70,13 @@ class SingleNumbers(OutputSpec):
 
     def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
         """Return the required numbers, and those that are published beside them."""
-        singles, below = self.singles(sample), getattr(self, "p_below", None)
-        if any(math.isnan(one.value) for one in singles.values()):
+        every, below = self.singles(sample), getattr(self, "p_below", None)
+        singles = {key: one for key, one in every.items() if key in self.REQUIRED or self.publishes(key)}
+        if not all(math.isfinite(one.value) for one in singles.values()):
             raise no_estimate(self.name, part, self.LACK)
         numbers: dict[str, Any] = {
             key: printer.number(one.value, key, key) if key in self.WORDS else int(one.value)
             for key, one in singles.items()
-            if key in self.REQUIRED or self.publishes(key)
         }
         if below is not None and "p_value" in numbers and singles["p_value"].value < below:
             numbers["p_value"] = f"<{below:g}"

@@ -126,7 +126,7 @@ def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
     return [
         one
         for one in tallies
-        if COUNT in one.quantities and one.withheld.any() and KINDS[one.kind].statbarn == "Frequencies"
+        if COUNT in one.quantities and one.withheld.any() and (one.protected or KINDS[one.kind].statbarn == "Frequencies")
     ]
 
 

@@ -37,7 +37,8 @@ class OutputTally:
     What a reader is shown of a count lies from `lo` to `hi`, ends included, rounded to `base`; `width` is how much printing leaves open: 0
     for exact counts, more for rounded ones and for percentages. `quantities` are what is published of each cell, as far as differences can
     be taken of it. `implied`: it is not printed but follows from other tallies of the output. `more_margins`: it has margins that follow
-    from it and are none of the output's tallies; they are made where they are wanted (`margin`). `sizes` are the numbers of levels of all
+    from it and are none of the output's tallies; they are made where they are wanted (`margin`). `protected`: it is a table of counts within an
+    output of another kind, whose withheld cells must not be worked out either. `sizes` are the numbers of levels of all
     columns of the data.
     """
 
@@ -58,6 +59,7 @@ class OutputTally:
     quantities: frozenset[str] = field(default_factory=frozenset)
     implied: bool = False
     more_margins: bool = False
+    protected: bool = False
     sizes: tuple[int, ...] = ()
 
     def __repr__(self) -> str:

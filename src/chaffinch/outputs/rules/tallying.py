@@ -39,6 +39,11 @@ def summed(cells: Crossing, out: tuple[bool, ...]) -> Crossing:
     return Crossing(tuple(step for step, _ in left), tuple(names for _, names in left))
 
 
+def _united(cells: Crossing | None) -> Crossing:
+    """All records of some cells as one; all there are without cells."""
+    return Crossing((), ()) if cells is None else summed(cells, (True,) * len(cells.steps))
+
+
 class Tallier:
     """An output with the columns and records that it is counted on."""
 
@@ -112,12 +117,16 @@ class Tallier:
         """Return the number of records after the filter, if it is published."""
         if not self.output.publishes("n") or isinstance(self.output.n, list | Mapping):
             return []
-        return [self.tally("n", Crossing((), ()), quantities=[COUNT])]
+        return [self.whole()]
 
-    def fit(self, what: str) -> list[OutputTally]:
-        """Return the tally of an output that is one fit on all its records, which two populations may differ in, and n."""
+    def whole(self, cells: Crossing | None = None) -> OutputTally:
+        """Return the number of records after the filter (and in some cells), which is told."""
+        return self.tally("n", _united(cells), quantities=[COUNT])
+
+    def fit(self, what: str, cells: Crossing | None = None) -> list[OutputTally]:
+        """Return the tally of an output that is one fit on all its records (in some cells), which two populations may differ in, and n."""
         text = "".join(what.split())
-        return [self.tally("records", Crossing((), ()), quantities=[f"fit:{text}"], implied=True), *self.n()]
+        return [self.tally("records", _united(cells), quantities=[f"fit:{text}"], implied=True), *self.n()]
 
     def marked(self, names: tuple[tuple[str, ...], ...]) -> NDArray[np.object_] | None:
         """Return the cells that an output without numbers withholds by name; nothing (...) is said of the others."""

@@ -1,0 +1,202 @@
+"""Fisher's exact test of a table of two by two: its p-value and odds ratio.
+
+Given the margins, the first cell is hypergeometric. The p-value adds up the tables that are as unlikely as the one there is (or lie on one side of it), as R and
+scipy do. The odds ratio is that of the counts, a d / (b c), as scipy prints it; or, `conditional`, the one at which the first cell is what is expected given the
+margins (the conditional maximum likelihood estimate), as R does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, crosstab, sums_by_cell
+from ..precision import Interval
+from ..rules.counts import degrees_of_freedom, threshold
+from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from .parts import KindPart, PartedNumbers
+from .single import Single
+from .smooth import scaled
+from .t_test import Alternative
+
+__all__ = ["FisherExact", "FisherSpec"]
+
+SAME = 1.0 + 1e-7
+"""Probabilities up to this factor count as equal, as in R."""
+MOST_LOG_ODDS = 60.0
+
+
+def _hypergeometric(table: NDArray[Any]) -> tuple[Floats, Floats]:
+    """The first cells that the margins of a table allow, and the logarithms of their probabilities."""
+    from scipy.special import gammaln
+
+    (a, b), (c, _) = table
+    n, row, column = float(table.sum()), a + b, a + c
+    cells = np.arange(max(0.0, row + column - n), min(row, column) + 1.0)
+    each = -sum(gammaln(part + 1.0) for part in (cells, row - cells, column - cells, n - row - column + cells))
+    most = each.max()
+    return cells, each - most - math.log(float(np.exp(each - most).sum()))
+
+
+class FisherExact:
+    """The p-value and the odds ratio out of the four counts; derivatives by one record more and one fewer, since p-values have no others."""
+
+    def __init__(
+        self, keys: tuple[str, ...], toward: Mapping[str, float], alternative: Alternative, *, conditional: bool
+    ) -> None:
+        self.keys, self.toward, self.alternative, self.conditional = keys, toward, alternative, conditional
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which numbers there are none of: all with an empty row or column, the odds ratio where it is without end."""
+        table = np.round(sums).reshape(2, 2)
+        empty = bool((table.sum(axis=0) < 1).any() or (table.sum(axis=1) < 1).any())
+        return np.array([empty or (key == "odds_ratio" and not math.isfinite(self.odds_ratio(table))) for key in self.keys])
+
+    def p_value(self, table: NDArray[Any]) -> float:
+        """Return the p-value of a table."""
+        cells, logs = _hypergeometric(table)
+        chances, at = np.exp(logs), table[0, 0]
+        if self.alternative == "two-sided":
+            one = float(chances[round(at - cells[0])])
+            return min(float(chances[chances <= one * SAME].sum()), 1.0)
+        side = cells <= at if self.alternative == "less" else cells >= at
+        return min(float(chances[side].sum()), 1.0)
+
+    def odds_ratio(self, table: NDArray[Any]) -> float:
+        """Return the odds ratio of a table; 0 or infinite where a cell is empty."""
+        (a, b), (c, d) = table
+        if not self.conditional:
+            return math.inf if b * c == 0.0 else float(a * d / (b * c))
+        cells, logs = _hypergeometric(table)
+        if a <= cells[0] or a >= cells[-1]:
+            return 0.0 if a <= cells[0] else math.inf
+        low, high = -MOST_LOG_ODDS, MOST_LOG_ODDS
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            tilted = logs + middle * cells
+            weights = np.exp(tilted - tilted.max())
+            below = float((cells * weights).sum() / weights.sum()) < a
+            low, high = (middle, high) if below else (low, middle)
+            if high - low < 1e-13:
+                break
+        return math.exp(0.5 * (low + high))
+
+    def numbers(self, table: NDArray[Any]) -> Floats:
+        """Return the published numbers of a table as equations have them; where the odds ratio is 0 or without end, that with half a record more in each cell."""
+        numbers = []
+        for key in self.keys:
+            number = self.p_value(table) if key == "p_value" else self.odds_ratio(table)
+            if key == "odds_ratio" and (number == 0.0 or not math.isfinite(number)):
+                (a, b), (c, d) = table + 0.5
+                number = float(a * d / (b * c))
+            value = scaled(key, number)[0]
+            numbers.append(-value if key == "p_value" and self._opposite(table) else value)
+        return np.array(numbers)
+
+    def _opposite(self, table: NDArray[Any]) -> bool:
+        """Whether the odds ratio is on another side of 1 than it should be, as far as it is published."""
+        (a, b), (c, d) = table
+        return self.alternative == "two-sided" and (self.toward.get("odds_ratio", 1.0) - 1.0) * (a * d - b * c) < 0.0
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the published numbers, and how they change with each count."""
+        table = np.round(np.maximum(sums, 0.0)).reshape(2, 2)
+        slope = np.zeros((len(self.keys), 4))
+        for k, one in enumerate(np.eye(4).reshape(4, 2, 2)):
+            fewer = np.maximum(table - one, 0.0)
+            slope[:, k] = (self.numbers(table + one) - self.numbers(fewer)) / float((table + one - fewer).sum())
+        return self.numbers(table), slope
+
+
+class FisherSpec(PartedNumbers):
+    """Fisher's exact test of the two columns of `by`, each of two groups."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("p_value", "odds_ratio", "counts")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    USUAL: ClassVar[tuple[str, ...]] = ("p_value",)
+    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("by",)
+    WORDS: ClassVar[dict[str, str]] = {"p_value": "the p-value", "odds_ratio": "the odds ratio"}
+    LACK: ClassVar[str] = "a row, a column or a cell of its table has no records there"
+
+    kind: Literal["fisher"] = "fisher"
+    by: Annotated[list[str], Key(min_length=2, max_length=2)]
+    groups: dict[str, Any] = Key(default_factory=dict)
+    alternative: Alternative = "two-sided"
+    conditional: bool | None = None
+    p_value: Any = None
+    odds_ratio: Any = None
+    counts: list[Any] | None = None
+    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+
+    def part(self, key: str) -> KindPart:
+        """Return the table."""
+        return KindPart("table", "counts", {"by": self.by, "groups": self.groups})
+
+    def _cells(self, frame: Frame) -> Crossing:
+        cells = self.crossing(frame)
+        if cells.shape != (2, 2):
+            raise self.fault(" must be of a table of two by two. Choose two groups of each column, with groups = { ... }.")
+        if self.conditional is None and self.publishes("odds_ratio"):
+            raise self.fault(
+                " must say which odds ratio it has: conditional = true for the estimate given the margins (R), false for that of the counts (scipy)."
+            )
+        return cells
+
+    def _reading(self, keys: tuple[str, ...]) -> FisherExact:
+        return FisherExact(keys, self.toward, self.alternative, conditional=bool(self.conditional))
+
+    def systems(self, frame: Frame, intervals: dict[str, Interval]) -> list[Output]:
+        """Return p-value and odds ratio as functions of the counts, together: neither follows from the other, but they nearly rise together."""
+        terms, reading = sums_by_cell(frame, self._cells(frame), ()), self._reading(tuple(intervals))
+        return [self.sum_system(frame, 4, [terms], intervals.values(), reading)]
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """Return p-value or odds ratio as a function of the counts."""
+        return self.systems(frame, {key: interval})[0]
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether the p-value is above 1, or the odds ratio below 0."""
+        intervals = self.intervals()
+        if "p_value" in intervals and (intervals["p_value"].lo > 1.0 or intervals["p_value"].hi < 0.0):
+            return "its p-value does not lie between 0 and 1"
+        if "odds_ratio" in intervals and intervals["odds_ratio"].hi < 0.0:
+            return "its odds ratio is below 0"
+        return super().contradiction(frame)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return the test on records, by scipy; nan where a row or column has none, and for an odds ratio without end."""
+        from scipy.stats import fisher_exact
+        from scipy.stats.contingency import odds_ratio
+
+        table = crosstab(self._cells(sample.frame), sample.inside)
+        if (table.sum(axis=0) == 0).any() or (table.sum(axis=1) == 0).any():
+            return dict.fromkeys(self.WORDS, Single(math.nan))
+        p_value = float(fisher_exact(table, alternative=self.alternative).pvalue)
+        ratio = float(odds_ratio(table, kind="conditional" if self.conditional else "sample").statistic)
+        log_error = math.sqrt(float((1.0 / np.maximum(table, 0.5)).sum()))
+        return {
+            "p_value": Single(p_value, max(p_value * (1.0 - p_value), 1e-9)),
+            "odds_ratio": Single(ratio if math.isfinite(ratio) else math.nan, max(ratio, 1e-6) * log_error),
+        }
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the cells, the records as one cell, and n."""
+        cells = self._cells(tallier.frame)
+        fit = tallier.fit(f"fisher {' by '.join(self.by)}", cells)
+        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small cells behind the test, and whether there are enough records for its cells."""
+        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
+        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
+        return self.part_findings(tallier, policy, own)
+
+
+KINDS.register(Kind("fisher", FisherSpec, "StatisticalHypothesisTests", "Fisher's exact test of a table of two by two"))

@@ -1,0 +1,291 @@
+"""Rank tests: Mann and Whitney's (Wilcoxon's of two groups), Kruskal and Wallis's.
+
+Ranks depend on the records only by how many of them have each value, in each group; so the statistics, with their corrections for ties, are
+formulas of such counts. With t the records that share a value, ties take (t^3 - t) off what numbers without ties would vary by. P-values are those of the
+normal (or chi-square) approximation; `correction` takes half a rank off, as R does unless told, and scipy for two groups.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..fields import Fields
+from ..precision import Interval
+from ..rules.counts import degrees_of_freedom, threshold
+from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier, Whole
+from .parts import KindPart, PartedNumbers
+from .single import Single
+from .smooth import Followed, SmoothNumbers, at_least
+from .t_test import Alternative, group_part
+
+__all__ = [
+    "MOST_COUNTS", "KruskalWallis", "KruskalWallisSpec", "MannWhitney", "MannWhitneySpec", "RankSpec", "RankSum", "corrected", "mid_ranks", "ties",
+]  # fmt: skip
+
+MOST_COUNTS = 1_200
+"""The most counts, groups times values, that a search may keep; of columns with more values only the rules are checked."""
+
+
+def ties(together: NDArray[Any]) -> NDArray[Any]:
+    """What records that share a value take off: sum of t^3 - t."""
+    return np.asarray((together**3 - together).sum(axis=-1))
+
+
+def mid_ranks(together: NDArray[Any]) -> NDArray[Any]:
+    """The mean rank of the records of each value, in order."""
+    return np.cumsum(together, axis=-1) - 0.5 * (together - 1.0)
+
+
+def corrected(difference: NDArray[Any], alternative: Alternative, *, correction: bool) -> NDArray[Any]:
+    """How far a statistic is from what is expected, half a rank taken off towards it."""
+    half = {"two-sided": np.sign(difference.real), "greater": 1.0, "less": -1.0}[alternative]
+    return difference - 0.5 * half if correction else difference
+
+
+def normal_p_value(z: float, alternative: Alternative) -> Followed:
+    """The p-value of a standard normal z."""
+    from scipy.special import ndtr
+
+    value = {"less": ndtr(z), "greater": ndtr(-z), "two-sided": min(2.0 * ndtr(-abs(z)), 1.0)}[alternative]
+    density = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    sign = {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, z)}[alternative]
+    return Followed(float(value), {"z": sign * density})
+
+
+class RankSum(SmoothNumbers):
+    """A sum of ranks with its z and p-value; formulas have `z`, and what is `expected` of the statistic."""
+
+    def __init__(
+        self, keys: tuple[str, ...], toward: Mapping[str, float], alternative: Alternative, *, correction: bool
+    ) -> None:
+        super().__init__(keys, toward)
+        self.alternative, self.correction = alternative, correction
+
+    def opposite(self, numbers: Mapping[str, float]) -> bool:
+        """Return whether z has another sign than it should, as far as that is published."""
+        expected = numbers["expected"]
+        wanted = self.toward.get("z", self.toward.get("statistic", expected) - expected)
+        return self.alternative == "two-sided" and wanted * numbers["z"] < 0.0
+
+    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+        """Return the p-value."""
+        return {"p_value": normal_p_value(numbers["z"], self.alternative)}
+
+
+class MannWhitney(RankSum):
+    """U of the first of two groups (R's W), U / (n1 n2), z and the p-value, out of how many records of each group have each value."""
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return U, the share of pairs that it is, and z."""
+        first, second = np.split(sums, 2, axis=-1)
+        n1, n2 = (at_least(some.sum(axis=-1), 1.0) for some in (first, second))
+        u = (first * (np.cumsum(second, axis=-1) - 0.5 * second)).sum(axis=-1)
+        n = n1 + n2
+        variance = n1 * n2 / 12.0 * (n + 1.0 - ties(first + second) / (n * (n - 1.0)))
+        expected = 0.5 * n1 * n2
+        z = corrected(u - expected, self.alternative, correction=self.correction) / np.sqrt(at_least(variance, 1e-9))
+        return {"statistic": u, "auc": u / (n1 * n2), "z": z, "expected": expected}
+
+    def lacking(self, sums: Floats) -> bool:
+        """Return whether a group has no records, or all have the same value."""
+        first, second = np.split(sums, 2)
+        return bool(min(first.sum(), second.sum()) < 0.5 or (first + second > 0.5).sum() < 2)
+
+
+class KruskalWallis(SmoothNumbers):
+    """H, corrected for ties, its degrees of freedom and p-value, out of how many records of each group have each value."""
+
+    def __init__(self, keys: tuple[str, ...], groups: int) -> None:
+        super().__init__(keys, {})
+        self.groups = groups
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return H and its degrees of freedom."""
+        counts = sums.reshape(*sums.shape[:-1], self.groups, -1)
+        together, sizes = counts.sum(axis=-2), counts.sum(axis=-1)
+        n, rank = at_least(sizes.sum(axis=-1), 2.0), mid_ranks(together)
+        squares = ((counts * rank[..., None, :]).sum(axis=-1) ** 2 / at_least(sizes, 1.0)).sum(axis=-1)
+        h = 12.0 / (n * (n + 1.0)) * squares - 3.0 * (n + 1.0)
+        dof = np.maximum((sizes.real > 0.5).sum(axis=-1) - 1.0, 1.0) + 0.0 * n
+        return {"statistic": h / at_least(1.0 - ties(together) / (n**3 - n), 1e-9), "dof": dof}
+
+    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+        """Return the p-value."""
+        from scipy.special import chdtrc
+        from scipy.stats import chi2
+
+        h, dof = max(numbers["statistic"], 0.0), numbers["dof"]
+        return {"p_value": Followed(float(chdtrc(dof, h)), {"statistic": -float(chi2.pdf(max(h, 1e-9), dof))})}
+
+    def lacking(self, sums: Floats) -> bool:
+        """Return whether all records are in one group, or have the same value."""
+        counts = sums.reshape(self.groups, -1)
+        return bool((counts.sum(axis=1) > 0.5).sum() < 2 or (counts.sum(axis=0) > 0.5).sum() < 2)
+
+
+class RankSpec(PartedNumbers):
+    """What tests of the ranks of a column share."""
+
+    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
+    PARTS: ClassVar[tuple[str, ...]] = ("counts", "medians")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
+    NOUN: ClassVar[str] = "group"
+    WORDS: ClassVar[dict[str, str]] = {
+        "statistic": "the statistic", "auc": "the share of pairs", "smaller": "the smaller sum", "z": "z", "p_value": "the p-value",
+    }  # fmt: skip
+    LACK: ClassVar[str] = "a group has no records there, or all of them have the same value"
+
+    of: str
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+
+    def part(self, key: str) -> KindPart:
+        """Return the n and medians of the groups."""
+        part = group_part(key, self.of, self.by, self.groups)
+        counts = getattr(self, "counts", None)
+        return part._replace(entry={**part.entry, "n": counts}) if key == "medians" and counts is not None else part
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many values for a search, where there are."""
+        return f"column '{self.of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of" if self._size(fields) > MOST_COUNTS else ""
+
+    def _size(self, fields: Fields) -> int:
+        return self.crossing(Frame(fields, 1)).size * len(fields[self.of].values)
+
+    def _values_by_group(self, frame: Frame) -> Crossing:
+        """Each value of the column in each group."""
+        if self.of in self.by:
+            raise self.fault(f" cannot rank column '{self.of}' by itself.")
+        cells, field = self.crossing(frame), frame.fields[self.of]
+        step = (frame.fields.position(self.of), np.arange(len(field.values)))
+        return Crossing((*cells.steps, step), (*cells.names, field.labels))
+
+    @abstractmethod
+    def reading(self, key: str, groups: int) -> SmoothNumbers:
+        """Return a number as a formula of counts."""
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """Return the test as formulas of how many records of each group have each value."""
+        cells = self._values_by_group(frame)
+        reading = self.reading(key, cells.shape[0])
+        return self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading)
+
+    def samples(self, sample: Sample) -> list[Floats]:
+        """Return the numbers of each group."""
+        x = column_numbers(self.of, sample.fields, sample.inside)
+        return [x[rows] for rows in record_groups(self.crossing(sample.frame), sample.inside)]
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the groups, what is published of them, the records as one cell, and n."""
+        cells = self.crossing(tallier.frame)
+        fit = tallier.fit(f"{self.kind} {self.of} by {' '.join(self.by)}", cells)
+        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *fit]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, what the rules say of their numbers, and whether there are enough records."""
+        dof = int(tallies[0].counts.sum()) - int((tallies[0].counts > 0).sum())
+        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
+        return self.part_findings(tallier, policy, own)
+
+
+class MannWhitneySpec(RankSpec):
+    """The rank test of Mann and Whitney (Wilcoxon's rank sum test): whether the numbers of one of two groups tend to be larger."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "auc", "z", "p_value", "counts", "medians")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "p_value")
+    WORDS: ClassVar[dict[str, str]] = {key: RankSpec.WORDS[key] for key in ("statistic", "auc", "z", "p_value")}
+
+    kind: Literal["mann-whitney"] = "mann-whitney"
+    by: Annotated[list[str], Key(min_length=1, max_length=1)]
+    alternative: Alternative = "two-sided"
+    correction: bool = True
+    statistic: Any = None
+    auc: Any = None
+    z: Any = None
+    p_value: Any = None
+    counts: list[Any] | None = None
+    medians: Any = None
+    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+
+    def _values_by_group(self, frame: Frame) -> Crossing:
+        cells = super()._values_by_group(frame)
+        if cells.shape[0] != 2:
+            raise self.fault(f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.')
+        return cells
+
+    def reading(self, key: str, groups: int) -> SmoothNumbers:
+        """Return a number of the test as a formula of counts."""
+        return MannWhitney((key,), self.toward, self.alternative, correction=self.correction)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return the test on records, by scipy; nan where there is none."""
+        from scipy.stats import mannwhitneyu, norm
+
+        first, second = self.samples(sample)
+        if not len(first) or not len(second) or np.ptp(np.concatenate([first, second])) == 0.0:
+            return dict.fromkeys(self.WORDS, Single(math.nan))
+        test = mannwhitneyu(first, second, use_continuity=self.correction, alternative=self.alternative, method="asymptotic")
+        n1, n2 = len(first), len(second)
+        n, pairs = n1 + n2, n1 * n2
+        _, together = np.unique(np.concatenate([first, second]), return_counts=True)
+        unit = math.sqrt(pairs / 12.0 * (n + 1.0 - float((together**3.0 - together).sum()) / (n * (n - 1.0))))
+        u = float(test.statistic)
+        z = float(corrected(np.array(u - 0.5 * pairs), self.alternative, correction=self.correction)) / unit
+        return {
+            "statistic": Single(u, unit), "auc": Single(u / pairs, unit / pairs), "z": Single(z, 1.0),
+            "p_value": Single(float(test.pvalue), 2.0 * float(norm.pdf(z))),
+        }  # fmt: skip
+
+
+class KruskalWallisSpec(RankSpec):
+    """The rank test of Kruskal and Wallis between groups, corrected for ties."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value", "counts", "medians")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value")
+    WHOLE: ClassVar[tuple[str, ...]] = ("dof",)
+    WORDS: ClassVar[dict[str, str]] = {key: RankSpec.WORDS[key] for key in ("statistic", "p_value")}
+
+    kind: Literal["kruskal-wallis"] = "kruskal-wallis"
+    by: Annotated[list[str], Key(min_length=1, max_length=1)]
+    statistic: Any = None
+    dof: Whole | None = None
+    p_value: Any = None
+    counts: list[Any] | None = None
+    medians: Any = None
+    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+
+    def reading(self, key: str, groups: int) -> SmoothNumbers:
+        """Return a number of the test as a formula of counts."""
+        return KruskalWallis((key,), groups)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return the test on records, by scipy; nan where there is none."""
+        from scipy.stats import chi2, kruskal
+
+        samples = [some for some in self.samples(sample) if len(some)]
+        if len(samples) < 2 or np.ptp(np.concatenate(samples)) == 0.0:
+            return {"statistic": Single(math.nan), "p_value": Single(math.nan), "dof": Single(0)}
+        test, dof = kruskal(*samples), len(samples) - 1
+        unit, h = math.sqrt(2.0 * dof), float(test.statistic)
+        return {
+            "statistic": Single(h, unit), "p_value": Single(float(test.pvalue), unit * float(chi2.pdf(max(h, 1e-9), dof))),
+            "dof": Single(dof),
+        }  # fmt: skip
+
+
+for _kind in (
+    Kind("mann-whitney", MannWhitneySpec, "StatisticalHypothesisTests", "the rank test of Mann and Whitney between two groups"),
+    Kind("kruskal-wallis", KruskalWallisSpec, "StatisticalHypothesisTests", "the rank test of Kruskal and Wallis between groups"),
+):
+    KINDS.register(_kind)

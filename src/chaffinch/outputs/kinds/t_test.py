@@ -1,0 +1,265 @@
+"""Student's and Welch's t tests: of a column against a number, of two groups, of two columns record by record.
+
+With n, mean and variance s^2 of each group, t = (difference - mu) / standard error. One sample, and differences of pairs: s^2 / n with n - 1
+degrees of freedom. Two groups: pooled, ((n1 - 1) s1^2 + (n2 - 1) s2^2) / (n1 + n2 - 2) times 1 / n1 + 1 / n2; or Welch's (1947, Biometrika 34),
+s1^2 / n1 + s2^2 / n2, with Satterthwaite's degrees of freedom. All of it is a formula of each group's count, sum and sum of squares.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..precision import Interval
+from ..rules.counts import degrees_of_freedom, threshold
+from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from .compiling import by_code, least_step, middle
+from .parts import KindPart, PartedNumbers
+from .single import Single
+from .smooth import Followed, SmoothNumbers, at_least
+
+__all__ = ["Alternative", "TTest", "TTestSpec", "difference_of", "group_part"]
+
+Alternative = Literal["two-sided", "less", "greater"]
+
+
+def difference_of(first: Floats, second: Floats, a: int, b: int, shift: float, power: int, grid: Any) -> Floats:
+    """Return the differences of two columns for a grid of codes, less a number, to a power."""
+    differences: Floats = first[grid[a]] - second[grid[b]] - shift
+    return differences**power
+
+
+def group_part(key: str, of: str, by: list[str], groups: dict[str, Any]) -> KindPart:
+    """Return the n, means, standard deviations or medians of groups as the kind that has them."""
+    if key == "counts":
+        return KindPart("table", "counts", {"by": by, "groups": groups})
+    kind = {"means": "mean", "sds": "sd", "medians": "median"}[key]
+    return KindPart(kind, "values" if by else "value", {"of": of, "by": by, "groups": groups})
+
+
+class TTest(SmoothNumbers):
+    """The numbers of a t test out of the count, sum and sum of squares (both less `shift`) of one group, or of two."""
+
+    def __init__(self, keys: tuple[str, ...], test: TTestSpec, *, shift: float, step: float) -> None:
+        super().__init__(keys, test.toward)
+        self.mu, self.welch, self.alternative, self.level = test.mu, bool(test.welch), test.alternative, test.level
+        self.shift, self.step = shift, step
+
+    def _groups(self, sums: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Counts, sums and sums of squares around the mean, (..., groups) each."""
+        n = at_least(sums[..., 0::3], 1.0)
+        return n, sums[..., 1::3], sums[..., 2::3] - sums[..., 1::3] ** 2 / n
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the difference, its standard error, t and its degrees of freedom."""
+        n, total, squares = self._groups(sums)
+        # Where all records agree there is no t: they count as if one were a step away.
+        squares = at_least(squares, 0.25 * self.step**2)
+        mean, free = self.shift + total / n, at_least(n - 1.0, 1.0)
+        if n.shape[-1] == 1:
+            difference, variance, dof = mean[..., 0], squares[..., 0] / free[..., 0] / n[..., 0], n[..., 0] - 1.0
+        else:
+            difference = mean[..., 0] - mean[..., 1]
+            each = squares / free / n
+            variance, dof = each.sum(axis=-1), n.sum(axis=-1) - 2.0
+            if self.welch:
+                dof = variance**2 / (each**2 / free).sum(axis=-1)
+            else:
+                variance = squares.sum(axis=-1) / at_least(dof, 1.0) * (1.0 / n).sum(axis=-1)
+        error = np.sqrt(variance)
+        return {
+            "difference": difference, "standard_error": error, "statistic": (difference - self.mu) / error, "dof": dof,
+        }  # fmt: skip
+
+    def follow(self, numbers: Mapping[str, float]) -> Mapping[str, Followed]:
+        """Return the p-value, and the ends of the confidence interval."""
+        t, dof, error = numbers["statistic"], max(numbers["dof"], 1.0), numbers["standard_error"]
+        h = 1e-5 * dof
+        by_dof = (_p_value(t, dof + h, self.alternative) - _p_value(t, dof - h, self.alternative)) / (2.0 * h)
+        by_t = _p_slope(t, dof, self.alternative)
+        wide = _critical(dof, self.level)
+        wider = (_critical(dof + h, self.level) - _critical(dof - h, self.level)) / (2.0 * h)
+        ends = {
+            key: Followed(numbers["difference"] + sign * wide * error, {"difference": 1.0, "standard_error": sign * wide, "dof": sign * error * wider})
+            for key, sign in (("low", -1.0), ("high", 1.0))
+        }  # fmt: skip
+        return {"p_value": Followed(_p_value(t, dof, self.alternative), {"statistic": by_t, "dof": by_dof}), **ends}
+
+    def opposite(self, numbers: Mapping[str, float]) -> bool:
+        """Return whether t has another sign than it should, as far as that is published."""
+        wanted = self.toward.get("statistic", self.toward.get("difference", self.mu) - self.mu)
+        return self.alternative == "two-sided" and wanted * numbers["statistic"] < 0.0
+
+    def lacking(self, sums: Floats) -> bool:
+        """Return whether a group has fewer than two records, or no records differ."""
+        _, _, squares = self._groups(sums)
+        return bool((sums[0::3] < 1.5).any() or squares.sum() < 0.25 * self.step**2)
+
+
+def _p_value(t: float, dof: float, alternative: Alternative) -> float:
+    from scipy.special import stdtr
+
+    below = float(stdtr(dof, t))
+    return {"less": below, "greater": float(stdtr(dof, -t)), "two-sided": 2.0 * float(stdtr(dof, -abs(t)))}[alternative]
+
+
+def _p_slope(t: float, dof: float, alternative: Alternative) -> float:
+    density = math.exp(math.lgamma((dof + 1) / 2) - math.lgamma(dof / 2)) / math.sqrt(dof * math.pi)
+    density *= (1.0 + t * t / dof) ** (-(dof + 1) / 2)
+    return {"less": 1.0, "greater": -1.0, "two-sided": -2.0 * math.copysign(1.0, t)}[alternative] * density
+
+
+def _critical(dof: float, level: float) -> float:
+    from scipy.special import stdtrit
+
+    return float(stdtrit(dof, 0.5 + 0.5 * level))
+
+
+class TTestSpec(PartedNumbers):
+    """A t test of the column `of`: against `mu`, between the two groups of `by`, or against the column `paired` record by record."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = (
+        "statistic", "dof", "p_value", "difference", "standard_error", "low", "high", "counts", "means", "sds",
+    )  # fmt: skip
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    PARTS: ClassVar[tuple[str, ...]] = ("counts", "means", "sds")
+    USUAL: ClassVar[tuple[str, ...]] = ("statistic", "dof", "p_value")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by", "paired")
+    NOUN: ClassVar[str] = "group"
+    WORDS: ClassVar[dict[str, str]] = {
+        "statistic": "the statistic", "dof": "the degrees of freedom", "p_value": "the p-value", "difference": "the difference",
+        "standard_error": "the standard error", "low": "the lower end", "high": "the upper end",
+    }  # fmt: skip
+    LACK: ClassVar[str] = "a group has fewer than two records there, or all of them have the same value"
+
+    kind: Literal["t-test"] = "t-test"
+    of: str
+    by: Annotated[list[str], Key(max_length=1)] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    paired: str | None = None
+    welch: bool | None = None
+    mu: float = 0.0
+    alternative: Alternative = "two-sided"
+    level: Annotated[float, Key(gt=0, lt=1)] = 0.95
+    statistic: Any = None
+    dof: Any = None
+    p_value: Any = None
+    difference: Any = None
+    standard_error: Any = None
+    low: Any = None
+    high: Any = None
+    counts: list[Any] | None = None
+    means: Any = None
+    sds: Any = None
+    p_below: Annotated[float, Key(gt=0, le=1)] | None = None
+
+    def _groups(self, frame: Frame) -> Crossing:
+        """The two groups, or all records as one."""
+        if self.by and self.paired is not None:
+            raise self.fault(" has `by` and `paired`: a test is between two groups of records, or between two columns of each.")
+        if (self.welch is None) == bool(self.by):
+            raise self.fault(
+                " must say whether each group has a variance of its own: welch = true (R's default), or false (pooled, scipy's)."
+                if self.by else " is of one group, or of pairs: only a test between two groups has `welch`."
+            )  # fmt: skip
+        if self.alternative != "two-sided" and (self.publishes("low") or self.publishes("high")):
+            raise self.fault(" has an interval, which is read for two-sided tests only. Leave out low and high.")
+        cells = self.crossing(frame)
+        if self.by and cells.size != 2:
+            raise self.fault(f' must be between two groups. Choose them: groups = {{ "{self.by[0]}" = [...] }}.')
+        return cells
+
+    def part(self, key: str) -> KindPart:
+        """Return the n, means and standard deviations of the groups."""
+        if self.paired is not None or (key == "counts" and not self.by):
+            raise self.fault(f" has no groups, so it cannot have {key}. Use n, or outputs of kind mean and sd.")
+        return group_part(key, self.of, self.by, self.groups)
+
+    def told_n(self, frame: Frame) -> tuple[int, Crossing] | None:
+        """Return the number of records that the degrees of freedom tell, Welch's apart."""
+        if self.dof is None or self.welch:
+            return None
+        cells = self._groups(frame)
+        return round(self.intervals()["dof"].middle) + cells.size, cells
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return those of the numbers; degrees of freedom other than Welch's are a number of records."""
+        equations = super().equations(frame)
+        return equations if self.welch else tuple(one for one in equations if one.name != f"{self.name}: dof")
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """Return the test as formulas of each group's count, sum and sum of squares."""
+        cells, fields = self._groups(frame), frame.fields
+        first, position = fields[self.of].values, fields.position(self.of)
+        if self.paired is None:
+            shift, step = middle(first), least_step(first)
+            numbers: list[Any] = [by_code(position, (first - shift) ** power) for power in (1, 2)]
+        else:
+            second, other = fields[self.paired].values, fields.position(self.paired)
+            if other == position:
+                raise self.fault(f" cannot compare column '{self.of}' with itself.")
+            shift, step = middle(first) - middle(second), min(least_step(first), least_step(second))
+            numbers = [
+                ((position, other), partial(difference_of, first, second, position, other, shift, power))
+                for power in (1, 2)
+            ]
+        terms = sums_by_cell(frame, cells, numbers)
+        reading = TTest((key,), self, shift=shift, step=step)
+        return self.sum_system(frame, 3 * cells.size, [terms], [interval], reading)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return the test on records, by scipy; nan where a group has one record or none, or no records differ."""
+        from scipy.stats import t as student
+        from scipy.stats import ttest_1samp, ttest_ind
+
+        x = column_numbers(self.of, sample.fields, sample.inside)
+        if self.paired is not None:
+            x = x - column_numbers(self.paired, sample.fields, sample.inside)
+        samples = [x[rows] for rows in record_groups(self._groups(sample.frame), sample.inside)]
+        if min(map(len, samples)) < 2 or all(np.ptp(some) == 0.0 for some in samples):
+            return dict.fromkeys(self.WORDS, Single(math.nan))
+        if len(samples) == 1:
+            test = ttest_1samp(samples[0], self.mu, alternative=self.alternative)
+            difference, shift = float(samples[0].mean()), 0.0
+        else:
+            test = ttest_ind(samples[0] - self.mu, samples[1], equal_var=not self.welch, alternative=self.alternative)
+            difference, shift = float(samples[0].mean() - samples[1].mean()), self.mu
+        interval = test.confidence_interval(self.level)
+        statistic, dof = float(test.statistic), float(test.df)
+        if statistic == 0.0:
+            error = float(interval.high - interval.low) / 2.0 / _critical(dof, self.level)
+        else:
+            error = (difference - self.mu) / statistic
+        n = sum(map(len, samples))
+        return {
+            "statistic": Single(statistic, 1.0), "dof": Single(dof, 1.0),
+            "p_value": Single(float(test.pvalue), float(2.0 * student.pdf(statistic, dof))),
+            "difference": Single(difference, error), "standard_error": Single(error, error / math.sqrt(2 * n)),
+            "low": Single(float(interval.low) + shift, error), "high": Single(float(interval.high) + shift, error),
+        }  # fmt: skip
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the groups, what is published of them, the records as one cell, and n, which degrees of freedom tell."""
+        cells = self._groups(tallier.frame)
+        what = f"t-test {self.of} {self.paired or ''} by {' '.join(self.by)}"
+        told = [] if self.publishes("n") or self.welch or not self.publishes("dof") else [tallier.whole(cells)]
+        return [*self.part_tallies(tallier, tallier.tally("cells", cells)), *tallier.fit(what, cells), *told]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, what the rules say of their numbers, and whether there are enough records."""
+        dof = int(tallies[0].counts.sum()) - tallies[0].size
+        own = [*threshold(tallies, policy), degrees_of_freedom(self.name, self.kind, dof, policy)]
+        return self.part_findings(tallier, policy, own)
+
+
+KINDS.register(
+    Kind("t-test", TTestSpec, "StatisticalHypothesisTests", "a t test of one group, of two groups, or of pairs")
+)

@@ -1,0 +1,66 @@
+"""Outputs with numbers of other kinds among their own: read, announced, printed and judged as those kinds do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chaffinch.outputs.crossing import Frame
+from chaffinch.outputs.document import recipes_of
+from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.kinds.parts import once
+from chaffinch.outputs.rules import Policy, check_entries
+from chaffinch.outputs.rules.findings import finding
+
+FIELDS = Fields((Field("g", ("a", "b", "c")), Field("x", tuple(range(6)))))
+CODES = np.array([[0, k % 6] for k in range(24)] + [[1, k % 5] for k in range(30)] + [[2, k % 3] for k in range(4)], dtype=np.int32)
+ENTRY: dict[str, Any] = {"name": "a", "kind": "anova", "of": "x", "by": ["g"]}
+
+
+def test_a_recipe_publishes_what_it_says_and_else_the_usual() -> None:
+    frame = Frame(FIELDS, 58)
+    (usual, means) = recipes_of([ENTRY, {**ENTRY, "name": "b", "means": True}], FIELDS).outputs
+    assert set(usual.announcements(frame)) == {"statistic", "dof_between", "dof_within", "p_value"}
+    assert set(means.announcements(frame)) == {"means"}
+    assert [key for key in ("statistic", "means") if means.publishes(key)] == ["means"]
+    assert list(means.computed(FIELDS, CODES).to_dict()) == ["name", "kind", "of", "by", "means"]
+
+
+def test_parts_are_printed_and_withheld_as_they_were() -> None:
+    entry = {**ENTRY, "counts": [24, 30, "x"], "threshold": 10, "means": ["2.50", "2.00", "x"]}
+    recipe = recipes_of([entry], FIELDS).outputs[0]
+    assert recipe.computed(FIELDS, CODES).to_dict() == entry
+    bare = recipe.without_numbers(Frame(FIELDS, 58))
+    assert bare.to_dict()["digits"] == {"means": "0.00"}
+    assert bare.computed(FIELDS, CODES).to_dict() == entry
+    by_name = {**ENTRY, "means": ["2.5", "x", "0.8"]}
+    assert recipes_of([by_name], FIELDS).outputs[0].computed(FIELDS, CODES).to_dict()["means"] == ["2.5", "x", "0.8"]
+
+
+def test_the_same_cells_are_tallied_once_with_all_that_is_published_of_them() -> None:
+    entry = {**ENTRY, "counts": True, "means": True, "sds": True}
+    report = check_entries([entry], FIELDS, CODES, Policy())
+    assert [one.rule for one in report].count("threshold") == 1
+    (small,) = [one for one in report if one.rule == "threshold"]
+    assert (small.status, small.where) == ("fail", ("c",))
+    # A mean of the same column elsewhere is compared with those of the part.
+    other = {"name": "m", "kind": "mean", "of": "x", "where": "g == 'a' and x < 5"}
+    between = [one for one in check_entries([entry, other], FIELDS, CODES, Policy()) if one.other == "m"]
+    assert [(one.rule, one.status) for one in between] == [("differencing", "fail")]
+
+
+def test_what_is_said_twice_is_said_once() -> None:
+    one = finding("a", "anova", "threshold", ["c"], of=3, good="", bad="few")
+    passes = finding("a", "anova", "threshold", [], of=3, good="good", bad="")
+    other = finding("a", "anova", "zeros", [], of=3, good="good", bad="")
+    assert once([passes, one, one, other]) == [one, other]
+
+
+def test_equations_of_parts_have_names_of_their_own() -> None:
+    computed = recipes_of([{**ENTRY, "counts": True, "means": True, "statistic": True}], FIELDS).computed(CODES)
+    names = [one.name for one in computed.problem(len(CODES)).outputs]
+    assert names == ["a: statistic", "a: counts", "a: means"]
+    assert computed.source("a: means", len(CODES)).name == "a"
+    assert pytest.approx(computed.outputs[0].to_dict()["means"]) == [2.5, 2.0, 0.75]
