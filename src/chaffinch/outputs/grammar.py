@@ -61,7 +61,7 @@ class Factor:
     `text` is its name, spaced as patsy spaces it; `safe_text` the same as messages may have it, without a reference level that ten records
     are not known to have. `levels` are the codes of a categorical factor's levels in order, those that the output's filter leaves out not
     among them. A factor with a `basis` has several columns, of the number that stands in it; one that `is_offset` has no
-    coefficient; `column_of` is the name of the basis that a factor is one column of.
+    coefficient; one that `is_column` is a column as it is, in levels or not; `column_of` is the name of the basis that a factor is one column of.
     """
 
     text: str
@@ -71,6 +71,7 @@ class Factor:
     number: _Number | None = field(default=None, compare=False)
     basis: Basis | None = field(default=None, compare=False)
     is_offset: bool = field(default=False, compare=False)
+    is_column: bool = field(default=False, compare=False)
     column_of: str = field(default="", compare=False)
     safe_text: str = field(default="", compare=False)
 
@@ -208,7 +209,7 @@ class Parser(Grammar[Factor]):
         text = _spaced(reader.since(place))
         if not column.numeric:
             return self._levels(text, column, None)
-        return Factor(text, (position,), number=_Number.column(position))
+        return Factor(text, (position,), number=_Number.column(position), is_column=True)
 
     def _column(self, token: Token) -> Field:
         reader = self.reader
@@ -264,7 +265,7 @@ class Parser(Grammar[Factor]):
         if code not in levels:
             raise InputError(f"{self.reader.what} has a reference level of '{column.name}' that its filter leaves out.")
         hidden = reference is not None and column.safe_label(code) == HIDDEN
-        return Factor(text, (position,), levels, code, safe_text=safe_text if hidden else text)
+        return Factor(text, (position,), levels, code, safe_text=safe_text if hidden else text, is_column=True)
 
     def _function(self) -> str:
         """The name of a function of numpy, and go past its bracket."""

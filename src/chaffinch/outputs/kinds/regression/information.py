@@ -15,7 +15,9 @@ from ...crossing import Frame
 from ...equations import Lookup, Output, RegressionModel, SumSystem, Terms
 from ...families import FAMILIES
 from ...fields import MOST_CELLS, Fields
-from ...formula import Formula, plain_name
+from ...formula import Formula
+from ..likelihood import inverse as inverse_of
+from ..likelihood import symmetric
 from .spec import RegressionSpec
 
 __all__ = ["Information", "LeastSquares", "beside_coefficients", "products", "squares"]
@@ -30,19 +32,6 @@ def beside_coefficients(
     return _others(output, frame, formula, model)
 
 
-def _errors(output: RegressionSpec, formula: Formula) -> tuple[list[int], Floats]:
-    """Return which standard errors are published, and their intervals."""
-    assert output.standard_errors is not None
-    known = output.known(formula)
-    there = {known.get(plain_name(name)) for name in output.standard_errors}
-    keys = [k for k, name in enumerate(formula.names) if name in there]
-    errors = {name: number for name, number in output.standard_errors.items() if name != "alpha"}
-    bounds = np.array(output.named(errors, formula, "standard error", keys)).reshape(-1, 2)
-    if not keys or (bounds[:, 1] <= 0).any():
-        raise InputError(f"Output '{output.name}': standard errors must be above 0.")
-    return keys, np.maximum(bounds, 0.0)
-
-
 def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label: Lookup, at: Floats) -> list[Output]:
     if output.standard_errors is None and output.loglik is None and output.dispersion is None:
         return []
@@ -50,7 +39,7 @@ def _leastsquares(output: RegressionSpec, frame: Frame, formula: Formula, label:
         raise InputError(
             f"Output '{output.name}': standard errors and log-likelihood with an offset are not supported."
         )
-    keys, bounds = _errors(output, formula) if output.standard_errors is not None else ([], np.zeros((0, 2)))
+    keys, bounds = output.error_keys(formula) if output.standard_errors is not None else ([], np.zeros((0, 2)))
     extra = [("loglik", output.loglik), ("dispersion", output.dispersion)]
     what = [name for name, number in extra if number is not None]
     bounds = np.vstack(
@@ -97,7 +86,7 @@ def _others(output: RegressionSpec, frame: Frame, formula: Formula, model: Regre
             raise InputError(
                 f"Output '{output.name}' has standard errors: kind = \"{output.kind}\" then needs the dispersion."
             )
-        keys, errors = _errors(output, formula)
+        keys, errors = output.error_keys(formula)
         weight = RegressionModel(family, model.eta, model.label, "weight", model.parameter)
         terms, size = products(formula, frame.fields, what=output.name)
         reading = Information(formula.size, keys, 1.0 if dispersion is None else dispersion.middle)
@@ -198,22 +187,6 @@ def _crossed_with(terms: Terms, y: Terms, fields: Fields, first: int, what: str)
     return _crossed(terms, far, fields, lambda i, _: first + i, what)
 
 
-def _symmetric(sums: Floats, size: int) -> Floats:
-    matrix = np.zeros((size, size))
-    matrix[np.triu_indices(size)] = sums
-    return matrix + np.triu(matrix, 1).T
-
-
-def _inverse(matrix: Floats) -> Floats:
-    """The inverse of an information matrix; of a near-singular one with a small ridge."""
-    root = np.sqrt(np.maximum(np.diag(matrix), 1e-12 * max(float(np.diag(matrix).max(initial=0.0)), 1e-300)))
-    unit = matrix / np.outer(root, root)
-    if not np.linalg.cond(unit) < 1e13:
-        unit = unit + 1e-9 * np.eye(len(unit))
-    inverse: Floats = np.linalg.inv(unit) / np.outer(root, root)
-    return 0.5 * (inverse + inverse.T)
-
-
 def _slopes(inverse: Floats, k: int) -> Floats:
     """Derivatives of the k-th diagonal entry of an inverse by the upper triangle of what is inverted."""
     outer = np.outer(inverse[k], inverse[k])
@@ -229,7 +202,7 @@ class Information:
 
     def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
         """Return the published standard errors, and their derivatives by the sums."""
-        inverse = _inverse(_symmetric(sums, self.size))
+        inverse = inverse_of(symmetric(sums, self.size))
         errors = np.sqrt(self.dispersion * np.maximum(np.diag(inverse)[self.keys], 1e-300))
         slope = np.array([_slopes(inverse, k) for k in self.keys]).reshape(len(self.keys), -1)
         return errors, self.dispersion * slope / (2.0 * errors[:, None])
@@ -249,7 +222,7 @@ class LeastSquares:
         """Return the published numbers, and their derivatives by the sums."""
         p, b = self.size, self.at
         m = p * (p + 1) // 2
-        xx, xy, yy, n = _symmetric(sums[:m], p), sums[m : m + p], float(sums[-2]), max(float(sums[-1]), p + 1.0)
+        xx, xy, yy, n = symmetric(sums[:m], p), sums[m : m + p], float(sums[-2]), max(float(sums[-1]), p + 1.0)
         if np.linalg.cond(xx) < 1e12:
             b = np.asarray(np.linalg.solve(xx, xy), dtype=np.float64)
         rss = max(float(yy - 2.0 * b @ xy + b @ xx @ b), 1e-12 * max(yy, 1e-12))
@@ -260,7 +233,7 @@ class LeastSquares:
         count[-1] = 1.0
         scale, scale_by = rss / (n - p), by / (n - p) - rss / (n - p) ** 2 * count
         values, slopes = [], []
-        inverse = _inverse(xx) if self.keys else xx
+        inverse = inverse_of(xx) if self.keys else xx
         for k in self.keys:
             error = math.sqrt(max(scale * inverse[k, k], 1e-300))
             inner = scale_by * inverse[k, k]

@@ -26,9 +26,10 @@ from ...rules.findings import Finding, finding, some
 from ...rules.policy import Policy
 from ...rules.tallies import Ints, OutputTally
 from ...rules.tallying import Tallier
+from ..model import ModelSpec
 from .spec import RegressionSpec
 
-__all__ = ["Patterns", "patterns_of", "regression_rules"]
+__all__ = ["Patterns", "model_rules", "patterns_of", "regression_rules"]
 
 MOST_CELLS = 3_000
 """The most indicators whose rank is worked out; beyond, their number stands in for it."""
@@ -58,13 +59,22 @@ class Patterns:
 
 def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
     """Return what n, degrees of freedom, covariate patterns, groups behind coefficients and equal labels say of a regression."""
-    name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
+    records = tallier.inside
     formula = output.compiled(tallier.frame, records if len(records) else None)
-    label, few_labels = _labels(output, fields, formula, records)
-    outcomes = max(len(np.unique(label)) - 1, 1) if kind == "multinomial" else 1
+    label, few_labels = _labels(output, tallier.fields, formula, records)
+    outcomes = max(len(np.unique(label)) - 1, 1) if output.kind == "multinomial" else 1
+    return model_rules(output, formula, tallies, tallier, policy, label=label, few_labels=few_labels, parameters=formula.size * outcomes)
+
+
+def model_rules(
+    output: ModelSpec, formula: Formula, tallies: list[OutputTally], tallier: Tallier, policy: Policy, *, label: Ints, few_labels: bool,
+    parameters: int, events: Ints | None = None,
+) -> list[Finding]:  # fmt: skip
+    """Return the same for any model of a formula: `label` is a number of each record, one of a few classes or not; `events` are 1 where an event is."""
+    name, kind, fields, records = output.name, output.kind, tallier.fields, tallier.inside
     n = [one for one in tallies if one.part == "n"]
     findings = threshold(n, policy) if n else []
-    findings += [degrees_of_freedom(name, kind, len(records) - formula.size * outcomes, policy)]
+    findings += [degrees_of_freedom(name, kind, len(records) - parameters, policy)]
     if not len(records):
         return findings
     groups = _groups(formula.source_terms, fields, records)
@@ -73,7 +83,21 @@ def regression_rules(output: RegressionSpec, tallies: list[OutputTally], tallier
         _patterns(output, formula, fields, records, label if few_labels else None, policy),
         _small(name, kind, formula, groups, records, policy),
         _equal(name, kind, groups, label, few_labels, policy),
+        *([] if events is None else [_events(name, kind, groups, events, policy)]),
     ]
+
+
+def _events(name: str, kind: str, groups: list[_Group], events: Ints, policy: Policy) -> Finding:
+    """Whether few people with the event are in a group that coefficients tell apart, or in all."""
+    least, where, of = policy.threshold, list[str](), 0
+    every = _Group("", np.zeros(len(events), dtype=np.int64), ("everyone",))
+    for group in [every, *groups]:
+        counts = np.bincount(group.cell, weights=events, minlength=len(group.names))
+        of += len(counts)
+        where += [group.names[k] for k in np.flatnonzero((counts > 0) & (counts < least))]
+    good = f"In every group that coefficients tell apart {least} people or more have the event, or none."
+    bad = f"Fewer than {least} people have the event in {some(len(where), of, 'group')} that coefficients tell apart."
+    return finding(name, kind, "few events", where, of=of, good=good, bad=bad, status="review")
 
 
 def _labels(output: RegressionSpec, fields: Fields, formula: Formula, records: Codes) -> tuple[Ints, bool]:
@@ -159,7 +183,7 @@ def _levels_only(terms: tuple[Term, ...], fields: Fields, records: Codes) -> Pat
 
 
 def _patterns(
-    output: RegressionSpec,
+    output: ModelSpec,
     formula: Formula,
     fields: Fields,
     records: Codes,

@@ -9,7 +9,7 @@ printed: what the digits that were cut off change in them is of second order for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,22 +17,22 @@ from pydantic import Field as Key
 
 from ...._base.errors import InputError, unknown_name
 from ...._base.masking import unknown_level, without_levels
-from ...columns import Codes
 from ...crossing import Frame, scalar_code
 from ...equations import Lookup, Output, SumSystem, regression
 from ...families import FamilyName
-from ...fields import Fields, Scalar
-from ...formula import Formula, plain_name, read_formula, unlearnt_words
+from ...fields import Scalar
+from ...formula import Formula, plain_name
 from ...precision import Interval
 from ...printing import Printer
 from ...refit import Number
-from ...rules.tallies import OutputTally
-from ...rules.tallying import Tallier
-from ..base import ROWS, OutputSpec, PrintedNumbers, Sample
+from ..base import PrintedNumbers, Sample
+from ..model import ModelSpec
 
 if TYPE_CHECKING:
     from ...rules.findings import Finding
     from ...rules.policy import Policy
+    from ...rules.tallies import OutputTally
+    from ...rules.tallying import Tallier
 
 __all__ = ["RegressionKind", "RegressionSpec"]
 
@@ -61,7 +61,7 @@ _LINKS: dict[tuple[str, str], FamilyName] = {
 }  # fmt: skip
 
 
-class RegressionSpec(OutputSpec):
+class RegressionSpec(ModelSpec):
     """A regression.
 
     Parameters
@@ -89,40 +89,18 @@ class RegressionSpec(OutputSpec):
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "dispersion")
     BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "dispersion", "alpha", "n")
-    REQUIRED: ClassVar[tuple[str, ...]] = ("coefficients",)
+    ALSO: ClassVar[tuple[str, ...]] = ("alpha",)
     COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("offset",)
 
     kind: RegressionKind
-    formula: str
-    coefficients: dict[str, Any] = Key(default_factory=dict)
     success: Scalar | None = None
     base: Scalar | None = None
     family: Literal["gaussian", "binomial", "poisson", "negative-binomial", "gamma", "inverse-gaussian"] | None = None
     link: Literal["identity", "logit", "probit", "cloglog", "log", "inverse", "inverse-squared"] | None = None
     alpha: Annotated[float, Key(gt=0)] | None = None
-    standard_errors: dict[str, Any] | None = None
-    loglik: Any = None
     dispersion: Any = None
     information: Literal["expected", "observed"] | None = None
     offset: str | None = None
-
-    @classmethod
-    def placeholder(cls, key: str, value: Any) -> bool:
-        """Return whether a key is announced: standard errors may be, by a list of coefficients."""
-        return super().placeholder(key, value) or (key == "standard_errors" and isinstance(value, list))
-
-    @classmethod
-    def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
-        """Raise for coefficients without a formula."""
-        if "coefficients" in entry and "formula" not in entry:
-            raise InputError(
-                f'{where} has coefficients without a formula. Add the formula they come from: formula = "LABEL ~ ...".'
-            )
-
-    @property
-    def has_numbers(self) -> bool:
-        """Whether coefficients and all that is announced are there."""
-        return not self._announced and "coefficients" in self.model_fields_set
 
     @property
     def needs_alpha(self) -> bool:
@@ -132,27 +110,11 @@ class RegressionSpec(OutputSpec):
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return which standard errors there are, and whether alpha is estimated."""
         keys = super().announcements(frame)
-        errors = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
-        if isinstance(errors, list | Mapping):
-            formula = self.compiled(frame)
-            known, names = self.known(formula), []
-            for name in errors:
-                if plain_name(str(name)) in known:
-                    names.append(known[plain_name(str(name))])
-                elif name != "alpha":
-                    raise InputError(f"Output '{self.name}': {formula.unknown('standard error', str(name))}")
-            every = set(names) == set(formula.names)
-            keys["standard_errors"] = True if every else [name for name in formula.names if name in names]
         if self.needs_alpha and (keys.get("alpha") or "alpha" in self.coefficients or self.alpha is None):
             if self.kind != "negative-binomial":
                 raise InputError(f"Output '{self.name}' is a GLM of the negative binomial, so it needs alpha = ...")
             keys["alpha"] = True
         return keys
-
-    def error_names(self, formula: Formula) -> tuple[str, ...]:
-        """Return the coefficients whose standard errors a recipe publishes."""
-        names = self._announced.get("standard_errors", ())
-        return formula.names if names is True else tuple(names)
 
     def filled(self, frame: Frame) -> Self:
         """Return a recipe with some numbers or other."""
@@ -204,10 +166,6 @@ class RegressionSpec(OutputSpec):
 
         return refitted_numbers(self, sample)
 
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        """Return the records as one cell, and n."""
-        return tallier.fit(self.formula)
-
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return whether n is small, and what degrees of freedom, covariate patterns and groups behind coefficients say."""
         from .rules import regression_rules
@@ -232,19 +190,6 @@ class RegressionSpec(OutputSpec):
             raise InputError(f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}")
         return _LINKS[family, link]
 
-    def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
-        """Return the formula, compiled within the filter; what it learns from data is learnt from `records`, those that pass the filter."""
-        return read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records)
-
-    def rules_only(self, fields: Fields) -> str:
-        """Return whether its formula has bases whose numbers only the data tell."""
-        return unlearnt_words(self.compiled(Frame(fields, ROWS)))
-
-    def known(self, formula: Formula) -> dict[str, str]:
-        """Return the names of coefficients, by how they may be written."""
-        inner = [one for one in self.coefficients.values() if isinstance(one, Mapping)]
-        return formula.known({name for name in (inner[0] if inner else self.coefficients) if name != "alpha"})
-
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
         position = formula.label.columns[0]
@@ -265,6 +210,8 @@ class RegressionSpec(OutputSpec):
 
     def intervals(self, frame: Frame, formula: Formula) -> list[list[Interval]]:
         """Return the intervals of the coefficients, in the design's order; one list for each class of `multinomial` but the base."""
+        if "alpha" in self.coefficients and not self.needs_alpha:
+            raise InputError(f"Output '{self.name}': {formula.unknown('coefficient', 'alpha')}")
         if self.family_name != "multinomial":
             return [self.named(self.coefficients, formula, "coefficient")]
         field = frame.fields.every[formula.label.columns[0]]
@@ -284,28 +231,6 @@ class RegressionSpec(OutputSpec):
                 f"Output '{self.name}' has no coefficients for {of}. It needs those of every class but the base."
             )
         return [self.named(self.coefficients[label], formula, "coefficient") for label in rest]
-
-    def named(
-        self, numbers: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
-    ) -> list[Interval]:
-        """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
-        some = range(formula.size) if keys is None else keys
-        names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
-        written = self.known(formula)
-        by = {written.get(plain_name(name), name): number for name, number in numbers.items()}
-        known = {*names, *(["alpha"] if self.family_name == "negative_binomial" else [])}
-        for name in numbers:
-            if written.get(plain_name(name), name) not in known:
-                raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
-        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]:
-            raise InputError(
-                f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
-                "out of the column's levels, or by the filter."
-            )
-        return [
-            self.printed(by[name], f"{thing} '{safe}'")
-            for name, safe in zip(names, safe_names, strict=True)
-        ]
 
     def parameter(self) -> float:
         """Return alpha of the negative binomial, 1 otherwise."""

@@ -1,0 +1,261 @@
+"""What models of a formula share: coefficients by name, standard errors of some or all of them, and single numbers beside them.
+
+Regressions with estimating equations (`regression/`) and models that are fitted as a whole (`EstimatedModel`: Cox, ordered, mixed ...) are these.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..._base.threads import one_blas_thread
+from ..columns import Codes, Floats
+from ..crossing import Frame
+from ..fields import Fields
+from ..formula import Formula, plain_name, read_formula, unlearnt_words
+from ..precision import Interval
+from ..printing import Printer
+from .base import ROWS, Number, OutputSpec, OutputTally, PrintedNumbers, Sample, Tallier
+from .computing import no_estimate
+
+__all__ = ["EstimatedModel", "ModelFit", "ModelSpec"]
+
+
+class ModelSpec(OutputSpec):
+    """A model: its formula, its coefficients by the names that patsy prints, and what else was published."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik")
+    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "n")
+    REQUIRED: ClassVar[tuple[str, ...]] = ("coefficients",)
+    ALSO: ClassVar[tuple[str, ...]] = ()
+    """Names that may stand among coefficients and standard errors though no column of the design has them."""
+    INTERCEPT: ClassVar[bool] = True
+    """Whether the intercept of the formula has a coefficient; False where the model has something else in its place."""
+
+    formula: str
+    coefficients: dict[str, Any] = Key(default_factory=dict)
+    standard_errors: dict[str, Any] | None = None
+    loglik: Any = None
+
+    @classmethod
+    def placeholder(cls, key: str, value: Any) -> bool:
+        """Return whether a key is announced: standard errors may be, by a list of coefficients."""
+        return super().placeholder(key, value) or (key == "standard_errors" and isinstance(value, list))
+
+    @classmethod
+    def check_entry(cls, entry: Mapping[str, Any], where: str) -> None:
+        """Raise for coefficients without a formula."""
+        if "coefficients" in entry and "formula" not in entry:
+            raise InputError(
+                f'{where} has coefficients without a formula. Add the formula they come from: formula = "LABEL ~ ...".'
+            )
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether coefficients and all that is announced are there."""
+        return not self._announced and "coefficients" in self.model_fields_set
+
+    def compiled(self, frame: Frame, records: Codes | None = None) -> Formula:
+        """Return the formula, compiled within the filter; what it learns from data is learnt from `records`, those that pass the filter."""
+        formula = read_formula(self.formula, frame.fields, within=self.filter(frame), output=self.name, records=records)
+        if not self.INTERCEPT and formula.names[0] != "Intercept":
+            raise self.fault(": its formula leaves the intercept out, which this kind of model has none of. Leave out the 0 or -1.")
+        if not self.INTERCEPT and formula.size < 2:
+            raise self.fault(" must have a term besides the intercept in its formula.")
+        return formula
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return whether the kind has no equations, or its formula has bases whose numbers only the data tell."""
+        return super().rules_only(fields) or unlearnt_words(self.compiled(Frame(fields, ROWS)))
+
+    def coefficient_names(self, formula: Formula) -> tuple[str, ...]:
+        """Return the names of its coefficients, in the design's order."""
+        return formula.names if self.INTERCEPT else formula.names[1:]
+
+    def known(self, formula: Formula) -> dict[str, str]:
+        """Return the names of coefficients, by how they may be written."""
+        inner = [one for one in self.coefficients.values() if isinstance(one, Mapping)]
+        known = formula.known({name for name in (inner[0] if inner else self.coefficients) if name not in self.ALSO})
+        return known if self.INTERCEPT else {written: name for written, name in known.items() if name != "Intercept"}
+
+    def announcements(self, frame: Frame) -> dict[str, Any]:
+        """Return which standard errors there are."""
+        keys = super().announcements(frame)
+        errors = self.standard_errors if self.standard_errors is not None else keys.get("standard_errors")
+        if isinstance(errors, list | Mapping):
+            formula = self.compiled(frame)
+            known, names = self.known(formula), []
+            for name in errors:
+                if plain_name(str(name)) in known:
+                    names.append(known[plain_name(str(name))])
+                elif name not in self.ALSO:
+                    raise InputError(f"Output '{self.name}': {formula.unknown('standard error', str(name))}")
+            own = self.coefficient_names(formula)
+            keys["standard_errors"] = True if set(names) == set(own) else [name for name in own if name in names]
+        return keys
+
+    def error_names(self, formula: Formula) -> tuple[str, ...]:
+        """Return the coefficients whose standard errors a recipe publishes."""
+        names = self._announced.get("standard_errors", ())
+        return self.coefficient_names(formula) if names is True else tuple(names)
+
+    def named(
+        self, numbers: Mapping[str, Any], formula: Formula, thing: str, keys: Sequence[int] | None = None
+    ) -> list[Interval]:
+        """Return the intervals of numbers by the names of the formula's columns, or of some of them."""
+        first = 0 if self.INTERCEPT else 1
+        some = range(first, formula.size) if keys is None else keys
+        names, safe_names = [formula.names[k] for k in some], [formula.safe_names[k] for k in some]
+        written = self.known(formula)
+        by = {written.get(plain_name(name), name): number for name, number in numbers.items()}
+        for name in numbers:
+            if written.get(plain_name(name), name) not in {*names, *self.ALSO}:
+                raise InputError(f"Output '{self.name}': {formula.unknown(thing, name)}")
+        if missing := [safe for name, safe in zip(names, safe_names, strict=True) if name not in by]:
+            raise InputError(
+                f"Output '{self.name}' has no {thing} for '{missing[0]}', which its formula makes. If that level never occurs, leave it "
+                "out of the column's levels, or by the filter."
+            )
+        return [self.printed(by[name], f"{thing} '{safe}'") for name, safe in zip(names, safe_names, strict=True)]
+
+    def error_keys(self, formula: Formula) -> tuple[list[int], Floats]:
+        """Return which standard errors are published, by column of the design, and their intervals."""
+        assert self.standard_errors is not None
+        known = self.known(formula)
+        there = {known.get(plain_name(name)) for name in self.standard_errors}
+        keys = [k for k, name in enumerate(formula.names) if name in there]
+        errors = {name: number for name, number in self.standard_errors.items() if name not in self.ALSO}
+        bounds = np.array(self.named(errors, formula, "standard error", keys)).reshape(-1, 2)
+        if not keys or (bounds[:, 1] <= 0).any():
+            raise InputError(f"Output '{self.name}': standard errors must be above 0.")
+        return keys, np.maximum(bounds, 0.0)
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the records as one cell, and n."""
+        return tallier.fit(self.formula)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelFit:
+    """A model fitted on records: coefficients and their standard errors in the design's order, single numbers by key, and what else a kind has."""
+
+    coefficients: Floats
+    errors: Floats
+    singles: Mapping[str, float] = field(default_factory=dict)
+    others: Floats = field(default_factory=lambda: np.zeros(0))
+
+
+class EstimatedModel(ModelSpec):
+    """A model that is fitted as a whole, with one list of coefficients and single numbers beside them."""
+
+    SINGLES: ClassVar[dict[str, str]] = {"loglik": "the log-likelihood"}
+    """What messages call the single numbers under each key."""
+
+    @abstractmethod
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return the fit on records; InputError with the reason, without the output's name, where they have none."""
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        formula = self.compiled(frame)
+        some: dict[str, Any] = {"coefficients": dict.fromkeys(self.coefficient_names(formula), 0.0)}
+        if names := self.error_names(formula):
+            some["standard_errors"] = dict.fromkeys(names, 1.0)
+        some |= {key: 1.0 for key in self.SINGLES if key in self._announced}
+        some |= {"n": frame.rows} if "n" in self._announced else {}
+        return self.changed(**some)
+
+    def check_numbers(self, frame: Frame) -> Formula:
+        """Return the formula; InputError for numbers that are none of it."""
+        formula = self.compiled(frame)
+        self.named(self.coefficients, formula, "coefficient")
+        if self.standard_errors is not None:
+            self.error_keys(formula)
+        for key, word in self.SINGLES.items():
+            if getattr(self, key) is not None:
+                self.printed(getattr(self, key), word)
+        return formula
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give coefficients, and what was published beside them."""
+        if self.coefficients:
+            formula = self.check_numbers(frame)
+            known = self.known(formula)
+            for key, numbers in (("coefficients", self.coefficients), ("standard_errors", self.standard_errors or {})):
+                if numbers:
+                    yield PrintedNumbers(key, [known[plain_name(name)] for name in numbers], list(numbers.values()), False)
+        for key in self.SINGLES:
+            if getattr(self, key) is not None:
+                yield PrintedNumbers(key, [key], [getattr(self, key)], False)
+
+    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
+        """Return the numbers of the fit; InputError where these records have none."""
+        if not len(sample.inside):
+            raise no_estimate(self.name, part, "no record passes its filter")
+        formula = self.compiled(sample.frame, sample.inside)
+        fit, names = self._fit(sample, formula, part), self.coefficient_names(formula)
+        coefficients = dict(zip(names, fit.coefficients, strict=True))
+        numbers: dict[str, Any] = {
+            "coefficients": {name: printer.number(float(value), "coefficients", name) for name, value in coefficients.items()}
+        }
+        errors = dict(zip(names, fit.errors, strict=True))
+        if some := self.error_names(formula):
+            if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in some):
+                raise no_estimate(self.name, part, "a standard error is not finite, or 0: there are too few records for its coefficients")
+            numbers["standard_errors"] = {name: printer.number(float(errors[name]), "standard_errors", name) for name in some}
+        for key in self.SINGLES:
+            if self.publishes(key):
+                if not math.isfinite(fit.singles[key]):
+                    raise no_estimate(self.name, part, f"its {key} is not finite: there are too few records for its coefficients")
+                numbers[key] = printer.number(fit.singles[key], key, key)
+        return {**numbers, **self.computed_beside(fit, formula, sample, printer)}
+
+    def computed_beside(self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer) -> dict[str, Any]:
+        """Return further numbers of a fit, by key, as printed."""
+        return {}
+
+    def _fit(self, sample: Sample, formula: Formula, part: str) -> ModelFit:
+        try:
+            with one_blas_thread():
+                fit = self.fitted(sample, formula)
+        except InputError as error:
+            raise no_estimate(self.name, part, str(error).rstrip(".")) from None
+        if not np.isfinite(fit.coefficients).all():
+            raise no_estimate(self.name, part, "its coefficients have no finite estimate")
+        return fit
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the published numbers beside those of a fit on the records."""
+        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
+        names, intervals = self.coefficient_names(formula), self.named(self.coefficients, formula, "coefficient")
+        try:
+            with one_blas_thread():
+                fit = self.fitted(sample, formula)
+        except InputError:
+            none = np.full(len(names), np.nan)
+            fit = ModelFit(none, none, dict.fromkeys(self.SINGLES, math.nan))
+        for k, name in enumerate(names):
+            yield Number(name, *intervals[k], float(fit.coefficients[k]), float(fit.errors[k]))
+        n, first = max(len(sample.inside), 2), 0 if self.INTERCEPT else 1
+        if self.standard_errors is not None:
+            for k, (low, high) in zip(*self.error_keys(formula), strict=True):
+                error = float(fit.errors[k - first])
+                yield Number(f"standard error of {formula.names[k]}", low, high, error, error / math.sqrt(2 * n))
+        yield from self.recomputed_beside(fit, formula, sample)
+        for key, word in self.SINGLES.items():
+            if getattr(self, key) is not None:
+                unit = math.sqrt(n) if key == "loglik" else abs(fit.singles[key]) * math.sqrt(2 / n)
+                yield Number(key, *self.printed(getattr(self, key), word), fit.singles[key], unit)
+
+    def recomputed_beside(self, fit: ModelFit, formula: Formula, sample: Sample) -> Iterator[Number]:
+        """Give further published numbers beside those of a fit."""
+        return iter(())
+
+

@@ -1,0 +1,285 @@
+"""Ordered regressions: a label of classes in order, with P(label <= class k) = F(threshold_k - x'b), F logistic or normal.
+
+The signs are those of statsmodels' OrderedModel, R's polr and Stata's ologit. With t_k the thresholds and f the density of F, a record of class k
+adds (f(t_k - eta), f(t_{k-1} - eta)) / (F(t_k - eta) - F(t_{k-1} - eta)), with signs, to the score (McCullagh 1980, section 2.4). Coefficients
+without their thresholds determine no records: such an output is for rules only.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from ..._base.errors import InputError, MissingExtraError
+from ..._base.masking import HIDDEN
+from ..columns import Floats
+from ..crossing import Frame
+from ..equations import SumSystem
+from ..fields import Fields, Scalar
+from ..formula import Formula
+from ..precision import Interval
+from ..printing import Printer
+from .base import KINDS, ROWS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .likelihood import JointLevels, OneStep, joint_columns, upper
+from .model import EstimatedModel, ModelFit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["OrderedSpec", "ordered_parts"]
+
+LEAST = 1e-12
+"""The least chance of a class: records beyond have huge scores, which drive them back."""
+
+
+class OrderedSpec(EstimatedModel):
+    """An ordered logit or probit regression.
+
+    Parameters
+    ----------
+    formula
+        Without an intercept of its own: thresholds stand in its place. The label is a column.
+    order
+        The label's classes from the least to the largest; must be there for words. Numbers are in their own order.
+    thresholds
+        One for each class but the last, in order, or by names such as "low|middle".
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "thresholds", "standard_errors", "loglik")
+    BESIDE: ClassVar[tuple[str, ...]] = ("thresholds", "standard_errors", "loglik", "n")
+    INTERCEPT: ClassVar[bool] = False
+
+    kind: Literal["ordered-logit", "ordered-probit"]
+    order: list[Scalar] | None = None
+    thresholds: list[Any] | dict[str, Any] | None = None
+
+    def classes(self, frame: Frame, formula: Formula) -> list[int]:
+        """Return the codes of the label's classes in order; those that the filter leaves out are none."""
+        columns = formula.label.columns
+        if not formula.label.is_column:
+            raise self.fault(": the label of an ordered regression must be a column.")
+        field = frame.fields.every[columns[0]]
+        codes = np.flatnonzero(self.filter(frame).levels(columns[0])).tolist()
+        if self.order is not None:
+            chosen = [field.code(level) for level in self.order]
+            if sorted(chosen) != codes:
+                raise self.fault(f": order must have every level of column '{field.name}' that its filter lets in, once.")
+            codes = chosen
+        elif not field.numeric and not all(isinstance(level, bool) for level in field.levels):
+            raise self.fault(f": the label has words. Say their order, from the least to the largest, with order = [...] of column '{field.name}'.")
+        if len(codes) < 2:
+            raise self.fault(" must have a label of two classes or more.")
+        return codes
+
+    def threshold_names(self, frame: Frame, formula: Formula) -> list[str]:
+        """Return what the thresholds are called: "low|middle"."""
+        labels = frame.fields.every[formula.label.columns[0]].labels
+        codes = self.classes(frame, formula)
+        return [f"{labels[low]}|{labels[high]}" for low, high in pairwise(codes)]
+
+    def threshold_intervals(self, frame: Frame, formula: Formula) -> list[Interval]:
+        """Return the intervals of the thresholds, which must rise."""
+        names = self.threshold_names(frame, formula)
+        given = self.thresholds
+        if isinstance(given, Mapping):
+            plain = {"".join(name.split()).replace("/", "|"): number for name, number in given.items()}
+            wanted = ["".join(name.split()) for name in names]
+            if sorted(plain) != sorted(wanted):
+                raise self.fault(f" must have a threshold for each of {len(names)} pairs of neighbouring classes, named like \"low|middle\".")
+            given = [plain[name] for name in wanted]
+        if given is None or len(given) != len(names):
+            raise self.fault(f" must have {len(names)} thresholds, one for each class but the last.")
+        intervals = [self.printed(number, "a threshold") for number in given]
+        if any(high.middle <= low.middle for low, high in pairwise(intervals)):
+            raise self.fault(": its thresholds must rise.")
+        return intervals
+
+    def filled(self, frame: Frame) -> Self:
+        """Return a recipe with some numbers or other."""
+        some = super().filled(frame)
+        if "thresholds" not in self._announced:
+            return some
+        return some.changed(thresholds=[float(k) for k in range(len(self.threshold_names(frame, self.compiled(frame))))])
+
+    def check_numbers(self, frame: Frame) -> Formula:
+        """Return the formula; InputError for numbers that are none of it."""
+        formula = super().check_numbers(frame)
+        if self.thresholds is not None:
+            self.threshold_intervals(frame, formula)
+        return formula
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give coefficients, thresholds and what was published beside them."""
+        yield from super().printed_numbers(frame)
+        if self.thresholds is not None:
+            given = self.thresholds
+            names = self.threshold_names(frame, self.compiled(frame))
+            yield PrintedNumbers("thresholds", names, list(given.values() if isinstance(given, Mapping) else given), False)
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return whether there are no thresholds, too many joint levels, or a basis that only the data tell."""
+        if reason := super().rules_only(fields):
+            return reason
+        if not self.publishes("thresholds"):
+            return "without its thresholds it has no equations"
+        formula = self.compiled(Frame(fields, ROWS))
+        columns = joint_columns(formula, *formula.label.columns)
+        return JointLevels.too_many(fields, columns, self._n_sums(Frame(fields, ROWS), formula))
+
+    def _n_sums(self, frame: Frame, formula: Formula) -> int:
+        p = formula.size - 1 + len(self.classes(frame, formula)) - 1
+        return p + p * (p + 1) // 2 + 1
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return coefficients, thresholds and what was published beside them as one step of Newton's."""
+        formula = self.check_numbers(frame)
+        self.classes(frame, formula)
+        if self.rules_only(frame.fields):
+            return self.n_equations(frame)
+        intervals = [*self.named(self.coefficients, formula, "coefficient"), *self.threshold_intervals(frame, formula)]
+        at, p = np.array([one.middle for one in intervals]), formula.size - 1
+        joint = JointLevels.of(formula, frame, joint_columns(formula, *formula.label.columns))
+        place = self._places(frame, formula)[joint.codes[:, formula.label.columns[0]]]
+        inside = place >= 0
+        score, information, loglik = ordered_parts(self.kind, joint.x[:, 1:], np.where(inside, place, 0), joint.offset, at[:p], at[p:])
+        numbers = np.hstack([score, upper(information), loglik[:, None]]) * inside[:, None]
+        keys: list[int] = []
+        if self.standard_errors is not None:
+            columns, bounds = self.error_keys(formula)
+            keys = [k - 1 for k in columns]
+            intervals += [Interval(*map(float, bound)) for bound in bounds]
+        if self.loglik is not None:
+            intervals.append(self.printed(self.loglik, "the log-likelihood"))
+        reading = OneStep(at, keys, loglik=self.loglik is not None)
+        lo, hi = np.array(intervals).T
+        keep = self.filter(frame).keep()
+        system = SumSystem(self.name, reading.size, (joint.terms(numbers),), lo, hi, keep=keep, reported=reading)
+        return (system, *self.n_equations(frame))
+
+    def _places(self, frame: Frame, formula: Formula) -> NDArray[np.int64]:
+        """For each level of the label its class from 0, -1 for levels that the filter leaves out."""
+        place = np.full(len(frame.fields.every[formula.label.columns[0]].levels), -1)
+        for number, code in enumerate(self.classes(frame, formula)):
+            place[code] = number
+        return place
+
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return the fit by statsmodels."""
+        place = self._places(sample.frame, formula)[sample.inside[:, formula.label.columns[0]]]
+        field = sample.fields.every[formula.label.columns[0]]
+        for number, code in enumerate(self.classes(sample.frame, formula)):
+            if not (place == number).any():
+                label = field.safe_label(code)
+                raise InputError(f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records")
+        x = np.sum([terms.of(sample.inside, formula.size) for terms in formula.terms], axis=0)[:, 1:]
+        offset = np.sum([np.zeros(len(x)), *(look.of(sample.inside)[:, 0] for look in formula.offsets)], axis=0)
+        params, errors, thresholds, loglik = _by_statsmodels(self.kind.removeprefix("ordered-"), place, x, offset)
+        at = np.concatenate([params, thresholds])
+        with np.errstate(all="ignore"):
+            score = ordered_parts(self.kind, x, place, offset, params, thresholds)[0]
+        sums, spread = score.sum(axis=0), np.sqrt((score**2).sum(axis=0))
+        if not np.isfinite(at).all() or not (np.abs(sums) <= 1e-3 * spread + 1e-6).all() or np.abs(x @ params).max(initial=0.0) > 200.0:
+            raise InputError("there is no finite estimate: too few records, or labels that a combination of its columns tells apart")
+        return ModelFit(params, errors, {"loglik": loglik}, thresholds)
+
+    def computed_beside(self, fit: ModelFit, formula: Formula, sample: Sample, printer: Printer) -> dict[str, Any]:
+        """Return the thresholds, where they are published."""
+        if not self.publishes("thresholds"):
+            return {}
+        names = self.threshold_names(sample.frame, formula)
+        return {"thresholds": [printer.number(float(value), "thresholds", name) for value, name in zip(fit.others, names, strict=True)]}
+
+    def recomputed_beside(self, fit: ModelFit, formula: Formula, sample: Sample) -> Iterator[Number]:
+        """Give the thresholds beside those of the fit."""
+        if self.thresholds is not None:
+            names, unit = self.threshold_names(sample.frame, formula), 2.0 / math.sqrt(max(len(sample.inside), 1))
+            values = fit.others if len(fit.others) else np.full(len(names), np.nan)
+            for name, interval, value in zip(names, self.threshold_intervals(sample.frame, formula), values, strict=True):
+                yield Number(f"threshold {name}", *interval, float(value), unit)
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return what degrees of freedom, covariate patterns and groups behind coefficients say."""
+        from .regression.rules import model_rules
+
+        records = tallier.inside
+        formula = self.compiled(tallier.frame, records if len(records) else None)
+        label = records[:, formula.label.columns[0]].astype(np.int64)
+        parameters = formula.size - 1 + len(self.classes(tallier.frame, formula)) - 1
+        return model_rules(self, formula, tallies, tallier, policy, label=label, few_labels=True, parameters=parameters)
+
+
+def ordered_parts(
+    kind: str, x: Floats, place: NDArray[np.int64], offset: Floats, coefficients: Floats, thresholds: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return score (n, p), observed information (n, p, p) and log-likelihood (n,) of records of classes 0 to K - 1; p counts the thresholds too.
+
+    Examples
+    --------
+    Two classes are a logistic regression with minus the threshold as its intercept:
+
+    >>> score, information, loglik = ordered_parts("ordered-logit", np.ones((1, 1)), np.array([1]), np.zeros(1), np.zeros(1), np.zeros(1))
+    >>> score.tolist(), information[0].tolist(), loglik.round(4).tolist()
+    ([[0.5, -0.5]], [[0.25, -0.25], [-0.25, 0.25]], [-0.6931])
+    """
+    eta, p, q = x @ coefficients + offset, x.shape[1], len(thresholds)
+    ends = np.concatenate([[-np.inf], thresholds, [np.inf]])
+    (low, low_slope, low_bend), (high, high_slope, high_bend) = (_curve(kind, ends[place + k] - eta) for k in (0, 1))
+    chance = np.maximum(high - low, LEAST)
+    # Derivatives of the two arguments by all parameters: -x, and 1 for the threshold itself.
+    above, below = (np.hstack([-x, (place[:, None] + k == np.arange(1, q + 1)).astype(float)]) for k in (1, 0))
+    slope = high_slope[:, None] * above - low_slope[:, None] * below
+    score = slope / chance[:, None]
+    bend = high_bend[:, None, None] * _outer(above) - low_bend[:, None, None] * _outer(below)
+    information = _outer(score) - bend / chance[:, None, None]
+    assert score.shape[1] == p + q
+    return score, information, np.log(chance)
+
+
+def _outer(rows: Floats) -> Floats:
+    return rows[:, :, None] * rows[:, None, :]
+
+
+def _curve(kind: str, z: Floats) -> tuple[Floats, Floats, Floats]:
+    """Distribution function, density and its derivative; 0 or 1, 0 and 0 at infinity."""
+    from scipy import special
+
+    finite = np.where(np.isfinite(z), z, 0.0)
+    if kind == "ordered-logit":
+        value = special.expit(finite)
+        slope = value * (1.0 - value)
+        bend = slope * (1.0 - 2.0 * value)
+    else:
+        value, slope = special.ndtr(finite), np.exp(-0.5 * finite**2) / math.sqrt(2.0 * math.pi)
+        bend = -finite * slope
+    there = np.isfinite(z)
+    return np.where(there, value, (z > 0).astype(float)), np.where(there, slope, 0.0), np.where(there, bend, 0.0)
+
+
+def _by_statsmodels(link: str, place: NDArray[np.int64], x: Floats, offset: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Coefficients, their standard errors, thresholds and log-likelihood."""
+    try:
+        from statsmodels.miscmodels.ordinal_model import OrderedModel  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("Fitting an ordered regression", "statsmodels") from None
+    # Columns of one length: the search is then about as quick in each direction.
+    scale = np.maximum(np.abs(x).max(axis=0, initial=0.0), 1e-300)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            model = OrderedModel(place, x / scale, distr=link, offset=offset if offset.any() else None)
+            result = model.fit(method="bfgs", disp=0, maxiter=1000, gtol=1e-8)
+            params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
+            thresholds = np.asarray(model.transform_threshold_params(params), dtype=float)[1:-1]
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError):
+            raise InputError("statsmodels finds no estimate") from None
+    p = x.shape[1]
+    return params[:p] / scale, errors[:p] / scale, thresholds, float(result.llf)
+
+
+for _name, _sentence in (("ordered-logit", "an ordered logistic regression"), ("ordered-probit", "an ordered probit regression")):
+    KINDS.register(Kind(_name, OrderedSpec, "CorrelationCoefficients", _sentence, regression=True))
