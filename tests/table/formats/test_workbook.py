@@ -145,3 +145,25 @@ def test_advice_without_the_extra(monkeypatch):
 def test_a_private_fit_reads_no_workbook():
     with pytest.raises(FileError, match=r"A private fit does not read .* a workbook of Excel"):
         chaffinch.prepare(FILES / "visits.xlsx", discover="all")
+
+
+def test_sheets_as_they_stand_have_their_place_text_and_merged_cells(tmp_path):
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "t"
+    sheet["B3"], sheet["C3"], sheet["B4"] = "sex", 2.0, "007"
+    sheet.merge_cells("B4:C4")
+    book.create_sheet("nothing")
+    book.save(tmp_path / "b.xlsx")
+    (cells,) = workbook.sheets_of(tmp_path / "b.xlsx")
+    assert (cells.name, cells.first, cells.rows, cells.merged) == ("t", 3, (("sex", "2"), ("007", "")), (((1, 0), (1, 1)),))
+
+
+def test_sheets_with_errors_or_formulas_without_values_are_refused(tmp_path):
+    with pytest.raises(InputError, match="has cells with an error"):
+        workbook.sheets_of(FILES / "visits.xlsx")
+    book = openpyxl.Workbook()
+    book.active.append(["a", "=1+1"])
+    book.save(tmp_path / "f.xlsx")
+    with pytest.raises(InputError, match="formulas whose values are not stored"):
+        workbook.sheets_of(tmp_path / "f.xlsx")

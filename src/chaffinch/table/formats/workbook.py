@@ -24,7 +24,7 @@ from .options import ReadOptions
 from .packing import ZIP, check_archive
 from .workbook_writer import write_workbook
 
-__all__ = ["ODS", "XLS", "XLSX"]
+__all__ = ["ODS", "XLS", "XLSX", "SheetCells", "sheets_of"]
 
 MOST_CELLS = 50_000_000
 """Cells between the first and the last of a sheet: more are a sheet with something far from its table."""
@@ -46,7 +46,50 @@ def _calamine() -> Any:
     return package
 
 
-def _open(path: Path, options: ReadOptions) -> Source:
+@dataclass(frozen=True)
+class SheetCells:
+    """A sheet as it stands: its cells as text, row by row from `first` (counted from 1), and merged ranges, from and to as (row, column) from 0."""
+
+    name: str
+    first: int
+    rows: tuple[tuple[str, ...], ...]
+    merged: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
+
+
+def sheets_of(path: Path) -> list[SheetCells]:
+    """Return all visible sheets of a workbook that have something in them, as they stand; FileError or InputError where they cannot be read."""
+    workbook, sheets, zipped = _workbook(path)
+    every = []
+    for name, visible in sheets.items():
+        if not visible or not _is_filled(path, workbook, name, zipped):
+            continue
+        what = f"'{path}::{name}'"
+        if (look := _looked_at(path, name) if zipped else None) is not None:
+            look.check(what)
+            if look.errors:
+                raise InputError(f"{what} has cells with an error, in columns {listed(list(look.errors))}. Mend them in the spreadsheet program.")
+        sheet, rows, merged = _cells(workbook, name, what)
+        start = sheet.start or (0, 0)
+        spelled = tuple(tuple(_text(cell) for cell in spelled_column(row).to_pylist()) for row in rows)
+        every.append(SheetCells(name, start[0] + 1, spelled, tuple(((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1])) for a, b in merged)))
+    return every
+
+
+def _text(cell: Any) -> str:
+    return "" if cell is None else str(cell)
+
+
+def _cells(workbook: Any, name: str, what: str) -> tuple[Any, list[list[Any]], Sequence[Any]]:
+    """A sheet, its rows and its merged ranges."""
+    try:
+        sheet = workbook.get_sheet_by_name(name)
+        return sheet, sheet.to_python(skip_empty_area=True), sheet.merged_cell_ranges or []
+    except (_calamine().CalamineError, OSError, ValueError):
+        raise FileError(f"Cannot read {what}: it is damaged, or no sheet of cells.") from None
+
+
+def _workbook(path: Path) -> tuple[Any, dict[str, bool], bool]:
+    """A workbook, its sheets with whether they are visible, and whether it is a zip archive."""
     package = _calamine()
     with open(path, "rb") as handle:
         zipped = handle.read(4) == ZIP
@@ -63,6 +106,11 @@ def _open(path: Path, options: ReadOptions) -> Source:
         raise FileError(
             f"Cannot read '{path}' as a workbook: it is damaged, locked, or of another Office program. Open it there, and save it as .xlsx or .csv."
         ) from None
+    return workbook, sheets, zipped
+
+
+def _open(path: Path, options: ReadOptions) -> Source:
+    workbook, sheets, zipped = _workbook(path)
     shown = [name for name, visible in sheets.items() if visible]
     if options.table is None:
         name = chosen_table(path, None, [each for each in shown if _is_filled(path, workbook, each, zipped)] or shown, "sheet")
@@ -72,12 +120,7 @@ def _open(path: Path, options: ReadOptions) -> Source:
     what = f"'{path}::{name}'"
     if look is not None:
         look.check(what)
-    try:
-        sheet = workbook.get_sheet_by_name(name)
-        rows = sheet.to_python(skip_empty_area=True)
-        merged = sheet.merged_cell_ranges or []
-    except (package.CalamineError, OSError, ValueError):
-        raise FileError(f"Cannot read {what}: it is damaged, or no sheet of cells.") from None
+    sheet, rows, merged = _cells(workbook, name, what)
     notes = [] if look is None else look.notes(what)
     if zipped and look is None:
         errors, rows_merged = _ods_look(path, name)
