@@ -430,3 +430,32 @@ def test_an_acro_folder_with_a_broken_checksum_or_another_version(run, tmp_path)
     assert done.code == 2
     assert "7.0.0" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["acro"]
+
+
+def test_output_files_are_checked_without_records_by_the_rules_alone(run, tmp_path):
+    good, bad = tmp_path / "good.csv", tmp_path / "bad.csv"
+    good.write_text("sex,n\nf,40\nm,60\n")
+    bad.write_text("sex,n\nf,4\nm,60\n")
+    done = run(good, "--rules-only")
+    assert done.code == 0
+    assert "- Read: 'good.csv' (good.csv, line 1). table: a table of counts of 'sex', 2 cells." in done.out
+    done = run(good, bad, "--rules-only", "--json", tmp_path / "c.json", "--html", tmp_path / "c.html")
+    assert done.code == 1
+    data = json.loads((tmp_path / "c.json").read_text())
+    assert {row["output"]: row["verdict"] for row in data["summary"]} == {"bad.csv": "fail", "good.csv": "pass"}
+    assert [one["place"] for one in data["about"]["read"]] == ["good.csv, line 1", "bad.csv, line 1"]
+    done = run(tmp_path / "good.csv", "--only", "good.csv", "--rules-only")
+    assert done.code == 0
+
+
+def test_output_files_that_are_misused_say_what_to_do(run, spec, tmp_path):
+    (tmp_path / "t.csv").write_text("sex,n\nf,40\nm,60\n")
+    for arguments, words in [
+        ((tmp_path / "t.csv",), "--rules-only"),
+        ((spec(HEAD, TABLE), "--rules-only"), "--data FILE"),
+        ((spec(HEAD, TABLE), tmp_path / "t.csv", "--rules-only"), "Check it by itself"),
+        ((tmp_path, "--rules-only", "--acro-write-back", tmp_path.parent / "copy"), "--acro-write-back is for an ACRO folder"),
+    ]:
+        done = run(*arguments)
+        assert done.code == 2
+        assert words in done.err.replace("\n", " ")

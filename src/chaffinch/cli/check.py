@@ -30,12 +30,15 @@ MOST_KIND = 14
 def check(
     *,
     spec: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
-            help="The outputs, with or without numbers (TOML, or JSON with the same keys); or a folder that ACRO made. Kinds: {kinds}.", show_default=False
+            help="The outputs, with or without numbers (TOML, or JSON with the same keys); a folder that ACRO made; or output files of R, Stata, SPSS and spreadsheets, or a folder of them. Kinds: {kinds}.",
+            show_default=False,
         ),
     ],
-    data: Annotated[Path, typer.Option(help="The records behind the outputs: {formats}.")],
+    data: Annotated[
+        Path | None, typer.Option(help="The records behind the outputs: {formats}. Of output files the rules can be asked without.")
+    ] = None,
     keys: Annotated[
         str | None, typer.Option(help="Columns that an outsider knows of a person, as A,B; not needed with --rules-only.")
     ] = None,
@@ -141,7 +144,8 @@ def check(
     delivery = CheckDelivery(
         json=json, html=html, confidential=confidential, record=record, acro_write_back=acro_write_back
     )
-    delivery.check(spec, released, data, policy, recipes)
+    for one in spec:
+        delivery.check(one, released, data, policy, recipes)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress, without_warnings():
         request = CheckRequest.read(
@@ -180,6 +184,8 @@ def _show(result: CheckResult) -> None:
         show_table(head, rows)
     for sentence in result.verdict.sentences:
         typer.echo(f"- {sentence}")
+    for read in result.about.read:
+        typer.echo(f"- Read: '{read.name}' ({read.place}). {read.understood}")
     for skipped in result.about.skipped:
         typer.echo(f"- Not assessed: '{skipped.name}': {skipped.reason}")
     for replaced in result.about.by_recipe:

@@ -16,6 +16,7 @@ from .._base.runs import RunFacts
 from .._base.seeds import Seed
 from ..outputs.check import CheckResult, CheckSettings, check_recipes
 from ..outputs.check.marginal import LEVEL
+from ..outputs.check.printed import check_printed
 from ..outputs.check.settings import CheckStart, LeaveOneOut
 from ..outputs.document import Outputs
 from ..outputs.evolve import EngineName
@@ -54,8 +55,8 @@ class DataSource:
 
 
 def check(
-    outputs: AnyPath | Mapping[str, Any] | Outputs,
-    data: Any,
+    outputs: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Outputs,
+    data: Any = None,
     *,
     keys: Sequence[str] = (),
     sensitive: Sequence[str] = (),
@@ -95,10 +96,11 @@ def check(
     Parameters
     ----------
     outputs
-        A file of outputs, with or without numbers (TOML, or JSON with the same keys); the same as a mapping; a folder that ACRO made; or
-        `Outputs`.
+        A file of outputs, with or without numbers (TOML, or JSON with the same keys); the same as a mapping; a folder that ACRO made; output
+        files of R, Stata, SPSS and spreadsheets, or a folder of them; or `Outputs`.
     data
-        The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns.
+        The records behind them: whatever `chaffinch.read` takes, or a `Table`; with `Outputs` also codes of their columns. Of output files the
+        rules can be asked without.
     rules_only
         Whether to ask the rules alone, which takes no keys, no folds and a second or two.
     only, exclude
@@ -148,9 +150,8 @@ def check(
     )  # fmt: skip
     source = DataSource(data, schema)
     delivery = CheckDelivery(record=record, acro_write_back=None if acro_write_back is None else Path(acro_write_back))
-    places = [
-        Path(one) if isinstance(one, str | os.PathLike) else None for one in (outputs, released, data, policy, recipes)
-    ]
+    one = outputs[0] if isinstance(outputs, Sequence) and not isinstance(outputs, str) and len(outputs) == 1 else outputs
+    places = [Path(one) if isinstance(one, str | os.PathLike) else None for one in (one, released, data, policy, recipes)]
     delivery.check(*places)
     request = CheckRequest.read(
         outputs, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only, exclude=exclude,
@@ -180,19 +181,40 @@ def check_request(
     4. Write what was asked for.
     """
     delivery = delivery or CheckDelivery()
+    if source.data is None:
+        return _without_records(request, settings, delivery, run)
     data = _records(request, source, settings.least_shown(request.policy), progress)
     if isinstance(data, TableCoder):
         request = request.of_data(
             data, (*settings.keys, *settings.sensitive), threshold=settings.least_shown(request.policy)
         )
     delivery.check_request(request)
+    if request.files is not None and not len(request.ready):
+        return _without_records(request, replace(settings, rules_only=True), delivery, run, data=source.path)
     result = check_recipes(
         request.ready, data, settings, released=request.released_recipes, policy=request.policy, uncertain=request.uncertain, seed=seed,
         workers=workers, progress=progress,
     )  # fmt: skip
     about = request.about(source.path.name if source.path is not None else None)
-    result = replace(result, about=about, run=run or RunFacts())
+    rules = result.rules if request.files is None else request.files.with_beside(result.rules)
+    result = replace(result, about=about, rules=rules, run=run or RunFacts())
     return delivery.deliver(result, request, data)
+
+
+def _without_records(
+    request: CheckRequest, settings: CheckSettings, delivery: CheckDelivery, run: RunFacts | None, data: Path | None = None
+) -> tuple[CheckResult, tuple[str, ...]]:
+    """The result of a check of output files by their printed numbers alone."""
+    if request.files is None:
+        raise InputError("The records behind the outputs are missing: --data FILE. Only output files of other programs can be looked at without.")
+    if not settings.rules_only:
+        raise InputError("Without the records behind the outputs only the rules can be asked: add --rules-only, or name the records: --data FILE.")
+    if delivery.record:
+        raise InputError("--record needs the records behind the outputs: --data FILE. What was not compared with them is not recorded as released.")
+    delivery.check_request(request)
+    result = check_printed(request.files.found, settings, policy=request.policy)
+    result = replace(result, about=request.about(None if data is None else data.name), run=run or RunFacts())
+    return delivery.deliver(result, request, None)
 
 
 def _records(request: CheckRequest, source: DataSource, threshold: int, progress: Progress) -> TableCoder | Codes:

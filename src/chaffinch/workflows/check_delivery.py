@@ -66,6 +66,8 @@ class CheckDelivery:
     def check_request(self, request: CheckRequest) -> None:
         """Raise where what would be recorded is not what is judged, or the folder to be copied was changed after ACRO wrote it."""
         fault = "" if request.acro is None else next((one.fault for one in request.acro.results if one.fault), "")
+        if self.acro_write_back is not None and request.acro is None:
+            raise InputError("--acro-write-back is for an ACRO folder, and there is no results.json in this one. Use --json and --html.")
         if self.acro_write_back is not None and fault:
             raise InputError(f"--acro-write-back cannot copy a folder that is not as ACRO wrote it: {fault}")
         replaced = [f"'{one.uid}'" for one in request.by_recipe if one.replaced]
@@ -76,7 +78,7 @@ class CheckDelivery:
             )
 
     def deliver(
-        self, result: CheckResult, request: CheckRequest, data: TableCoder | Codes
+        self, result: CheckResult, request: CheckRequest, data: TableCoder | Codes | None
     ) -> tuple[CheckResult, tuple[str, ...]]:
         """Write everything; return the result with what became of it, and a line for each file."""
         result = replace(result, about=replace(result.about, recorded=self.record and result.passed))
@@ -108,9 +110,10 @@ def _text(data: Mapping[str, Any], *, indent: int) -> str:
     return json.dumps(data, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _released(request: CheckRequest, result: CheckResult, data: TableCoder | Codes) -> ReleasedOutputs:
+def _released(request: CheckRequest, result: CheckResult, data: TableCoder | Codes | None) -> ReleasedOutputs:
     """What was released with these outputs: as published, or as the data give them where they came without numbers."""
     assert result.recipes is not None
+    assert data is not None  # without records nothing is recorded
     assert not isinstance(data, np.ndarray)  # codes have no file of released outputs
     fields = result.recipes.fields
     new = result.recipes.only(request.ready.names)

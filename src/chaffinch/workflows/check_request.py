@@ -1,4 +1,4 @@
-"""What a check is asked about: outputs from a file, a document or an ACRO folder, those released already, and rules."""
+"""What a check is asked about: outputs from a file, a document, an ACRO folder or output files, those released already, and rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
 from ..outputs.check.released import ReleasedOutputs, read_released
-from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked
+from ..outputs.check.result import ByRecipe, CheckAbout, NotChecked, ReadFrom
 from ..outputs.document import Outputs, named_columns, read_document, read_outputs, recipes_of
 from ..outputs.fields import Field, Fields
 from ..outputs.records import TableCoder, fields_of_table
@@ -21,10 +21,13 @@ from ..outputs.rules.policy import policy_of_acro, read_policy
 if TYPE_CHECKING:
     from ..outputs.readers.acro.read import AcroDirectory
     from ..outputs.readers.acro.recipes import AcroOutput, AcroOutputs
+    from ..outputs.readers.files.read import OutputFiles
 
 __all__ = ["AnyPath", "CheckRequest"]
 
 AnyPath = str | os.PathLike[str]
+SPECIFICATIONS = (".toml", ".json")
+"""Endings of files of outputs; other files are output files of some program."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class CheckRequest:
     # read
     acro_recipes: Mapping[str, Mapping[str, Any]] | None = None
     replace_readable: bool = False
+    files: OutputFiles | None = None  # What output files of other programs hold
     # released_path, released: The file of what was released already, and what it holds
     released_path: Path | None = None
     released: ReleasedOutputs | None = None
@@ -51,7 +55,7 @@ class CheckRequest:
     @classmethod
     def read(
         cls,
-        outputs: AnyPath | Mapping[str, Any] | Outputs,
+        outputs: AnyPath | Sequence[AnyPath] | Mapping[str, Any] | Outputs,
         *,
         released: AnyPath | Outputs | None = None,
         policy: AnyPath | Policy | None = None,
@@ -76,9 +80,12 @@ class CheckRequest:
             request = replace(request, document=outputs)
         elif isinstance(outputs, str | os.PathLike):
             request = request._of_path(Path(outputs), policy is None, recipes)
+        elif isinstance(outputs, Sequence) and outputs and all(isinstance(one, str | os.PathLike) for one in outputs):
+            paths = [Path(one) for one in outputs]
+            request = request._of_path(paths[0], policy is None, recipes) if len(paths) == 1 else request._of_files(paths)
         else:
             raise InputError(
-                f"The outputs must be a file of outputs, a folder that ACRO made, a document with the same keys or recipes. Got {type(outputs).__name__}."
+                f"The outputs must be a file of outputs, a folder that ACRO made, output files or a folder of them, a document with the same keys or recipes. Got {type(outputs).__name__}."
             )
         if recipes is not None and request.acro is None:
             what = f"'{request.source}' is a file of outputs" if request.source else "the outputs are none"
@@ -93,13 +100,22 @@ class CheckRequest:
         return replace(request, released_path=path, released=known)
 
     def _of_path(self, source: Path, own_policy: bool, recipes: AnyPath | None) -> CheckRequest:
-        if not source.is_dir():
+        if not source.is_dir() and (source.suffix.lower() in SPECIFICATIONS or not source.exists()):
             return replace(self, source=source, document=None if recipes is not None else read_document(source))
+        if not (source / "results.json").exists() and not (source / "checksums").exists():
+            return self._of_files([source])
         from ..outputs.readers.acro.read import read_acro
 
         acro = read_acro(source, lenient=True)
         policy = policy_of_acro(acro.config) if own_policy else self.policy
         return replace(self, source=source, acro=acro, acro_recipes=_acro_recipes(recipes), policy=policy)
+
+    def _of_files(self, paths: Sequence[Path]) -> CheckRequest:
+        from ..outputs.readers.files.read import read_files
+
+        if named := next((one for one in paths if one.suffix.lower() in SPECIFICATIONS), None):
+            raise InputError(f"'{named}' is a file of outputs, and stands among output files. Check it by itself.")
+        return replace(self, source=paths[0] if len(paths) == 1 else paths[0].parent, files=read_files(paths))
 
     def _chosen(self, only: Sequence[str], exclude: Sequence[str]) -> CheckRequest:
         """The same with some of the outputs."""
@@ -117,6 +133,8 @@ class CheckRequest:
             results = tuple(result for result in self.acro.results if result.uid in left)
             recipes = {uid: one for uid, one in (self.acro_recipes or {}).items() if uid not in request.not_asked}
             return replace(request, acro=replace(self.acro, results=results), acro_recipes=recipes)
+        if self.files is not None:
+            return replace(request, files=self.files.only(left))
         if self.document is not None:
             entries = [one for one in self.document["outputs"] if not isinstance(one, Mapping) or one.get("name") in left]
             return replace(request, document={**self.document, "outputs": entries})
@@ -126,6 +144,8 @@ class CheckRequest:
         """The names by which outputs may be chosen: those of results, in an ACRO folder."""
         if self.acro is not None:
             return self.acro.uids
+        if self.files is not None:
+            return self.files.names
         if self.document is None:
             return self.ready.names
         entries = self.document.get("outputs")
@@ -138,7 +158,7 @@ class CheckRequest:
             Field(one["name"], tuple(one["levels"])) for one in self.released.columns
         ]  # fmt: skip
         request = self._with_recipes(coder, names, declared, threshold)
-        if not len(request.ready):
+        if not len(request.ready) and self.files is None:
             where = f"'{self.source}'" if self.source else "The document"
             raise InputError(f"{where} has no outputs. Add an [[outputs]] block for each.")
         if self.released is not None and self.released.outputs:
@@ -159,6 +179,11 @@ class CheckRequest:
                 why = "; ".join(f"{one.uid}: {one.reason}" for one in outputs.skipped[:5])
                 raise InputError(f"No result of '{self.source}' can be checked: {why}. Give recipes with --recipes.")
             return replace(self, acro_outputs=outputs, recipes=outputs.recipes())
+        if self.files is not None:
+            from ..outputs.readers.files.recipes import recipes_of_files
+
+            files = recipes_of_files(self.files, coder, names, declared=declared, threshold=threshold, policy=self.policy)
+            return replace(self, files=files.files, recipes=files.recipes)
         if self.document is None:
             return self
         fields = None
@@ -189,16 +214,18 @@ class CheckRequest:
 
     def about(self, data: str | None) -> CheckAbout:
         """Return what a result tells of the request; `data` is the name of the file of records."""
-        skipped = self.acro_outputs.skipped if self.acro_outputs is not None else ()
+        skipped = [NotChecked(one.uid, one.reason, one.type) for one in (self.acro_outputs.skipped if self.acro_outputs is not None else ())]
+        skipped += [NotChecked(one.name, one.reason, one.kind, one.verdict) for one in (self.files.unclear if self.files is not None else ())]
         return CheckAbout(
             outputs=self.source.name if self.source is not None else None,
             acro=self.acro.version if self.acro is not None else None,
             data=data,
             released=self.released_path.name if self.released_path is not None else None,
             released_head=self.released.head if self.released is not None else None,
-            skipped=tuple(NotChecked(one.uid, one.reason, one.type) for one in skipped),
+            skipped=tuple(skipped),
             by_recipe=tuple(ByRecipe(one.uid, one.replaced) for one in self.by_recipe),
-            not_asked=self.not_asked,
+            not_asked=(*self.not_asked, *(self.files.ignored if self.files is not None else ())),
+            read=tuple(ReadFrom(one.name, str(one.place), one.understood) for one in (self.files.found if self.files is not None else ())),
         )
 
 

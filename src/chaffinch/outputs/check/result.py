@@ -12,6 +12,7 @@ from ..._base.plain import from_plain, shown_parts
 from ..._base.runs import RunFacts
 from ..document import Outputs
 from ..rules import RuleReport
+from ..rules.findings import Status
 from .agreement import Agreement, Exposed
 from .assessment import CumulativeStage, Stage
 from .attribution import EnsembleTcap
@@ -23,7 +24,7 @@ from .summary import OutputSummary, counted_words, summary_of
 from .verdict import CheckVerdict
 from .whole import WholeDataRisk
 
-__all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked"]
+__all__ = ["ByRecipe", "CheckAbout", "CheckResult", "CheckedOutput", "NotChecked", "ReadFrom"]
 
 FORMAT = "chaffinch-check"
 VERSION = 1
@@ -49,11 +50,12 @@ class CheckedOutput:
 
 @dataclass(frozen=True)
 class NotChecked:
-    """A result of an ACRO folder that could not be read, why, and what kind of result the folder says it is."""
+    """A result of an ACRO folder, or an output in a file, that could not be read, why, and what kind of result it is said to be."""
 
     name: str
     reason: str
     kind: str = ""
+    verdict: Status = "not assessed"  # `fail` where what could be read of it fails all the same
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,15 @@ class ByRecipe:
 
     name: str
     readable: bool
+
+
+@dataclass(frozen=True)
+class ReadFrom:
+    """An output that was read from a file: where it stands, and what was understood."""
+
+    name: str
+    place: str
+    understood: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +88,7 @@ class CheckAbout:
     skipped: tuple[NotChecked, ...] = ()
     by_recipe: tuple[ByRecipe, ...] = ()
     not_asked: tuple[str, ...] = ()  # Outputs that were left out as asked for: nothing is said of them
+    read: tuple[ReadFrom, ...] = ()  # Outputs that were read from files, with what was understood
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -161,7 +173,7 @@ class CheckResult:
         Neither passed nor failed is what was not assessed to the end.
         """
         against = ("excess found", "outputs inconsistent", "not reached (lower bound)")
-        return self.verdict.word in against or self.rules.worst == "fail"
+        return self.verdict.word in against or self.rules.worst == "fail" or any(one.verdict == "fail" for one in self.about.skipped)
 
     @property
     def text(self) -> str:

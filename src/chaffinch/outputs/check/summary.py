@@ -60,7 +60,7 @@ def summary_of(result: CheckResult) -> tuple[OutputSummary, ...]:
         if not one.released
     ]
     rows += [
-        OutputSummary(one.name, one.kind, None, None, 0, "not assessed", (one.reason,)) for one in result.about.skipped
+        OutputSummary(one.name, one.kind, None, None, 0, one.verdict, (one.reason,)) for one in result.about.skipped
     ]
     return tuple(sorted(rows, key=lambda row: -ORDER.index(row.verdict)))
 

@@ -1,0 +1,32 @@
+# Outputs of R from examples/data/cmc.csv, as an analyst would write them to files. Run by make.sh, in examples/outputs.
+suppressMessages(library(broom))
+cmc <- read.csv("../data/cmc.csv")
+cmc$education <- factor(cmc$wife_education, labels = c("low", "lower", "higher", "high"))
+place <- function(file) file.path("brought", file)
+text <- function(file, ...) { sink(place(file)); on.exit(sink()); for (one in list(...)) print(one) }
+
+family <- lm(num_children ~ wife_age + wife_education + wife_now_working, data = cmc)
+factors <- lm(num_children ~ wife_age + factor(wife_education), data = cmc)
+working <- glm(wife_now_working ~ wife_age + factor(wife_education), data = cmc, family = binomial)
+counts <- glm(num_children ~ wife_age + media_exposure, data = cmc, family = poisson)
+few <- lm(num_children ~ wife_age + factor(wife_education) + factor(husband_occupation), data = cmc[1:16, ])
+
+text("r_lm.txt", summary(family))
+text("r_lm_factors.txt", summary(factors))
+text("r_glm_binomial.txt", summary(working))
+text("r_glm_poisson.txt", summary(counts))
+text("r_two_models.txt", summary(lm(num_children ~ wife_age, data = cmc)), summary(family))
+text("r_lm_few.txt", summary(few))
+text("r_table.txt", with(cmc, table(wife_education, contraceptive_method)))
+text("r_table_margins.txt", addmargins(with(cmc, table(wife_education, wife_now_working))))
+text("r_xtabs_three.txt", xtabs(~ media_exposure + wife_now_working + wife_religion, data = cmc))
+text("r_chisq_test.txt", chisq.test(table(cmc$wife_education, cmc$contraceptive_method)))
+text("r_chisq_named.txt", with(cmc, chisq.test(wife_education, contraceptive_method)))
+text("r_prop_table.txt", round(prop.table(with(cmc, table(wife_education, wife_now_working)), 1), 3))
+
+write.csv(tidy(family), place("broom_tidy.csv"), row.names = FALSE)
+write.csv(glance(family), place("broom_glance.csv"), row.names = FALSE)
+write.csv(tidy(working, conf.int = TRUE, exponentiate = TRUE), place("broom_odds.csv"), row.names = FALSE)
+write.csv(as.data.frame(with(cmc, table(standard_of_living, media_exposure))), place("r_freq.csv"), row.names = FALSE)
+write.csv(with(cmc, table(wife_education, wife_now_working)), place("r_matrix.csv"))
+write.csv2(as.data.frame.matrix(addmargins(with(cmc, table(wife_religion, wife_now_working)))), place("r_semicolon.csv"))

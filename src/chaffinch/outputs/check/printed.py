@@ -1,0 +1,79 @@
+"""A check of output files without the records behind them: what the rules say of the printed numbers alone, and what they cannot say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import combinations
+
+from ..._base.errors import InputError
+from ..readers.files.found import FoundOutput
+from ..rules import Policy, RuleReport
+from ..rules.findings import Finding, finding, statbarn_of
+from .measurement import Measurement
+from .result import CheckedOutput, CheckResult
+from .settings import CheckSettings, ResolvedSettings
+from .verdict import verdict_of
+
+__all__ = ["TOGETHER", "check_printed", "printed_rules"]
+
+TOGETHER = "all outputs together"
+"""What a finding names as its output where it is about the set."""
+NO_RECORDS = "not given"
+
+
+def printed_rules(outputs: Sequence[FoundOutput], policy: Policy) -> RuleReport:
+    """Return what the rules say of outputs by their printed numbers alone.
+
+    Each output is judged by itself; two that are of nearly the same number of people are for a person to look at. What several outputs give away
+    together needs the records and is not assessed.
+    """
+    findings: list[Finding] = []
+    for one in outputs:
+        try:
+            findings += one.facts.findings(one.name, policy.of(one.facts.kind))
+        except InputError as error:
+            words = f"{one.place}: {error}"
+            findings.append(finding(one.name, one.facts.kind, "all rules", [one.name], of=1, good="", bad=words, status="not assessed"))
+    if policy.differencing and len(outputs) > 1:
+        for one, other in combinations([one for one in outputs if one.facts.people is not None], 2):
+            apart = abs((one.facts.people or 0) - (other.facts.people or 0))
+            if 0 < apart < policy.threshold:
+                words = "They are of nearly the same number of people: one may be subtracted from the other."
+                findings.append(finding(one.name, one.facts.kind, "differencing", ["n"], of=1, good="", bad=words, status="review", other=other.name))
+        words = "What outputs give away together can be looked at with the records alone. Name them: --data."
+        findings.append(finding(TOGETHER, "table", "differencing", [TOGETHER], of=1, good="", bad=words, status="not assessed"))
+    return RuleReport(tuple(findings), policy.name, policy.hash)
+
+
+def check_printed(outputs: Sequence[FoundOutput], settings: CheckSettings, *, policy: Policy | None = None) -> CheckResult:
+    """Return what the rules say of outputs that were read from files, without any record; no output stops another."""
+    began, policy = time.perf_counter(), policy or Policy()
+    rules = printed_rules(outputs, policy)
+    measurement = Measurement()
+    verdict = verdict_of(
+        (), reached=1.0, measured=None, not_assessed=[(one.rule, one.output) for one in rules if one.status == "not assessed"],
+        notes=["No records were given: numbers were not compared with any, and rules that need records are not assessed."],
+    )  # fmt: skip
+    resolved = ResolvedSettings.of(
+        settings, key_sizes=measurement.key_sizes, key_sets=0, proposals=0, seed=None, policy=policy.name, policy_hash=policy.hash
+    )
+    return CheckResult(
+        verdict=verdict,
+        settings=resolved,
+        records=NO_RECORDS,
+        left_out=0.0,
+        outputs=tuple(
+            CheckedOutput(one.name, one.facts.kind, statbarn_of(one.facts.kind), False, None, tuple(one.facts.variables), None) for one in outputs
+        ),
+        all=None,
+        cumulative=(),
+        without=(),
+        agreement=(),
+        whole=(),
+        sizes=(),
+        error_lines=(),
+        rules=rules,
+        exposed_classes=0,
+        seconds=round(time.perf_counter() - began, 1),
+    )

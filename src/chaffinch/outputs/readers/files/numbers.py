@@ -1,0 +1,113 @@
+"""Numbers as programs print them: stars, brackets, thousands, the decimal sign, marks of withheld cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...precision import SUPPRESSED
+
+__all__ = ["DecimalSign", "is_number", "is_whole", "is_withheld_mark", "number_text", "plain_text", "sign_of"]
+
+_DECORATED = re.compile(
+    r"^[(\[]?\s*(?P<number>[-+]?(?:\d[\d.,' ]*|[.,]\d+)(?:[eE][-+]?\d+)?)\s*\*{0,4}[)\]]?\s*(?:\*{1,4}|[.+†‡^]|\s)*%?$"
+)
+_PLAIN = re.compile(r"[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?")
+_BAND = re.compile(r"(?:<=?|>=?)\s*\d+|\d+\s*(?:-|to)\s*\d+")
+_THREES = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+")
+_POINT_THREES = re.compile(r"[-+]?\d{1,3}(?:\.\d{3})+")
+
+
+@dataclass(frozen=True)
+class DecimalSign:
+    """How the numbers of a file are written: `sign` is "." or ","; None where both readings are possible, `line` is then the first such line.
+
+    `mixed` has the lines of two numbers that cannot both be written the same way.
+    """
+
+    sign: str | None
+    line: int | None = None
+    mixed: tuple[int, int] | None = None
+
+
+def plain_text(text: str) -> str:
+    """Return a cell without signs of other alphabets: true minus, hard spaces."""
+    return text.replace("\u2212", "-").replace("\u00a0", " ").replace("\u202f", " ").strip()
+
+
+def _core(text: str) -> str | None:
+    """The digits and signs of a number, without stars and brackets; None where it is no number."""
+    match = _DECORATED.fullmatch(plain_text(text))
+    return None if match is None else match["number"].strip().replace(" ", "").replace("'", "")
+
+
+def sign_of(cells: Iterable[tuple[int, str]]) -> DecimalSign:
+    """Return the decimal sign of cells with their lines, by what their digits allow.
+
+    Examples
+    --------
+    >>> sign_of([(1, "0,25"), (2, "12,5 *")]).sign, sign_of([(1, "1,234.5")]).sign, sign_of([(1, "1,234"), (2, "17")])
+    (',', '.', DecimalSign(sign=None, line=2, mixed=None))
+    """
+    point = comma = unsure = None
+    for line, text in cells:
+        core = _core(text)
+        if core is None:
+            continue
+        if "," in core and "." in core:
+            if core.rindex(",") < core.rindex("."):
+                point = point or line
+            else:
+                comma = comma or line
+        elif "," in core:
+            if not _THREES.fullmatch(core) or re.match(r"[-+]?0,", core):
+                comma = comma or line
+            elif core.count(",") > 1:
+                point = point or line
+            else:
+                unsure = unsure or line
+        elif "." in core:
+            if _POINT_THREES.fullmatch(core) and core.count(".") > 1:
+                comma = comma or line
+            else:  # 1.234 is a number of three decimals unless commas are the decimal sign elsewhere
+                point = point or (
+                    line if not (_POINT_THREES.fullmatch(core) and not re.match(r"[-+]?0\.", core)) else None
+                )
+    if point and comma:
+        return DecimalSign(None, mixed=(point, comma))
+    if point or comma:
+        return DecimalSign("." if point else ",")
+    return DecimalSign(None, line=unsure) if unsure else DecimalSign(".")
+
+
+def number_text(text: str, sign: str = ".") -> str | None:
+    """Return a number with a decimal point and without thousands, stars and brackets; None where it is none. Its digits stay as printed.
+
+    Examples
+    --------
+    >>> number_text("(0.0960)**"), number_text("1.234,50", ","), number_text("< 2e-16"), number_text("total")
+    ('0.0960', '1234.50', None, None)
+    """
+    core = _core(text)
+    if core is None:
+        return None
+    core = core.replace(".", "").replace(",", ".") if sign == "," else core.replace(",", "")
+    core = f"{core[0]}0{core[1:]}" if re.match(r"[-+]\.", core) else f"0{core}" if core.startswith(".") else core
+    return core if _PLAIN.fullmatch(core) else None
+
+
+def is_number(text: str) -> bool:
+    """Return whether a cell is a number, decorated or not."""
+    return _core(text) is not None
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a plain number is a whole one of at least 0, also if it was written as 12.0 or 12.000."""
+    return bool(re.fullmatch(r"\+?\d+(\.0*)?", text))
+
+
+def is_withheld_mark(text: str) -> bool:
+    """Return whether a cell stands for a count that is withheld: a mark, or a band such as <10."""
+    text = plain_text(text)
+    return bool(_BAND.fullmatch(text)) or (text != "" and text.lower() in SUPPRESSED)

@@ -1,0 +1,60 @@
+"""Pieces of a file that readers claim, each with its lines and a way to its facts; the registry of readers of text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...._base.registry import Registry
+from .companion import Help
+from .found import Facts
+
+__all__ = ["NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys"]
+
+NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
+P_VALUE = rf"[<>]?\s?{NUMBER}"
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Lines of a file, numbered from 1, that one output stands in; `facts` reads them with what outputs.toml says of it."""
+
+    lines: range
+    program: str
+    facts: Callable[[Help], Facts] = field(repr=False)
+
+    @property
+    def line(self) -> int:
+        """The first line."""
+        return self.lines[0]
+
+
+@dataclass(frozen=True)
+class TextReader:
+    """A reader of text: finds the pieces that it knows. Lines that no reader claims, and that hold numbers, are said to be not understood."""
+
+    name: str
+    sentence: str
+    pieces: Callable[[Sequence[str]], list[Piece]]
+
+
+READERS: Registry[TextReader] = Registry("reader")
+"""All readers of text, in the order in which they are asked."""
+
+
+def fit_keys(given: Help) -> dict[str, Any]:
+    """Return what a line of help says of a model, by the names of its facts."""
+    keys: dict[str, Any] = {key: getattr(given, key) for key in ("kind", "formula", "n", "where", "success")}
+    if given.formula is not None and "~" in given.formula:
+        keys["label"] = given.formula.split("~")[0].strip()
+    keys["exponentiated"] = given.exponentiated
+    return {key: value for key, value in keys.items() if value is not None} | (
+        {"columns": given.columns} if given.columns else {}
+    )
+
+
+def whole(text: str) -> int:
+    """Return a count as programs print it: 1,473 or 1473."""
+    return int(re.sub(r"[,.\s]", "", text))

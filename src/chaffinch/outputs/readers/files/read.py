@@ -1,0 +1,218 @@
+"""A folder of output files, or some files, as outputs: each with its place and what was understood, or with the question that is open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ...._base.errors import ChaffinchError, FileError, InputError
+from ...._base.safe_files import read_small
+from ...rules.findings import RuleReport
+from . import drawn, r_models, r_tables, r_tests, stata_logs  # noqa: F401  readers register themselves, in the order in which they are asked
+from .companion import COMPANION, Companion
+from .crossed import OpenQuestionError
+from .found import FoundOutput, LineError, Place, UnclearOutput, toml_line
+from .grids import csv_grid, html_grids, workbook_grids
+from .pieces import READERS, Piece
+from .sheet_tables import grid_pieces
+
+__all__ = ["OutputFiles", "read_files"]
+
+TABLES = (".csv", ".tsv")
+WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+TEXTS = (".txt", ".log", ".out", ".lst", ".smcl", ".text", ".rout")
+PAGES = (".html", ".htm")
+IGNORED = (".md",)
+"""Files that are for people to read, about the others."""
+MOST_BYTES = 16 << 20
+MOST_FILES = 2_000
+
+_DECORATION = re.compile(
+    r"\s*(>.*|\+ .*|\. .*|[-=*_+|\s]+|Signif\. codes:.*|\[\d+\]\s*|[*+]+ ?p ?<.*|.*\bp ?[<=] ?0?\.\d+(; .*)?|name: .*|log: .*|log type: .*|(opened|closed) on: .*)\s*"
+)
+
+
+@dataclass(frozen=True)
+class OutputFiles:
+    """What was found in files: outputs, questions, and what outputs.toml says to leave out."""
+
+    found: tuple[FoundOutput, ...]
+    unclear: tuple[UnclearOutput, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all outputs, read or not."""
+        return (*(one.name for one in self.found), *(one.name for one in self.unclear))
+
+    def only(self, names: Sequence[str]) -> OutputFiles:
+        """Return those of some names."""
+        return OutputFiles(
+            tuple(one for one in self.found if one.name in names),
+            tuple(one for one in self.unclear if one.name in names),
+            self.ignored,
+        )
+
+    def with_beside(self, rules: RuleReport) -> RuleReport:
+        """Return what rules say, and what is to be said of numbers that stand in the files and in no entry."""
+        return replace(
+            rules, findings=(*rules.findings, *(more for one in self.found for more in one.facts.beside(one.name)))
+        )
+
+
+def read_files(paths: Sequence[Path]) -> OutputFiles:
+    """Return what stands in output files, or in those of one folder; no file stops another.
+
+    Files outside a folder have their help beside the first. FileError for what is no file; InputError where outputs.toml breaks a rule, or names
+    an output that there is not.
+    """
+    files, folder = _listed(paths)
+    companion = Companion.read(folder / COMPANION)
+    found: list[FoundOutput] = []
+    unclear: list[UnclearOutput] = []
+    ignored: list[str] = []
+    names: list[str] = []
+    for file in files:
+        parts, faults = _parts(file)
+        unclear += faults
+        names += [one.name for one in faults]
+        for name, place, piece in parts:
+            names.append(name)
+            given = companion.of(name)
+            if given.ignore:
+                ignored.append(name)
+                continue
+            try:
+                found.append(FoundOutput(name, place, piece.program, piece.facts(given)))
+            except OpenQuestionError as question:
+                line = toml_line(name, question.keys) if question.keys else ""
+                unclear.append(
+                    UnclearOutput(name, place, f"Understood: {question.understood}", question.question, line)
+                )
+            except LineError as error:
+                unclear.append(
+                    UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
+                )
+    companion.check(names)
+    ignored += [one.name for one in unclear if companion.of(one.name).ignore]
+    return OutputFiles(tuple(found), tuple(one for one in unclear if one.name not in ignored), tuple(ignored))
+
+
+def _without_line(error: LineError) -> str:
+    words = str(error).split(": ", 1)[1]
+    return words[0].upper() + words[1:]
+
+
+def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
+    """The files, and the folder in which help stands."""
+    if len(paths) == 1 and paths[0].is_dir():
+        folder = paths[0]
+        files = sorted(
+            one
+            for one in folder.iterdir()
+            if one.is_file()
+            and not one.name.startswith((".", "~"))
+            and one.name != COMPANION
+            and one.suffix.lower() not in IGNORED
+        )
+        if not files:
+            raise InputError(f"'{folder}' has no output files. Name a folder that has, or a file of outputs.")
+    else:
+        files = list(paths)
+        for one in files:
+            if not one.is_file():
+                raise FileError(f"No such file: '{one}'. Name output files, or one folder of them.")
+        folder = files[0].parent
+    if len(files) > MOST_FILES:
+        raise InputError(f"There are {len(files)} files, over {MOST_FILES}. Check them in parts.")
+    doubled = [one.name for one in files]
+    if twice := next((name for name in doubled if doubled.count(name) > 1), None):
+        raise InputError(f"Two files are called '{twice}'. Check them apart.")
+    return files, folder
+
+
+Parts = list[tuple[str, Place, Piece]]
+
+
+def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
+    """The pieces of a file, with their names and places; and what nobody can read of it."""
+    ending = file.suffix.lower()
+    try:
+        if file.is_symlink():
+            raise InputError("it is a link. Put the file itself into the folder.")
+        if ending in WORKBOOKS:
+            every: Parts = []
+            grids = workbook_grids(file)
+            for grid in grids:
+                sheet = f"::{grid.sheet}" if len(grids) > 1 else ""
+                every += _named(f"{file.name}{sheet}", file.name, grid.sheet, grid_pieces(grid))
+            return every, ([] if every else [_nothing(file.name)])
+        if ending not in (*TABLES, *TEXTS, *PAGES):
+            raise InputError(
+                f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are."
+            )
+        text = read_small(file, what="output file", most=MOST_BYTES, next_step="Name a text file in UTF-8.")
+        text = text.lstrip("\ufeff")
+        if ending in TABLES:
+            parts = _named(file.name, file.name, None, grid_pieces(csv_grid(text)))
+        elif ending in PAGES:
+            parts = _named(
+                file.name, file.name, None, [piece for grid in html_grids(text) for piece in grid_pieces(grid)]
+            )
+        else:
+            return _of_text(file.name, text)
+    except (ChaffinchError, OSError) as error:
+        line = error.line if isinstance(error, LineError) else None
+        words = _without_line(error) if isinstance(error, LineError) else str(error)
+        return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)]
+    return parts, ([] if parts else [_nothing(file.name)])
+
+
+def _nothing(name: str, line: int | None = None) -> UnclearOutput:
+    return UnclearOutput(
+        name,
+        Place(name, line=line),
+        "No output was understood.",
+        "Describe it in a file of outputs, or leave it out.",
+        toml_line(name, {"ignore": True}),
+    )
+
+
+def _named(name: str, file: str, sheet: str | None, pieces: Sequence[Piece]) -> Parts:
+    """Pieces with the names of their outputs: that of the file or sheet, and a number where there are several."""
+    several = len(pieces) > 1
+    return [
+        (f"{name} #{k}" if several else name, Place(file, sheet, piece.line), piece)
+        for k, piece in enumerate(pieces, 1)
+    ]
+
+
+def _of_text(name: str, text: str) -> tuple[Parts, list[UnclearOutput]]:
+    """The pieces of a text, each line claimed by the first reader that knows it; and the lines with numbers that none does."""
+    lines = text.splitlines()
+    claimed: set[int] = set()
+    pieces: list[Piece] = []
+    for reader in READERS:
+        own = [piece for piece in reader.pieces(lines) if not claimed.intersection(piece.lines)]
+        pieces += own
+        claimed |= {line for piece in own for line in piece.lines}
+    pieces.sort(key=lambda piece: piece.line)
+    left = [
+        k
+        for k, line in enumerate(lines, 1)
+        if k not in claimed and re.search(r"\d", line) and not _DECORATION.fullmatch(line)
+    ]
+    if not pieces:
+        return [], [_nothing(name, left[0] if left else None)]
+    faults = []
+    if left:
+        more = f"{name} #rest"
+        faults.append(
+            UnclearOutput(
+                more, Place(name, line=left[0]), "The rest of the file was read.", f"{len(left)} of its lines hold numbers that are not understood, the first here.",
+                toml_line(more, {"ignore": True}),
+            )
+        )  # fmt: skip
+    return _named(name, name, None, pieces), faults

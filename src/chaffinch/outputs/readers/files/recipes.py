@@ -1,0 +1,72 @@
+"""Outputs from files over the columns of data: those that fit go the whole way, the others say why they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...._base.errors import InputError
+from ...._base.masking import THRESHOLD
+from ...document import Outputs, recipes_of
+from ...fields import Field
+from ...records import TableCoder, fields_of_table
+from ...rules import Policy
+from .found import FoundOutput, UnclearOutput
+from .read import OutputFiles
+
+__all__ = ["FileRecipes", "recipes_of_files"]
+
+
+@dataclass(frozen=True)
+class FileRecipes:
+    """Outputs of files as recipes over columns of data; `files` has those that do not fit among what is unclear."""
+
+    files: OutputFiles
+    recipes: Outputs
+
+
+def recipes_of_files(
+    files: OutputFiles, coder: TableCoder, names: Sequence[str] = (), *, declared: Sequence[Field] = (), threshold: int = THRESHOLD,
+    policy: Policy | None = None,
+) -> FileRecipes:  # fmt: skip
+    """Return the outputs of files over the columns of a table that they, or some `names`, are about; no output stops another.
+
+    Those that do not fit are judged by their printed numbers alone, by the rules of a `policy`: they may fail, and are not assessed otherwise.
+    """
+    policy = policy or Policy()
+    words = {*names, *(word for one in files.found for word in one.facts.variables)}
+    wanted = [name for name in coder.table.columns if name in words]
+    fields = fields_of_table(coder, wanted or coder.table.columns[:1], declared=declared, threshold=threshold)
+    entries: list[dict[str, Any]] = []
+    found, unclear = [], list(files.unclear)
+    for one in files.found:
+        try:
+            own = one.facts.entries(one.name, fields)
+            recipes_of(own, fields)
+        except InputError as error:
+            reason = f"It cannot be put over the columns of the data: {str(error).rstrip('.')}."
+            bad = _failing(one, policy)
+            more = f" Its printed numbers fail by themselves: {', '.join(bad)}." if bad else ""
+            unclear.append(
+                UnclearOutput(
+                    one.name, one.place, f"Understood: {one.understood}", f"{reason}{more}", kind=one.facts.kind, verdict="fail" if bad else "not assessed"
+                )
+            )  # fmt: skip
+            continue
+        found.append(one)
+        entries += own
+    recipes = recipes_of(entries, fields) if entries else Outputs(fields, ())
+    return FileRecipes(replace(files, found=tuple(found), unclear=tuple(unclear)), recipes)
+
+
+def _failing(one: FoundOutput, policy: Policy) -> list[str]:
+    """The rules by which an output fails as it is printed."""
+    try:
+        return list(
+            dict.fromkeys(
+                each.rule for each in one.facts.findings(one.name, policy.of(one.facts.kind)) if each.status == "fail"
+            )
+        )
+    except InputError:
+        return []

@@ -1,0 +1,108 @@
+"""Tables of coefficients: broom, esttab, modelsummary, SPSS."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch.outputs.readers.files.coefficient_grid import coefficient_pieces, is_coefficients
+from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.crossed import OpenQuestionError
+from chaffinch.outputs.readers.files.found import LineError
+from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid
+from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+
+# broom::tidy(lm(mpg ~ wt, mtcars)), rounded
+TIDY = "term,estimate,std.error,statistic,p.value\n(Intercept),37.285,1.878,19.858,8.24e-19\nwt,-5.344,0.559,-9.559,1.29e-10\n"
+SIDE = (
+    ",(1),(2)\n,mpg,mpg\nwt,-5.344***,-3.878***\n,(0.559),(0.633)\nhp,,-0.0318**\n,,(0.009)\n_cons,37.285***,37.227***\n,(1.878),(1.599)\n"
+    "N,32,32\nR-sq,0.753,0.827\nadj. R-sq,0.745,0.815\nStandard errors in parentheses\n"
+)
+
+
+def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
+    (block,) = blocks_of(csv_grid(text))
+    assert is_coefficients(block)
+    return [piece.facts(given or Help()) for piece in coefficient_pieces(block, "table")]  # type: ignore[misc]
+
+
+def test_one_model_of_broom_needs_its_kind() -> None:
+    with pytest.raises(OpenQuestionError, match="Of which kind of model") as asked:
+        fits(TIDY)
+    assert "formula" in asked.value.keys
+    (fit,) = fits(TIDY, Help(kind="ols", formula="mpg ~ wt", n=32))
+    assert (fit.label, fit.n, fit.coefficients["wt"], fit.standard_errors["wt"]) == ("mpg", 32, "-5.344", "0.559")
+
+
+def test_estimates_that_are_all_above_zero_may_be_ratios() -> None:
+    with pytest.raises(OpenQuestionError) as asked:
+        fits(TIDY.replace("-5.344", "5.344"))
+    assert asked.value.keys["exponentiated"] is True
+
+
+def test_a_column_of_models_makes_several() -> None:
+    rows = TIDY.splitlines()
+    text = "\n".join([f"model,{rows[0]}", f"a,{rows[1]}", f"a,{rows[2]}", f"b,{rows[1]}"])
+    assert [len(fit.coefficients) for fit in fits(text, Help(kind="ols"))] == [2, 1]
+
+
+def test_models_side_by_side_have_their_own_coefficients() -> None:
+    first, second = fits(SIDE)
+    assert (first.kind, first.label, first.n, first.coefficients) == ("ols", "mpg", 32, {"wt": "-5.344", "_cons": "37.285"})
+    assert second.coefficients == {"wt": "-3.878", "hp": "-0.0318", "_cons": "37.227"}
+    assert second.standard_errors["hp"] == "0.009"
+
+
+def test_brackets_are_standard_errors_only_where_it_says_so() -> None:
+    assert fits(SIDE.replace("Standard errors in", "t statistics in"))[0].standard_errors == {}
+
+
+def test_without_r2_the_kind_is_asked() -> None:
+    with pytest.raises(OpenQuestionError, match="Of which kind of model, and of which formula"):
+        fits("\n".join(line for line in SIDE.splitlines() if "R-sq" not in line))
+
+
+def test_a_statistic_that_is_not_known_is_no_coefficient() -> None:
+    assert "Mean of mpg" not in fits(SIDE.replace("N,32,32\n", "Mean of mpg,20.1,20.1\nN,32,32\n"))[0].coefficients
+
+
+def test_a_file_of_modelsummary_says_what_stands_below_a_coefficient() -> None:
+    text = (
+        "part,term,statistic,Model 1,Model 2\nestimates,(Intercept),estimate,37.285***,37.227***\nestimates,(Intercept),std.error,(1.878),(1.599)\n"
+        "estimates,wt,estimate,-5.344***,-3.878***\nestimates,wt,std.error,(0.559),(0.633)\nestimates,hp,estimate,,-0.032**\nestimates,hp,std.error,,(0.009)\n"
+        "gof,Num.Obs.,,32,32\ngof,R2,,0.753,0.827\ngof,R2 Adj.,,0.745,0.815\n"
+    )
+    first, second = fits(text)
+    assert (first.n, first.coefficients, first.standard_errors["wt"]) == (32, {"(Intercept)": "37.285", "wt": "-5.344"}, "0.559")
+    assert second.coefficients["hp"] == "-0.032"
+    assert fits(text.replace("std.error", "statistic"))[0].standard_errors == {}
+
+
+def test_spss_coefficients_name_their_label_below() -> None:
+    text = (
+        "Coefficients,,,,,,\nModel,,Unstandardized,,Standardized,t,Sig.\n,,B,Std. Error,Beta,,\n1,(Constant),37.285,1.878,,19.858,.000\n,wt,-5.344,.559,-.868,-9.559,.000\n"
+        "a. Dependent Variable: mpg,,,,,,\n"
+    )
+    (fit,) = fits(text)
+    assert (fit.kind, fit.label, fit.n) == ("ols", "mpg", None)
+    assert fit.coefficients == {"(Constant)": "37.285", "wt": "-5.344"}
+    assert fit.standard_errors["wt"] == "0.559"
+
+
+def test_glance_has_n_and_degrees_of_freedom() -> None:
+    (fit,) = fits("r.squared,sigma,df.residual,nobs\n0.75,3.05,30,32\n")
+    assert (fit.kind, fit.n, fit.dof, fit.coefficients) == ("ols", 32, 30, {})
+    with pytest.raises(OpenQuestionError, match="Of which kind of model"):
+        fits("null.deviance,df.residual,nobs\n0.75,30,32\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (TIDY.replace("wt,-5.344,0.559", "wt,-5.344,low"), "line 3: a coefficient must have"), (TIDY.replace("wt,", ",", 1), "line 3: a coefficient must have"),
+        (SIDE.replace("-5.344***", "high"), "line 3: a coefficient is no number"), (SIDE.replace("hp,", "wt,"), "line 5: a coefficient stands there twice"),
+        (SIDE.replace("(0.559)", "(low)"), "line 4: what stands in brackets is no number"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_names_its_line(text: str, words: str) -> None:
+    with pytest.raises(LineError, match=words):
+        fits(text, Help(kind="ols"))

@@ -1,0 +1,83 @@
+"""Tables as R prints them."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.found import LineError
+from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.r_tables import read_r_tables
+
+
+def tables(text: str, given: Help | None = None) -> list[PrintedTable]:
+    facts = [piece.facts(given or Help()) for piece in read_r_tables(text.splitlines())]
+    assert all(isinstance(one, PrintedTable) for one in facts)
+    return facts  # type: ignore[return-value]
+
+
+# with(mtcars, table(cyl, gear))
+TWO = """   gear
+cyl  3  4  5
+  4  1  8  2
+  6  2  4  1
+  8 12  0  2
+"""
+
+
+def test_a_table_of_two_columns_has_its_names_and_labels() -> None:
+    (table,) = tables(TWO)
+    assert table.by == ("cyl", "gear")
+    assert table.labels == (("4", "6", "8"), ("3", "4", "5"))
+    assert table.cells["8", "3"] == 12
+    assert table.people == 32
+
+
+def test_a_table_without_names_is_one_all_the_same() -> None:
+    # table(mtcars$cyl, mtcars$gear)
+    (table,) = tables("    \n      3  4  5\n  4   1  8  2\n  6   2  4  1\n  8  12  0  2\n")
+    assert table.by == ("(rows)", "(columns)")
+    assert table.cells["4", "4"] == 8
+    assert tables(TWO, Help(by=["a", "b"]))[0].by == ("a", "b")
+
+
+def test_one_column_and_labels_with_blanks_are_read() -> None:
+    # table(cyl); and with words of several parts
+    (one,) = tables("cyl\n 4  6  8 \n11  7 14 \n")
+    assert one.by == ("cyl",)
+    assert one.cells == {("4",): 11, ("6",): 7, ("8",): 14}
+    (words,) = tables("                sex\nmarital          man woman\n  never married   12    20\n  married         33    45\n")
+    assert words.labels == (("never married", "married"), ("man", "woman"))
+
+
+def test_three_columns_stand_in_layers() -> None:
+    text = f", , am = 0\n\n{TWO}\n, , am = 1\n\n{TWO}\n"
+    (table,) = tables(text)
+    assert table.by == ("cyl", "gear", "am")
+    assert table.cells["8", "3", "1"] == 12
+    with pytest.raises(LineError, match="line 9: a layer of the table has no rows: the file is cut"):
+        tables(f", , am = 0\n\n{TWO}\n, , am = 1\n")
+
+
+def test_a_wide_table_that_is_folded_is_one_table() -> None:
+    (table,) = tables("   gear\ncyl  3  4\n  4  1  8\n  6  2  4\n   gear\ncyl  5\n  4  2\n  6  1\n")
+    assert table.labels[1] == ("3", "4", "5")
+    assert table.cells["6", "5"] == 1
+
+
+def test_totals_and_several_tables_in_one_file() -> None:
+    sums = "     gear\ncyl    3  4 Sum\n  4    1  8   9\n  6    2  4   6\n  Sum  3 12  15\n"
+    first, second = tables(f"{sums}\n{TWO}")
+    assert first.margins
+    assert first.cells["All", "All"] == 15
+    assert not second.margins
+    assert [piece.line for piece in read_r_tables(f"{sums}\n{TWO}".splitlines())] == [1, 7]
+
+
+def test_a_row_that_is_cut_is_not_left_out_in_silence() -> None:
+    with pytest.raises(LineError, match="line 5"):
+        tables(TWO.rsplit("  2\n", 1)[0])
+
+
+def test_text_is_no_table() -> None:
+    assert read_r_tables(["We asked 120 people in 3 towns.", "", "  see table 2"]) == []

@@ -1,0 +1,117 @@
+"""Logs in the form of Stata 17, after the examples of its manual ([R] regress, logit, tabulate, summarize)."""
+
+from __future__ import annotations
+
+import pytest
+
+from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.crossed import OpenQuestionError
+from chaffinch.outputs.readers.files.found import Facts, LineError
+from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+from chaffinch.outputs.readers.files.printed_groups import PrintedGroups
+from chaffinch.outputs.readers.files.printed_table import PrintedTable
+from chaffinch.outputs.readers.files.stata_logs import read_stata_logs
+
+REGRESS = """. sysuse auto
+(1978 automobile data)
+
+. regress mpg weight i.foreign
+
+      Source |       SS           df       MS      Number of obs   =        74
+-------------+----------------------------------   F(2, 71)        =     69.75
+       Model |   1619.2877         2  809.643849   Prob > F        =    0.0000
+    Residual |  824.171761        71   11.608053   R-squared       =    0.6627
+-------------+----------------------------------   Adj R-squared   =    0.6532
+       Total |  2443.45946        73  33.4720474   Root MSE        =    3.4071
+
+------------------------------------------------------------------------------
+         mpg | Coefficient  Std. err.      t    P>|t|     [95% conf. interval]
+-------------+----------------------------------------------------------------
+      weight |  -.0065879   .0006371   -10.34   0.000    -.0078583   -.0053175
+             |
+     foreign |
+    Foreign  |  -1.650029   1.075994    -1.53   0.130      -3.7955    .4954422
+       _cons |    41.6797   2.165547    19.25   0.000     37.36172    45.99768
+------------------------------------------------------------------------------
+"""
+TABULATE = """. tabulate rep78 foreign
+
+    Repair |
+    record |      Car origin
+      1978 |  Domestic    Foreign |     Total
+-----------+----------------------+----------
+         1 |         2          0 |         2
+         3 |        27          3 |        30
+         5 |         2          9 |        11
+-----------+----------------------+----------
+     Total |        31         12 |        43
+"""
+
+
+def facts(text: str, given: Help | None = None) -> list[Facts]:
+    return [piece.facts(given or Help()) for piece in read_stata_logs(text.splitlines())]
+
+
+def test_a_regression_has_its_coefficients_n_and_formula() -> None:
+    (fit,) = facts(REGRESS.replace("    Foreign  |", "          1  |"))
+    assert isinstance(fit, PrintedFit)
+    assert (fit.kind, fit.label, fit.formula, fit.n, fit.dof) == ("ols", "mpg", "mpg ~ weight + C(foreign)", 74, 71)
+    assert fit.coefficients == {"weight": "-0.0065879", "1.foreign": "-1.650029", "_cons": "41.6797"}
+    assert fit.standard_errors["weight"] == "0.0006371"
+
+
+def test_robust_errors_ratios_filters_and_weights_are_seen() -> None:
+    robust = REGRESS.replace("i.foreign\n", "i.foreign, vce(robust)\n")
+    assert facts(robust)[0].robust  # type: ignore[attr-defined]
+    ratios = REGRESS.replace("Coefficient  Std. err.", "Odds ratio   Std. err.").replace("regress", "logistic")
+    assert facts(ratios)[0].exponentiated  # type: ignore[attr-defined]
+    some = REGRESS.replace("i.foreign\n", "i.foreign if mpg > 20\n")
+    assert "write where" in facts(some)[0].unsaid  # type: ignore[attr-defined]
+    assert facts(some, Help(where="mpg > 20"))[0].unsaid == ""  # type: ignore[attr-defined]
+    assert facts(REGRESS.replace("i.foreign\n", "i.foreign [pw=w]\n"))[0].unsaid == "it is weighted"  # type: ignore[attr-defined]
+
+
+def test_the_likelihood_is_the_last_one() -> None:
+    logit = REGRESS.replace("regress", "logit").replace("      Source |", "Iteration 0:  Log likelihood = -45.03\nLog likelihood = -27.17\n      Source |")
+    assert facts(logit)[0].loglik == "-27.17"  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("lines", "words"), [(9, "line 9: the output of the model ends"), (17, "line 17: the table of coefficients is cut"), (4, "line 4: the command has no output")])
+def test_a_log_that_is_cut_names_its_line(lines: int, words: str) -> None:
+    with pytest.raises(LineError, match=words):
+        facts("\n".join(REGRESS.splitlines()[:lines]))
+
+
+def test_tables_of_two_columns_and_of_one() -> None:
+    (two,) = facts(TABULATE)
+    assert isinstance(two, PrintedTable)
+    assert two.by == ("rep78", "foreign")
+    assert two.labels == (("1", "3", "5"), ("Domestic", "Foreign"))
+    assert two.cells["3", "Domestic"] == 27
+    (one,) = facts(
+        ". tab foreign\n\n Car origin |      Freq.     Percent        Cum.\n------------+-----------------------------------\n   Domestic |      1,052       70.27       70.27\n"
+        "    Foreign |        445       29.73      100.00\n------------+-----------------------------------\n      Total |      1,497      100.00\n"
+    )
+    assert isinstance(one, PrintedTable)
+    assert one.cells == {("Domestic",): 1052, ("Foreign",): 445, ("All",): 1497}
+    with pytest.raises(LineError, match="no row of totals: the log is cut"):
+        facts(TABULATE.split("-----------+----------------------+----------\n     Total")[0])
+    with pytest.raises(OpenQuestionError, match="counts alone"):
+        facts(TABULATE.replace("foreign\n", "foreign, row\n", 1))
+
+
+def test_a_summary_of_one_variable() -> None:
+    text = ". summarize mpg\n\n    Variable |        Obs        Mean    Std. dev.       Min        Max\n-------------+---\n         mpg |         74     21.2973    5.785503         12         41\n"
+    (summary,) = facts(text)
+    assert isinstance(summary, PrintedGroups)
+    assert summary.of == "mpg"
+    assert {key: value[()] for key, value in summary.numbers.items()} == {"n": "74", "mean": "21.2973", "sd": "5.785503", "min": "12", "max": "41"}
+    with pytest.raises(OpenQuestionError, match="one by one"):
+        facts(text + "      weight |         74    3019.459    777.1936       1760       4840\n")
+
+
+def test_other_commands_are_asked_about_and_preparations_are_not() -> None:
+    with pytest.raises(OpenQuestionError) as asked:
+        facts(". xtreg y x\n\nNumber of obs = 12\n")
+    assert "'xtreg'" in asked.value.understood
+    assert facts(". use cmc, clear\n(1,473 rows)\n. generate z = 3\n") == []
