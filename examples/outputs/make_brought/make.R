@@ -1,5 +1,5 @@
 # Outputs of R from examples/data/cmc.csv, as an analyst would write them to files. Run by make.sh, in examples/outputs.
-suppressMessages(library(broom))
+suppressMessages({library(broom); library(survival)})
 cmc <- read.csv("../data/cmc.csv")
 cmc$education <- factor(cmc$wife_education, labels = c("low", "lower", "higher", "high"))
 place <- function(file) file.path("brought", file)
@@ -22,6 +22,12 @@ text("r_table_margins.txt", addmargins(with(cmc, table(wife_education, wife_now_
 text("r_xtabs_three.txt", xtabs(~ media_exposure + wife_now_working + wife_religion, data = cmc))
 text("r_chisq_test.txt", chisq.test(table(cmc$wife_education, cmc$contraceptive_method)))
 text("r_chisq_named.txt", with(cmc, chisq.test(wife_education, contraceptive_method)))
+text("r_chisq_yates.txt", with(cmc, chisq.test(wife_religion, wife_now_working)))
+text("r_t_test.txt", t.test(num_children ~ wife_now_working, data = cmc))
+text("r_fisher.txt", with(cmc, fisher.test(media_exposure, wife_now_working)))
+text("r_kruskal.txt", kruskal.test(num_children ~ contraceptive_method, data = cmc))
+text("r_wilcox.txt", wilcox.test(num_children ~ media_exposure, data = cmc))
+text("r_coxph.txt", summary(coxph(Surv(wife_age, contraceptive_method == 1) ~ wife_education, data = cmc)))
 text("r_prop_table.txt", round(prop.table(with(cmc, table(wife_education, wife_now_working)), 1), 3))
 
 write.csv(tidy(family), place("broom_tidy.csv"), row.names = FALSE)

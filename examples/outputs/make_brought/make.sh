@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Make the outputs again: R with broom, Python with pandas, statsmodels and openpyxl, LibreOffice.
+# Make the outputs again: R with broom and survival and survival, Python with pandas, statsmodels and openpyxl, LibreOffice.
 set -e
 cd "$(dirname "$0")/.."
 Rscript make_brought/make.R

@@ -56,6 +56,7 @@ def test_a_test_is_judged_by_n_and_compared_where_it_can_be() -> None:
     chi = PrintedTest("chi-square", "a test", {"statistic": "3.84"}, ("sex", "area"), n=8)
     assert statuses(chi) == {"threshold": "fail", "small groups behind the test": "not assessed"}
     assert chi.entries("t", FIELDS) == [{"name": "t", "kind": "chi-square", "by": ["sex", "area"], "n": 8, "statistic": "3.84"}]
-    assert "statistic" not in PrintedTest("chi-square", "a test", {"statistic": "3.84"}, ("sex", "area"), incomparable="Yates").entries("t", FIELDS)[0]
+    with pytest.raises(InputError, match="it is paired"):
+        PrintedTest("t-test", "a test", {}, ("sex",), "age", unsaid="it is paired").entries("t", FIELDS)
     with pytest.raises(InputError, match="which columns it is a test of"):
         PrintedTest("chi-square", "a test").entries("t", FIELDS)

@@ -74,6 +74,35 @@ def test_a_generalised_model_has_its_family_and_link() -> None:
     assert (gamma.kind, gamma.family, gamma.link) == ("glm", "gamma", "inverse")
 
 
+# summary(coxph(Surv(time, status == 2) ~ age, data = lung)), of package survival
+COX = """Call:
+coxph(formula = Surv(time, status == 2) ~ age, data = lung)
+
+  n= 228, number of events= 165
+
+        coef exp(coef) se(coef)     z Pr(>|z|)
+age 0.018720  1.018897 0.009199 2.035   0.0419 *
+---
+Signif. codes:  0 '***' 0.001 '**' 0.01 '*' 0.05 '.' 0.1 ' ' 1
+
+    exp(coef) exp(-coef) lower .95 upper .95
+age     1.019     0.9815     1.001     1.037
+
+Concordance= 0.55  (se = 0.025 )
+Likelihood ratio test= 4.24  on 1 df,   p=0.04
+Wald test            = 4.14  on 1 df,   p=0.04
+Score (logrank) test = 4.15  on 1 df,   p=0.04
+"""
+
+
+def test_a_cox_model_has_its_time_and_event() -> None:
+    (fit,) = fits(COX)
+    assert (fit.kind, fit.label, fit.formula, fit.n) == ("cox", "time", "time ~ age", 228)
+    assert fit.extra == {"event": "status", "level": 2, "ties": "efron"}
+    assert (fit.coefficients, fit.standard_errors) == ({"age": "0.018720"}, {"age": "0.009199"})
+    assert "strata" in fits(COX.replace("~ age,", "~ age + strata(sex),"))[0].unsaid
+
+
 def test_two_models_in_one_file_are_two_outputs_with_their_lines() -> None:
     pieces = read_r_models((LM + GLM).splitlines())
     assert [piece.line for piece in pieces] == [2, 22]

@@ -75,7 +75,9 @@ def _of_modelsummary(block: CellGrid) -> CellGrid:
         below = part == "estimates" and statistic not in ("", "estimate")
         rows.append(("" if below else term, *cells))
     errors = {row[2] for row in block.rows[1:] if row[0] == "estimates"} == {"estimate", "std.error"}
-    return CellGrid(tuple(rows), block.lines, block.sheet, (*block.titles, *(["Standard errors in parentheses"] if errors else [])))
+    return CellGrid(
+        tuple(rows), block.lines, block.sheet, (*block.titles, *(["Standard errors in parentheses"] if errors else []))
+    )
 
 
 def _side_by_side(block: CellGrid) -> bool:

@@ -84,7 +84,7 @@ class PrintedFit:
     `formula` is that of the program, None where it is not printed; `label` the dependent variable. `n` and `dof` (residual) are None where the file
     does not tell. `extremes`: whether the least and largest residual are shown. `robust`: whether standard errors are not the usual ones.
     `exponentiated`: whether coefficients are odds ratios and the like. `columns` renames: from what is printed to what the data have. `unsaid`: why the
-    records behind it cannot be told, if so.
+    records behind it cannot be told, if so. `extra` are keys that its kind alone has.
     """
 
     kind: str
@@ -104,6 +104,7 @@ class PrintedFit:
     exponentiated: bool = False
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
     unsaid: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def understood(self) -> str:
@@ -181,6 +182,7 @@ class PrintedFit:
             "kind": self.kind,
             **without_none({"where": self.where, "n": self.n, "success": success}),
         }
+        entry |= dict(self.extra)
         entry |= without_none({"family": self.family, "link": self.link}) if self.kind == "glm" else {}
         if not self.coefficients:
             if self.formula is None:
@@ -208,6 +210,8 @@ class PrintedFit:
                 recipes_of([_recipe(written)], fields)
                 return [_recipe(written)]
             except InputError as error:
+                if self.extra:
+                    raise
                 faults.append(error)
         if label is None:
             raise InputError('it does not say what it is a model of: write formula = "LABEL ~ ..."')
@@ -235,7 +239,12 @@ class PrintedFit:
             if self.formula
             else " ".join(coefficient_columns([patsy_name(one, {}) for one in self.coefficients]))
         )
-        return [*re.findall(r"[^\W\d][\w.]*", f"{text} {self.label or ''} {self.where or ''}"), *self.columns.values()]
+        return [
+            *re.findall(
+                r"[^\W\d][\w.]*", f"{text} {self.label or ''} {self.where or ''} {self.extra.get('event', '')}"
+            ),
+            *self.columns.values(),
+        ]
 
 
 def _recipe(entry: dict[str, Any]) -> dict[str, Any]:

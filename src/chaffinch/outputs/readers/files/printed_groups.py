@@ -10,7 +10,6 @@ from ...._base.errors import InputError
 from ...._base.plain import without_none
 from ...crossing import SEPARATOR
 from ...fields import Fields
-from ...kinds import KINDS
 from ...rules.findings import Finding
 from ...rules.policy import Policy
 from .printed_fit import n_rule
@@ -137,7 +136,7 @@ class PrintedGroups:
 
 @dataclass(frozen=True)
 class PrintedTest:
-    """The result of a test: its numbers by the keys of its kind; `incomparable` says why they cannot be compared with the data, if so."""
+    """The result of a test: its numbers by the keys of its kind; `unsaid` says why it cannot be put over the columns of data, if so."""
 
     kind: str
     title: str
@@ -146,7 +145,7 @@ class PrintedTest:
     of: str | None = None
     n: int | None = None
     where: str | None = None
-    incomparable: str = ""
+    unsaid: str = ""
 
     @property
     def understood(self) -> str:
@@ -155,7 +154,7 @@ class PrintedTest:
             *([f"of '{self.of}'"] if self.of else []),
             *([f"by {' and '.join(repr(one) for one in self.by)}"] if self.by else []),
         ]
-        return f"{self.title} {' '.join(about) or 'whose columns are not named'}.{f' Not compared with data: {self.incomparable}.' if self.incomparable else ''}"
+        return f"{self.title} {' '.join(about) or 'whose columns are not named'}."
 
     @property
     def variables(self) -> list[str]:
@@ -185,14 +184,13 @@ class PrintedTest:
         ]
 
     def entries(self, name: str, fields: Fields) -> list[dict[str, Any]]:
-        """Return the test's entry; without its numbers where they cannot be compared."""
-        if self.kind not in KINDS:
-            raise InputError(f"tests of kind {self.kind} are not known")
+        """Return the test's entry."""
+        if self.unsaid:
+            raise InputError(self.unsaid)
         for one in (*self.by, *([self.of] if self.of else [])):
             if one not in fields.names:
                 raise InputError(f"it is about '{one}', which is no column of the data: write by = [...]")
         if not self.by:
             raise InputError("the file does not say which columns it is a test of: write by = [...]")
-        numbers = {} if self.incomparable else dict(self.numbers)
         about = without_none({"by": list(self.by), "of": self.of, "where": self.where, "n": self.n})
-        return [{"name": name, "kind": self.kind, **about, **numbers}]
+        return [{"name": name, "kind": self.kind, **about, **self.numbers}]

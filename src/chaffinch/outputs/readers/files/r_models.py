@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from ...kinds import KINDS
 from .companion import Help
 from .crossed import OpenQuestionError
 from .found import Facts, LineError
@@ -90,7 +89,7 @@ def arguments(call: str) -> dict[str, str]:
 def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
     call, after = _call(body, 0)
     function, keys = call.split("(")[0].split("::")[-1], arguments(call)
-    if function not in _READ or (function == "coxph" and "cox" not in KINDS):
+    if function not in _READ:
         raise OpenQuestionError(
             f"R: a model by {function or 'a call that is cut off'}.",
             "Models of this kind are not read: describe it in a file of outputs.",
@@ -202,12 +201,18 @@ def _cox(fit: PrintedFit, text: str, keys: dict[str, str], first: int, size: int
     match = re.search(r"\bn=\s*(\d+)", text)
     if match is None:
         raise _cut(first, size, "its n")
-    return replace(
-        fit,
-        kind="cox",
-        n=int(match[1]),
-        unsaid="the label of a Cox model is written in R's own words: describe it in a file of outputs",
-    )
+    label = re.fullmatch(r"Surv\(\s*([\w.]+)\s*,\s*([\w.]+)(?:\s*==\s*([\w.\"']+))?\s*\)", fit.label or "")
+    unsaid = fit.unsaid
+    if label is None or re.search(r"\b(strata|cluster|frailty|tt)\(", fit.formula or ""):
+        unsaid = (
+            unsaid or "its label, strata or clusters are written in R's own words: describe it in a file of outputs"
+        )
+        return replace(fit, kind="cox", n=int(match[1]), unsaid=unsaid)
+    level = label[3]
+    extra = {"event": label[2], "ties": "breslow" if "breslow" in keys.get("ties", keys.get("method", "")) else "efron"}
+    extra |= {"level": int(level) if level.isdigit() else level.strip("\"'")} if level else {}
+    formula = f"{label[1]} ~ {(fit.formula or '~').split('~', 1)[1].strip()}"
+    return replace(fit, kind="cox", n=int(match[1]), label=label[1], formula=formula, extra=extra)
 
 
 READERS.register(TextReader("r models", "summary() of lm, glm and coxph in R", read_r_models))
