@@ -48,7 +48,7 @@ def sign_of(cells: Iterable[tuple[int, str]]) -> DecimalSign:
     Examples
     --------
     >>> sign_of([(1, "0,25"), (2, "12,5 *")]).sign, sign_of([(1, "1,234.5")]).sign, sign_of([(1, "1,234"), (2, "17")])
-    (',', '.', DecimalSign(sign=None, line=2, mixed=None))
+    (',', '.', DecimalSign(sign=None, line=1, mixed=None))
     """
     point = comma = unsure = None
     for line, text in cells:
