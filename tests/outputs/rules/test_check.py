@@ -39,6 +39,8 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
     special = {
         "t-test": {"of": "PAY", "by": ["B"], "welch": True}, "anova": {"of": "PAY", "by": ["A"]}, "mann-whitney": {"of": "AGE", "by": ["B"]},
         "wilcoxon": {"of": "AGE", "paired": "PAY", "correction": True}, "kruskal-wallis": {"of": "AGE", "by": ["A"]}, "fisher": {"by": ["B", "Y"]},
+        "describe": {"of": "AGE"}, "ratio": {"of": "AGE", "over": "PAY"}, "weighted-mean": {"of": "AGE", "weight": "PAY"}, "shares": {"of": "AGE", "by": ["A"]},
+        "weighted-table": {"by": ["A"], "weight": "AGE"}, "gini": {"of": "AGE"}, "lorenz": {"of": "AGE", "at": [0.5]},
         "table": {"by": ["A"]}, "chi-square": {"by": ["A", "B"]}, "histogram": {"of": "AGE", "edges": [0, 30, 99]}, "median": {"of": "AGE"},
         "quantiles": {"of": "AGE", "at": [0.5]}, "correlation": {"of": ["AGE", "PAY"]},
         "kaplan-meier": {"time": "AGE", "event": "Y", "level": "yes", "times": [20, 40], "at_risk": True},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ..._base.errors import InputError
 from ..columns import Floats
 from ..crossing import Crossing, Frame, Step, table_of_counts
-from ..equations import Output
+from ..equations import Output, Terms
 from ..where import Filter
 
-__all__ = ["GroupOfRecords", "by_code", "groups_of", "least_step", "middle", "only"]
+__all__ = ["GroupOfRecords", "by_code", "groups_of", "least_step", "middle", "only", "placed"]
 
 Grid = Mapping[int, NDArray[Any]]
 
@@ -38,6 +38,11 @@ def least_step(values: Floats) -> float:
 def only(group: NDArray[np.int64], number: int) -> NDArray[np.int64]:
     """Return the groups of a column's levels with one of them left, as the first."""
     return np.where(group == number, 0, -1).astype(np.int64)
+
+
+def placed(terms: Terms, equations: Sequence[int]) -> Terms:
+    """Return terms with their equations 0, 1, ... put elsewhere."""
+    return replace(terms, equations=np.array(equations, dtype=np.int64)[terms.equations])
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 from itertools import combinations
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,12 +15,11 @@ from pydantic import Field as Key
 from ..bounds import SLACK, left_values
 from ..columns import Floats
 from ..crossing import Crossing, Frame, column_numbers, crossed, sums_by_cell
-from ..equations import Terms
 from ..precision import UNSAID, Interval
 from ..printing import WITHHELD, Printer, is_withheld
 from ..rules.counts import degrees_of_freedom, threshold
 from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
-from .compiling import by_code, least_step, middle
+from .compiling import by_code, least_step, middle, placed
 from .computing import no_estimate
 
 __all__ = ["CorrelationSpec", "Correlations"]
@@ -116,14 +114,14 @@ class CorrelationSpec(OutputSpec):
         shifted = [field.values - middle(field.values) for field in fields]
         constant = Crossing((), ())
         k, size = len(positions), 1 + 2 * len(positions) + len(intervals)
-        terms = [_placed(sums_by_cell(frame, constant, ()), [0])]
+        terms = [placed(sums_by_cell(frame, constant, ()), [0])]
         for i, p in enumerate(positions):
             powers = [by_code(p, shifted[i] ** power) for power in (1, 2)]
-            terms.append(_placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i]))
+            terms.append(placed(sums_by_cell(frame, constant, powers, count=False), [1 + i, 1 + k + i]))
         for row, (a, b) in enumerate(intervals):
             columns = (positions[a], positions[b])
             times = [(columns, partial(_cross, shifted[a], shifted[b], *columns))]
-            terms.append(_placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row]))
+            terms.append(placed(sums_by_cell(frame, constant, times, count=False), [1 + 2 * k + row]))
         reading = Correlations(list(intervals), np.array([least_step(field.values) for field in fields]))
         return (self.sum_system(frame, size, terms, intervals.values(), reading), *self.n_equations(frame))
 
@@ -218,11 +216,6 @@ class CorrelationSpec(OutputSpec):
         """Return whether n is small, and whether there are enough records: n - 2 degrees of freedom."""
         dof = degrees_of_freedom(self.name, self.kind, len(tallier.inside) - 2, policy)
         return [*threshold(tallies, policy), dof]
-
-
-def _placed(terms: Terms, equations: list[int]) -> Terms:
-    """Terms with their equations 0, 1, ... put elsewhere."""
-    return replace(terms, equations=np.array(equations, dtype=np.int64)[terms.equations])
 
 
 KINDS.register(

@@ -12,15 +12,13 @@ from pydantic import Field as Key
 
 from ..bounds import SLACK, bound_in_words, least_variance, left_values, most_variance, room
 from ..columns import Floats
-from ..crossing import Crossing, Frame, cell_names, column_numbers, shaped, sums_by_cell
-from ..precision import UNSAID, Interval
-from ..printing import Printer
+from ..crossing import Frame, column_numbers, sums_by_cell
+from ..precision import Interval
 from ..rules.counts import threshold, zeros
 from ..rules.magnitudes import group_rules, spread_rule
-from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .base import KINDS, Finding, Kind, Output, OutputSpec, OutputTally, Policy, Sample, Tallier
 from .compiling import by_code, least_step, middle
-from .computing import check_some, nested, printed_groups
-from .summary import SummarySpec
+from .summary import GroupedNumbers, GroupNumber
 
 __all__ = ["MomentSpec", "Moments"]
 
@@ -100,7 +98,7 @@ class Moments:
         return both, np.concatenate([zero, -infinite]), np.concatenate([infinite, zero])
 
 
-class MomentSpec(SummarySpec):
+class MomentSpec(GroupedNumbers):
     """Means, sums, standard deviations or variances of a number, for all records or by groups."""
 
     kind: Literal["mean", "sum", "sd", "variance"]
@@ -110,20 +108,6 @@ class MomentSpec(SummarySpec):
     value: Any = None
     values: list[Any] | dict[str, Any] | None = None
     ddof: Annotated[int, Key(ge=0, le=1)] = 1
-
-    def printed_cells(self, cells: Crossing) -> NDArray[np.object_]:
-        """Return the numbers as printed, with an axis for each column of `by`."""
-        if (self.value is None) == (self.values is None) or (self.by and self.values is None):
-            raise self.fault(" must have a value, or values for the groups of its `by`.")
-        return shaped(self.numbers, cells, what=f"Output '{self.name}'", absent="")
-
-    def intervals(self, cells: Crossing) -> dict[int, Interval]:
-        """Return the interval of each group's number, by the group's position; withheld ones are absent."""
-        printed = self.printed_cells(cells).ravel()
-        intervals = {k: self.printed(number, "a value") for k, number in enumerate(printed) if number not in UNSAID}
-        if not intervals:
-            raise self.fault(" has no value that is not withheld.")
-        return intervals
 
     def equations(self, frame: Frame) -> tuple[Output, ...]:
         """Return one system of sums."""
@@ -137,13 +121,6 @@ class MomentSpec(SummarySpec):
         size = cells.size * (1 + len(powers))
         return (self.sum_system(frame, size, [terms], intervals.values(), reading), *self.n_equations(frame))
 
-    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
-        """Give each group's number."""
-        if self.numbers is not None:
-            cells = self.crossing(frame)
-            self.intervals(cells)
-            yield PrintedNumbers("values", cell_names(cells), self.printed_cells(cells).ravel().tolist(), False)
-
     def moment(self, x: Floats) -> float:
         """Return the mean, sum, standard deviation or variance of numbers; nan where there is none."""
         if self.kind == "sum":
@@ -154,30 +131,22 @@ class MomentSpec(SummarySpec):
             return math.nan
         return float(x.std(ddof=self.ddof) if self.kind == "sd" else x.var(ddof=self.ddof))
 
-    def computed_numbers(self, sample: Sample, printer: Printer, part: str) -> dict[str, Any]:
-        """Return each group's number."""
-        cells = self.crossing(sample.frame)
-        # Of a spread nothing is said but this: one record would be a count of people.
-        lack = "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
-        groups = ((len(x), [self.moment(x)]) for x in self.by_group(sample))
-        printed = [row[0] for row in printed_groups(groups, cell_names(cells), cells, printer, part, lack=lack)]
-        check_some(printed, self.name, part)
-        return {"values": nested(printed, cells.shape)} if self.by else {"value": printed[0]}
+    @property
+    def lack(self) -> str:
+        """What a group without a number lacks. Of a spread nothing is said but this: one record would be a count of people."""
+        return "has no records" if self.kind == "mean" else f"has too few records for its {self.kind}"
 
-    def recomputed(self, sample: Sample) -> Iterator[Number]:
-        """Give each group's number beside that of the records."""
-        cells = self.crossing(sample.frame)
-        intervals, names = self.intervals(cells), cell_names(cells)
-        for k, x in enumerate(self.by_group(sample)):
-            if k in intervals:
-                n, spread = max(len(x), 1), float(x.std()) if len(x) else 0.0
-                error = {
-                    "sum": spread * math.sqrt(n),
-                    "mean": spread / math.sqrt(n),
-                    "sd": spread / math.sqrt(2 * n),
-                    "variance": spread**2 * math.sqrt(2 / n),
-                }[self.kind]
-                yield Number(names[k] or self.kind, *intervals[k], self.moment(x), error)
+    def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
+        """Give the number of each group of records."""
+        for x in self.by_group(sample):
+            n, spread = max(len(x), 1), float(x.std()) if len(x) else 0.0
+            error = {
+                "sum": spread * math.sqrt(n),
+                "mean": spread / math.sqrt(n),
+                "sd": spread / math.sqrt(2 * n),
+                "variance": spread**2 * math.sqrt(2 / n),
+            }[self.kind]
+            yield GroupNumber(len(x), self.moment(x), error)
 
     def _n_behind(self, frame: Frame) -> int | None:
         """How many numbers are behind a moment without groups, where that is known."""
@@ -252,15 +221,6 @@ class MomentSpec(SummarySpec):
                 what = "standard deviation" if spread.kind == "sd" else "variance"
                 return f"with that {centre.kind}, the {what} is above {bound_in_words(shown, n, frame.threshold)}the largest that values on the range of column '{self.of}' can have"
         return None
-
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        """Return the groups, and n."""
-        cells = self.crossing(tallier.frame)
-        printed = tallier.marked(cells.names)
-        if self.values is not None and cells.steps:
-            printed = shaped(self.values, cells, what=f"Output '{self.name}'", absent="")
-        shown = tallier.numbers_shown(printed)
-        return [tallier.tally("cells", cells, shown=shown, quantities=[f"sum:{self.of}"]), *tallier.n()]
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return small groups, dominance, groups with one value, and the degrees of freedom of spreads."""

@@ -21,7 +21,7 @@ from .base import KINDS, Finding, Number, Output, OutputSpec, OutputTally, Polic
 from .single import SingleNumbers
 from .smooth import scaled_interval
 
-__all__ = ["KindPart", "PartedNumbers"]
+__all__ = ["KindPart", "PartedNumbers", "once"]
 
 
 class KindPart(NamedTuple):
@@ -53,6 +53,11 @@ class PartedNumbers(SingleNumbers):
         """Return the equation of a single number."""
 
     @property
+    def usual(self) -> tuple[str, ...]:
+        """What a recipe publishes that announces nothing."""
+        return self.USUAL
+
+    @property
     def parts(self) -> dict[str, OutputSpec]:
         """The parts that are published, with or without their numbers."""
         return {key: self._part(key) for key in self.PARTS if self.publishes(key)}
@@ -76,12 +81,12 @@ class PartedNumbers(SingleNumbers):
         """Return whether numbers under a key are published: they are there, or announced, or usual where nothing is said."""
         if super().publishes(key):
             return True
-        return key in self.USUAL and not any(super(PartedNumbers, self).publishes(one) for one in self.NUMBERS)
+        return key in self.usual and not any(super(PartedNumbers, self).publishes(one) for one in self.NUMBERS)
 
     def announcements(self, frame: Frame) -> dict[str, Any]:
         """Return what is published; the usual numbers where nothing is said."""
         keys = super().announcements(frame)
-        return keys if any(key in keys for key in self.NUMBERS) else {**keys, **dict.fromkeys(self.USUAL, True)}
+        return keys if any(key in keys for key in self.NUMBERS) else {**keys, **dict.fromkeys(self.usual, True)}
 
     def filled(self, frame: Frame) -> Self:
         """Return a recipe with some number or other under each single key that it has; its parts are looked at by themselves."""
@@ -159,8 +164,8 @@ class PartedNumbers(SingleNumbers):
         for key, one in self.parts.items():
             computed = one.computed_numbers(sample, one.printer, part)
             numbers[key] = computed.pop(self.part(key).key)
-            if "n" in computed and "counts" in self.PARTS and not self.publishes("counts"):
-                numbers["counts"] = computed["n"]  # without it a median between two values says nothing
+            if "n" in computed:  # without it a median between two values says nothing
+                numbers["counts" if isinstance(computed["n"], list) else "n"] = computed["n"]
         return numbers
 
     def recomputed(self, sample: Sample) -> Iterator[Number]:

@@ -59,6 +59,8 @@ def weighted_counts(output: OutputSpec, frame: Frame, policy: Policy) -> list[Fi
     the policy names as the weight. The rules look at the records behind an output, one by one; of weighted numbers a checker needs the unweighted ones too.
     """
     why = ""
+    if getattr(output, "weight", None) is not None:  # it says how it is weighted: rules were run on the records behind it
+        return []
     if policy.weight is not None and policy.weight in output.columns:
         why = f"It sums up column '{policy.weight}', which the policy names as the weight"
     parts: list[Any] = []

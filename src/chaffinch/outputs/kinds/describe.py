@@ -1,0 +1,75 @@
+"""Summaries of a column as `describe()` prints them: n, mean, standard deviation, smallest and largest value, quartiles; by groups or not.
+
+Each is an output of another kind. The smallest and the largest value are quantiles at 0 and 1, and so are the value of one person unless many share it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field as Key
+
+from ..crossing import Frame
+from ..precision import Interval
+from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from .parts import KindPart, PartedNumbers
+from .single import Single
+
+__all__ = ["DescribeSpec"]
+
+
+class DescribeSpec(PartedNumbers):
+    """A summary of the column `of`: n (by groups: `counts`), `mean`, `sd`, and `quantiles` at `at`, 0 and 1 being the ends."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "mean", "sd", "quantiles")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "by")
+    NOUN: ClassVar[str] = "group"
+
+    kind: Literal["describe"] = "describe"
+    of: str
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    at: list[Annotated[float, Key(ge=0, le=1)]] = Key(default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1)
+    counts: list[Any] | None = None
+    mean: Any = None
+    sd: Any = None
+    quantiles: Any = None
+
+    @property
+    def usual(self) -> tuple[str, ...]:
+        """What pandas prints."""
+        return ("counts" if self.by else "n", "mean", "sd", "quantiles")
+
+    def part(self, key: str) -> KindPart:
+        """Return the numbers under a key as the kind that has them."""
+        groups: dict[str, Any] = {"by": self.by, "groups": self.groups}
+        if key == "counts":
+            if not self.by:
+                raise self.fault(" has no groups, so it cannot have counts. Use n.")
+            return KindPart("table", "counts", groups)
+        if key == "quantiles":
+            known = self.counts if self.by else self.n
+            more = {} if known is None else {"n": known}
+            return KindPart("quantiles", "values", {"of": self.of, "at": [float(q) for q in self.at], **groups, **more})
+        return KindPart(key, "values" if self.by else "value", {"of": self.of, **groups})
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """It has no single numbers."""
+        raise AssertionError(key)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return none: all its numbers are those of parts."""
+        return {}
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the groups behind each part, and n."""
+        return [*self.part_tallies(tallier, tallier.tally("cells", self.crossing(tallier.frame))), *tallier.n()]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return what the rules say of each part."""
+        return self.part_findings(tallier, policy, [])
+
+
+KINDS.register(Kind("describe", DescribeSpec, "Position", "n, mean, spread, ends and quartiles of a column, by groups or not"))

@@ -1,0 +1,236 @@
+"""Gini coefficients and points of Lorenz curves, as formulas of how many records have each value of the column.
+
+With x_1 <= ... <= x_n and T their sum, G = sum (2 i - n - 1) x_i / (n T). The Lorenz curve at p is the share of T that the lowest p n records have, the record
+that p n cuts counting in part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, sums_by_cell
+from ..fields import Fields
+from ..rules.counts import threshold
+from ..rules.findings import some
+from ..rules.magnitudes import group_rules
+from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .computing import no_estimate
+from .rank_tests import MOST_COUNTS
+from .smooth import SmoothNumbers, at_least
+from .summary import GroupedNumbers, GroupNumber
+
+__all__ = ["Gini", "GiniSpec", "Lorenz", "LorenzSpec"]
+
+
+class Gini(SmoothNumbers):
+    """Gini coefficients of groups out of how many records of each have each value."""
+
+    def __init__(self, groups: Sequence[int], values: Floats) -> None:
+        super().__init__([str(group) for group in groups], {})
+        self.values = values
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the coefficient of each group, by its number."""
+        counts = sums.reshape(*sums.shape[:-1], -1, len(self.values))
+        n, total = at_least(counts.sum(axis=-1), 1.0), at_least((counts * self.values).sum(axis=-1), 1e-9)
+        place = 2.0 * np.cumsum(counts, axis=-1) - counts - n[..., None]
+        gini = (self.values * counts * place).sum(axis=-1) / (n * total)
+        return {str(group): gini[..., group] for group in range(gini.shape[-1])}
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which groups have nothing to share."""
+        totals = (sums.reshape(-1, len(self.values)) * self.values).sum(axis=1)
+        return np.array([totals[int(key)] <= 1e-9 for key in self.keys])
+
+
+class Lorenz(SmoothNumbers):
+    """Points of a Lorenz curve out of how many records have each value."""
+
+    def __init__(self, at: Sequence[float], values: Floats) -> None:
+        super().__init__([f"{p:g}" for p in at], {})
+        self.at, self.values = list(at), values
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the share of the lowest records at each point."""
+        n, total = sums.sum(axis=-1), at_least((sums * self.values).sum(axis=-1), 1e-9)
+        before = np.cumsum(sums, axis=-1) - sums
+        points = {}
+        for p in self.at:
+            left = at_least(p * n[..., None] - before, 0.0)
+            held = np.where(left.real <= sums.real, left, sums)
+            points[f"{p:g}"] = (held * self.values).sum(axis=-1) / total
+        return points
+
+    def lacking(self, sums: Floats) -> bool:
+        """Return whether there is nothing to share."""
+        return bool((sums * self.values).sum() <= 1e-9)
+
+
+def _too_many(of: str, size: int) -> str:
+    return f"column '{of}' has more values than the {MOST_COUNTS:,} that a search keeps counts of" if size > MOST_COUNTS else ""
+
+
+def _values_by_group(of: str, cells: Crossing, fields: Fields) -> Crossing:
+    step = (fields.position(of), np.arange(len(fields[of].values)))
+    return Crossing((*cells.steps, step), (*cells.names, fields[of].labels))
+
+
+class GiniSpec(GroupedNumbers):
+    """Gini coefficients of the column `of`, for all records or by groups."""
+
+    QUANTITY: ClassVar[str] = "gini"
+
+    kind: Literal["gini"] = "gini"
+    of: str
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    value: Any = None
+    values: list[Any] | dict[str, Any] | None = None
+
+    @property
+    def lack(self) -> str:
+        """What a group without a coefficient lacks."""
+        return "has nothing to share"
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many values for a search, where there are."""
+        return _too_many(self.of, self.crossing(Frame(fields, 1)).size * len(fields[self.of].levels))
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the coefficients as formulas of how many records of each group have each value."""
+        if self.of in self.by:
+            raise self.fault(f" cannot take the inequality of '{self.of}' by itself.")
+        if self.rules_only(frame.fields):
+            return ()
+        groups = self.crossing(frame)
+        cells, intervals = _values_by_group(self.of, groups, frame.fields), self.intervals(groups)
+        reading = Gini(list(intervals), frame.fields[self.of].values)
+        terms = sums_by_cell(frame, cells, ())
+        return (self.sum_system(frame, cells.size, [terms], intervals.values(), reading), *self.n_equations(frame))
+
+    def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
+        """Give the coefficient of each group: half the mean difference of all pairs, divided by the mean."""
+        for x in self.by_group(sample):
+            n, total = len(x), float(x.sum())
+            if n == 0 or total <= 0.0:
+                yield GroupNumber(n, math.nan)
+                continue
+            ranked = np.sort(x)
+            gini = float(((2.0 * np.arange(1, n + 1) - n - 1.0) * ranked).sum()) / (n * total)
+            yield GroupNumber(n, gini, float(x.std()) / (total / n) / math.sqrt(n))
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether a coefficient lies outside 0 to 1, for values of which none is below 0."""
+        if (frame.fields[self.of].values < 0).any():
+            return None
+        outside = any(one.hi < 0 or one.lo > 1 for one in self.intervals(self.crossing(frame)).values())
+        return "a coefficient does not lie between 0 and 1" if outside else None
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, and groups that a few people dominate."""
+        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        return [*threshold(tallies, policy), *group_rules(tallies[0], values, policy)]
+
+
+class LorenzSpec(OutputSpec):
+    """Points of the Lorenz curve of the column `of`: what share of its sum the lowest `at` of the records have."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("values",)
+    REQUIRED: ClassVar[tuple[str, ...]] = ("values",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of",)
+    NOUN: ClassVar[str] = "step"
+
+    kind: Literal["lorenz"] = "lorenz"
+    of: str
+    at: Annotated[list[Annotated[float, Key(gt=0, lt=1)]], Key(min_length=1)]
+    values: list[Any] | None = None
+
+    def _check(self) -> None:
+        if sorted(set(self.at)) != list(self.at):
+            raise self.fault(": the points of `at` must rise.")
+        if self.values is not None and len(self.values) != len(self.at):
+            raise self.fault(f" must have {len(self.at)} values, one for each point of `at`.")
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many values for a search, where there are."""
+        return _too_many(self.of, len(fields[self.of].levels))
+
+    def filled(self, frame: Frame) -> Any:
+        """Return a recipe with a straight curve."""
+        return self.changed(values=list(self.at))
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the points as formulas of how many records have each value."""
+        self._check()
+        values = frame.fields[self.of].values
+        if self.rules_only(frame.fields):
+            return ()
+        cells = _values_by_group(self.of, Crossing((), ()), frame.fields)
+        intervals = [self.printed(number, "a point") for number in self.values or []]
+        system = self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], intervals, Lorenz(self.at, values))
+        return (system, *self.n_equations(frame))
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the points."""
+        if self.values is not None:
+            self._check()
+            yield PrintedNumbers("values", [f"{p:g}" for p in self.at], self.values, False)
+
+    def _points(self, sample: Sample) -> list[float]:
+        """The curve at each point, between the records; nan where there is nothing to share."""
+        x = np.sort(column_numbers(self.of, sample.fields, sample.inside))
+        total = float(x.sum()) if len(x) else 0.0
+        if total <= 0.0:
+            return [math.nan] * len(self.at)
+        curve = np.concatenate([[0.0], np.cumsum(x)]) / total
+        points: list[float] = np.interp(np.array(self.at) * len(x), np.arange(len(x) + 1), curve).tolist()
+        return points
+
+    def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
+        """Return the points."""
+        points = self._points(sample)
+        if any(math.isnan(point) for point in points):
+            raise no_estimate(self.name, part, f"column '{self.of}' has nothing to share there")
+        return {"values": [printer.number(point, "values", f"{p:g}") for p, point in zip(self.at, points, strict=True)]}
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the points beside those of the records."""
+        for p, number, point in zip(self.at, self.values or [], self._points(sample), strict=True):
+            unit = 1.0 / math.sqrt(max(len(sample.inside), 1))
+            yield Number(f"{p:g}", *self.printed(number, "a point"), point, unit)
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether the curve falls, or lies above the diagonal, for values of which none is below 0."""
+        if (frame.fields[self.of].values < 0).any():
+            return None
+        shown = [self.printed(number, "a point") for number in self.values or []]
+        if any(one.lo > p + 1e-9 for one, p in zip(shown, self.at, strict=True)):
+            return "its curve lies above the diagonal"
+        falls = any(later.hi < earlier.lo for earlier, later in pairwise(shown))
+        return "its curve falls" if falls else None
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the records as one cell, and n."""
+        return tallier.fit(f"lorenz {self.of}")
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return whether few people lie between two points, or beyond the first or last, and whether a few dominate."""
+        n, ends = len(tallier.inside), [0.0, *self.at, 1.0]
+        where = [f"{a:g} to {b:g}" for a, b in pairwise(ends) if (b - a) * n < policy.threshold]
+        good = f"Between two points of the curve there are {policy.threshold} people or more."
+        bad = f"Fewer than {policy.threshold} people lie between {some(len(where), len(ends) - 1, 'pair')} of points: what they have together follows."
+        steps = tallies[0].finding("threshold", where, of=len(ends) - 1, good=good, bad=bad)
+        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        return [steps, *threshold(tallies[1:], policy), *group_rules(tallies[0], values, policy)]
+
+
+KINDS.register(Kind("gini", GiniSpec, "GiniCoefficient", "Gini coefficients, by groups or not"))
+KINDS.register(Kind("lorenz", LorenzSpec, "GiniCoefficient", "points of a Lorenz curve"))

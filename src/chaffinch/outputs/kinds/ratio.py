@@ -1,0 +1,226 @@
+"""Ratios of two totals, weighted means, and shares of a total; for all records or by groups.
+
+With w the weight (1 if there is none): a ratio is sum w a / sum w b, a weighted mean sum w a / sum w; shares are the percentages of a column's sum that
+the cells of a table have.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, record_groups, sums_by_cell
+from ..equations import Terms
+from ..fields import MOST_CELLS, Fields
+from ..precision import Interval, share_interval
+from ..rules.counts import threshold, zeros
+from ..rules.magnitudes import group_rules
+from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
+from .compiling import placed
+from .parts import once
+from .summary import GroupedNumbers, GroupNumber
+from .table import TableShares
+
+__all__ = ["RatioSpec", "Ratios", "ShareSpec"]
+
+TOO_MANY = f"its columns together have over {MOST_CELLS} combinations of levels"
+
+
+class Ratios:
+    """Sums divided by sums, group by group: the numerator, then the denominator."""
+
+    def __init__(self, groups: Sequence[int]) -> None:
+        self.groups = list(groups)
+
+    def undetermined(self, sums: Floats) -> NDArray[np.bool_]:
+        """Return which ratios have a denominator of 0."""
+        return np.abs(sums[1::2][self.groups]) < 1e-9
+
+    def __call__(self, sums: Floats) -> tuple[Floats, Floats]:
+        """Return the ratios of the published groups, and their derivatives by all sums."""
+        above, below = sums[0::2][self.groups], sums[1::2][self.groups]
+        below = np.where(np.abs(below) < 1e-9, 1e-9, below)
+        slope = np.zeros((len(self.groups), len(sums)))
+        rows = np.arange(len(self.groups))
+        slope[rows, 2 * np.array(self.groups)] = 1.0 / below
+        slope[rows, 2 * np.array(self.groups) + 1] = -above / below**2
+        return above / below, slope
+
+
+def _product(columns: Sequence[tuple[int, Floats]], grid: Any) -> Floats:
+    out = np.ones(1)
+    for position, values in columns:
+        out = out * values[grid[position]]
+    return out
+
+
+class RatioSpec(GroupedNumbers):
+    """The ratio of the sums of the columns `of` and `over`, or the mean of `of`; each record counted with its `weight`, if there is one."""
+
+    QUANTITY: ClassVar[str] = "ratio"
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("of", "over", "weight", "by")
+
+    kind: Literal["ratio", "weighted-mean"]
+    of: str
+    over: str | None = None
+    weight: str | None = None
+    by: list[str] = Key(default_factory=list)
+    groups: dict[str, Any] = Key(default_factory=dict)
+    value: Any = None
+    values: list[Any] | dict[str, Any] | None = None
+
+    @property
+    def lack(self) -> str:
+        """What a group without a number lacks."""
+        return "has nothing to divide by"
+
+    @property
+    def of_columns(self) -> tuple[str, ...]:
+        """The columns that it sums up."""
+        return tuple(name for name in (self.of, self.over, self.weight) if name is not None)
+
+    def _sides(self) -> tuple[list[str], list[str]]:
+        """The columns whose products are summed up above and below the line."""
+        if self.kind == "ratio" and self.over is None:
+            raise self.fault(" must name the column below the line, with over = ...")
+        if self.kind == "weighted-mean" and (self.weight is None or self.over is not None):
+            raise self.fault(" must name the column of weights, with weight = ..., and no other.")
+        if len(set(self.of_columns)) < len(self.of_columns):
+            raise self.fault(" must name different columns.")
+        weight = [] if self.weight is None else [self.weight]
+        return [*weight, self.of], [*weight, *([] if self.over is None else [self.over])]
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many combinations for a search, where there are."""
+        crossed = math.prod(len(fields[name].levels) for name in self.by)
+        most = max(math.prod(len(fields[name].levels) for name in side if name not in self.by) for side in self._sides())
+        return TOO_MANY if crossed * most > MOST_CELLS else ""
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for columns that are no numbers, or missing."""
+        super().check_recipe(frame)
+        for name in self.of_columns:
+            frame.fields[name].values  # noqa: B018  raises for words
+        self._sides()
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return one system of sums: above and below the line, in each group."""
+        if self.rules_only(frame.fields):
+            return ()
+        cells, fields, terms = self.crossing(frame), frame.fields, list[Terms]()
+        intervals = self.intervals(cells)
+        for side, names in enumerate(self._sides()):
+            columns = [(fields.position(name), fields[name].values) for name in names]
+            function = (tuple(p for p, _ in columns), partial(_product, columns))
+            sums = sums_by_cell(frame, cells, [function], count=False)
+            terms.append(placed(sums, [2 * k + side for k in range(cells.size)]))
+        system = self.sum_system(frame, 2 * cells.size, terms, intervals.values(), Ratios(list(intervals)))
+        return (system, *self.n_equations(frame))
+
+    def _sums(self, sample: Sample | Tallier) -> tuple[Floats, Floats]:
+        """What each record adds above and below the line."""
+        codes = sample.codes if isinstance(sample, Tallier) else sample.inside
+        above, below = (
+            np.prod([column_numbers(name, sample.fields, codes) for name in names] or [np.ones(len(codes))], axis=0)
+            for names in self._sides()
+        )
+        return above, below
+
+    def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
+        """Give the ratio of each group, with the error of a ratio to first order."""
+        above, below = self._sums(sample)
+        for rows in record_groups(self.crossing(sample.frame), sample.inside):
+            a, b = above[rows], below[rows]
+            total = float(b.sum())
+            if not len(rows) or total == 0.0:
+                yield GroupNumber(len(rows), math.nan)
+                continue
+            ratio = float(a.sum()) / total
+            yield GroupNumber(len(rows), ratio, math.sqrt(float(((a - ratio * b) ** 2).sum())) / abs(total))
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether a weighted mean lies outside the values of its column, where no weight is below 0."""
+        if self.kind != "weighted-mean" or self.weight is None or (frame.fields[self.weight].values < 0).any():
+            return None
+        values, cells = frame.fields[self.of].values, self.crossing(frame)
+        outside = any(one.hi < values[0] - 1e-7 or one.lo > values[-1] + 1e-7 for one in self.intervals(cells).values())
+        return f"a mean lies outside the values of column '{self.of}'" if outside else None
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, and dominance above and below the line."""
+        parts = [group_rules(tallies[0], some, policy) for some in self._sums(tallier) if np.ptp(some) > 0 or self.over]
+        return once([*threshold(tallies, policy), *(one for some in parts for one in some)])
+
+
+class ShareSpec(GroupedNumbers):
+    """The percentages of the sum of the column `of` that the cells of `by` have: of `all`, of each of the `rows` or `columns`."""
+
+    QUANTITY: ClassVar[str] = "share"
+
+    kind: Literal["shares"] = "shares"
+    of: str
+    by: list[str]
+    groups: dict[str, Any] = Key(default_factory=dict)
+    percentages: Literal["all", "rows", "columns"] = "all"
+    value: Any = None
+    values: list[Any] | dict[str, Any] | None = None
+
+    @property
+    def lack(self) -> str:
+        """What a cell without a share lacks."""
+        return "has nothing to be a share of"
+
+    def _whole(self, cells: Crossing) -> NDArray[np.int64]:
+        """What each cell is a share of, by number."""
+        axis = {"all": None, "rows": 0, "columns": len(cells.shape) - 1}[self.percentages]
+        whole = np.zeros(cells.shape, dtype=np.int64) if axis is None else np.indices(cells.shape)[axis]
+        return whole.ravel()
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the sums of all cells, as shares."""
+        if self.rules_only(frame.fields):
+            return ()
+        cells, field, position = self.crossing(frame), frame.fields[self.of], frame.fields.position(self.of)
+        if (field.values < 0).any():
+            raise self.fault(f" has shares of column '{self.of}', which has values below 0.")
+        printed = self.printed_cells(cells).ravel()
+        what = f"Output '{self.name}': a percentage"
+        shares = [share_interval(printed[k], decimals=self.decimals, what=what) for k in self.intervals(cells)]
+        sums = sums_by_cell(frame, cells, [((position,), partial(_product, [(position, field.values)]))], count=False)
+        reading = TableShares(self._whole(cells), list(self.intervals(cells)))
+        intervals = [Interval(*share) for share in shares if share is not None]
+        return (self.sum_system(frame, cells.size, [sums], intervals, reading), *self.n_equations(frame))
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many combinations for a search, where there are."""
+        return TOO_MANY if math.prod(len(fields[name].levels) for name in (self.of, *self.by)) > MOST_CELLS else ""
+
+    def group_numbers(self, sample: Sample) -> Iterator[GroupNumber]:
+        """Give the percentage of each cell."""
+        cells = self.crossing(sample.frame)
+        groups = list(self.by_group(sample))
+        whole, sums = self._whole(cells), np.array([some.sum() for some in groups])
+        totals = np.bincount(whole, weights=sums)[whole]
+        for some, total in zip(groups, totals, strict=True):
+            if total <= 0.0:
+                yield GroupNumber(len(some), math.nan)
+                continue
+            error = 100.0 * math.sqrt(float((some**2).sum())) / total
+            yield GroupNumber(len(some), 100.0 * float(some.sum()) / total, error)
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small cells, cells that show nobody, and dominance."""
+        values = column_numbers(self.of, tallier.fields, tallier.codes)
+        return [*threshold(tallies, policy), *zeros(tallies[:1], policy), *group_rules(tallies[0], values, policy)]
+
+
+KINDS.register(Kind("ratio", RatioSpec, "CalculatedRatios", "ratios of two totals, by groups or not"))
+KINDS.register(Kind("weighted-mean", RatioSpec, "LinearAggregations", "weighted means, by groups or not"))
+KINDS.register(Kind("shares", ShareSpec, "LinearAggregations", "percentages of a column's sum, by groups"))
