@@ -154,8 +154,11 @@ def test_sheets_as_they_stand_have_their_place_text_and_merged_cells(tmp_path):
     sheet["B3"], sheet["C3"], sheet["B4"] = "sex", 2.0, "007"
     sheet.merge_cells("B4:C4")
     book.create_sheet("nothing")
+    book.create_sheet("raw")["A1"] = 1
+    book["raw"].sheet_state = "hidden"
     book.save(tmp_path / "b.xlsx")
-    (cells,) = workbook.sheets_of(tmp_path / "b.xlsx")
+    cells, raw = workbook.sheets_of(tmp_path / "b.xlsx")
+    assert (cells.visible, raw.visible) == (True, False)
     assert (cells.name, cells.first, cells.rows, cells.merged) == ("t", 3, (("sex", "2"), ("007", "")), (((1, 0), (1, 1)),))
 
 

@@ -48,20 +48,24 @@ def _calamine() -> Any:
 
 @dataclass(frozen=True)
 class SheetCells:
-    """A sheet as it stands: its cells as text, row by row from `first` (counted from 1), and merged ranges, from and to as (row, column) from 0."""
+    """A sheet as it stands: its cells as text, row by row from `first` (counted from 1), and merged ranges, from and to as (row, column) from 0.
+
+    `visible`: whether it shows.
+    """
 
     name: str
     first: int
     rows: tuple[tuple[str, ...], ...]
     merged: tuple[tuple[tuple[int, int], tuple[int, int]], ...] = ()
+    visible: bool = True
 
 
 def sheets_of(path: Path) -> list[SheetCells]:
-    """Return all visible sheets of a workbook that have something in them, as they stand; FileError or InputError where they cannot be read."""
+    """Return all sheets of a workbook that have something in them, hidden ones too, as they stand; FileError or InputError where they cannot be read."""
     workbook, sheets, zipped = _workbook(path)
     every = []
     for name, visible in sheets.items():
-        if not visible or not _is_filled(path, workbook, name, zipped):
+        if not _is_filled(path, workbook, name, zipped):
             continue
         what = f"'{path}::{name}'"
         if (look := _looked_at(path, name) if zipped else None) is not None:
@@ -71,7 +75,8 @@ def sheets_of(path: Path) -> list[SheetCells]:
         sheet, rows, merged = _cells(workbook, name, what)
         start = sheet.start or (0, 0)
         spelled = tuple(tuple(_text(cell) for cell in spelled_column(row).to_pylist()) for row in rows)
-        every.append(SheetCells(name, start[0] + 1, spelled, tuple(((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1])) for a, b in merged)))
+        corners = tuple(((a[0] - start[0], a[1] - start[1]), (b[0] - start[0], b[1] - start[1])) for a, b in merged)
+        every.append(SheetCells(name, start[0] + 1, spelled, corners, visible))
     return every
 
 

@@ -65,6 +65,16 @@ def test_whole_percentages_are_not_taken_for_counts() -> None:
     assert table_facts(crossed("23 77", "30 70"), Help(percentages="rows")).percentages == "rows"
 
 
+def test_percentages_with_totals_of_100_are_not_taken_for_counts() -> None:
+    with pytest.raises(OpenQuestionError, match="or percentages"):
+        table_facts(crossed("23 77 100", "30 70 100", columns="n s Total"), Help())
+
+
+def test_totals_that_stand_first_are_not_taken_for_a_level() -> None:
+    with pytest.raises(LineError, match="totals stand before the last"):
+        table_facts(crossed("42 12 30", "90 40 50", columns="Total n s", counts=True), Help())
+
+
 def test_other_numbers_are_asked_about() -> None:
     with pytest.raises(OpenQuestionError, match="neither counts nor shares"):
         table_facts(crossed("1.5 2.5", "3.5 9.9"), Help())

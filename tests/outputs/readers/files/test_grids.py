@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 
 from chaffinch.outputs.readers.files.found import LineError
-from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid, html_grids, text_grid, workbook_grids
+from chaffinch.outputs.readers.files.grids import blocks_of, csv_grid, html_page, text_grid, workbook_grids
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t"])
@@ -50,15 +50,18 @@ def test_sheets_come_with_their_merged_cells(tmp_path: Path) -> None:
     book.create_sheet("two")["A1"] = 1.5
     book["two"].sheet_state = "hidden"
     book.save(tmp_path / "b.xlsx")
-    (grid,) = workbook_grids(tmp_path / "b.xlsx")
-    assert grid.sheet == "one"
+    grid, hidden = workbook_grids(tmp_path / "b.xlsx")
+    assert (hidden.sheet, hidden.hidden) == ("two", True)
+    assert (grid.sheet, grid.hidden) == ("one", False)
     assert grid.rows == (("work", ""), ("0", "1"))
     assert grid.lines == (2, 3)
     assert grid.filled == {(0, 1)}
 
 
 def test_tables_of_a_page_have_cells_over_several_columns() -> None:
-    (grid,) = html_grids("<p>x</p>\n<table><tr><th colspan='2'>m &amp; n</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>")
+    page = html_page("<p>x</p>\n<style>p { margin: 3 }</style><table><tr><th colspan='2'>m &amp; n</th></tr>\n<tr><td>1</td><td>2<br>3</td></tr></table>")
+    (grid,) = page.grids
+    assert page.text == ((1, "x"),)
     assert grid.rows == (("m & n", ""), ("1", "2 3"))
     assert grid.lines == (2, 3)
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import csv
 import shutil
 from pathlib import Path
+from random import Random
 
+import openpyxl
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from chaffinch._base.errors import FileError, InputError
 from chaffinch.outputs.check.printed import check_printed
@@ -99,6 +103,42 @@ def test_folders_and_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(tmp_path / "t.csv")
     files = read_files([tmp_path])
     assert "it is a link" in files.unclear[0].reason
+
+
+def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
+    place = folder(tmp_path, a_csv=f"Work in 2019\n{TABLE}Source: own survey\n", b_csv=f"{TABLE}\n3 people of Skye are left out.,,,\n")
+    (place / "c.html").write_text("<p>Of the 7 who died</p><table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>")
+    files = read_files([place])
+    assert [one.name for one in files.found] == ["a.csv", "b.csv", "c.html"]
+    assert [(one.name, one.place.line) for one in files.unclear] == [("b.csv #rest", 6), ("c.html #rest", 1)]
+
+
+def test_hidden_sheets_are_said(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in TABLE.splitlines():
+        book.active.append([int(cell) if cell.isdigit() else cell for cell in row.split(",")])
+    book.create_sheet("raw").append(["name", "age"])
+    book["raw"].sheet_state = "hidden"
+    book.save(tmp_path / "b.xlsx")
+    files = read_files([tmp_path])
+    assert [one.name for one in files.found] == ["b.xlsx"]
+    assert [(one.name, "is hidden" in one.reason) for one in files.unclear] == [("b.xlsx::raw", True)]
+
+
+TEXTS = sorted(file.name for file in BROUGHT.iterdir() if file.suffix in (".txt", ".log", ".csv", ".html"))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
+def test_a_file_that_is_damaged_anywhere_stops_nothing(tmp_path: Path, name: str, random: Random) -> None:
+    text = (BROUGHT / name).read_text(encoding="utf-8")
+    for _ in range(random.randint(1, 4)):
+        at, size = random.randrange(len(text)), random.randint(0, 12)
+        text = text[:at] + random.choice(["", "|", "\n", ",", '"', "  ", "9", "NA", "<", "Total", "-", ".", "\t", "é"]) + text[at + size :]
+    (tmp_path / name).write_text(text or "x", encoding="utf-8")
+    files = read_files([tmp_path / name])
+    assert files.names
+    check_printed(files.found, CheckSettings(rules_only=True))
 
 
 @pytest.mark.parametrize("name", ["r_lm_factors.txt", "stata_regress.log", "stata_tabulate.log", "r_glm_binomial.txt", "texreg_screen.txt"])

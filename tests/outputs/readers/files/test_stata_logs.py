@@ -100,6 +100,12 @@ def test_tables_of_two_columns_and_of_one() -> None:
         facts(TABULATE.replace("foreign\n", "foreign, row\n", 1))
 
 
+def test_more_below_a_table_is_not_left_out_in_silence() -> None:
+    assert facts(TABULATE + "\n          Pearson chi2(2) =  27.2640   Pr = 0.000\n")
+    with pytest.raises(LineError, match="line 14: more stands below the table"):
+        facts(TABULATE + "\n-> tabulation of b\n         1 |         2          0 |         2\n")
+
+
 def test_a_summary_of_one_variable() -> None:
     text = ". summarize mpg\n\n    Variable |        Obs        Mean    Std. dev.       Min        Max\n-------------+---\n         mpg |         74     21.2973    5.785503         12         41\n"
     (summary,) = facts(text)

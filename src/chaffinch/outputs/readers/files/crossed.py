@@ -76,6 +76,12 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
                 table.lines[0],
                 f"two rows or columns have the same name ({'a blank one' if not twice else 'see the file'}). Name them apart.",
             )
+    if given.totals is not False and any(
+        _is_total(name) for names in (table.rows, table.columns) for name in list(names)[:-1]
+    ):
+        raise LineError(
+            table.lines[0], "totals stand before the last row or column. Put them last, or say totals = false."
+        )
     texts = [[_cell(cell, sign, line) for cell in row] for row, line in zip(table.cells, table.lines, strict=True)]
     share = given.percentages or table.percentages
     numbers = [cell for row in texts for cell in row if not is_withheld_mark(cell)]
@@ -89,7 +95,7 @@ def table_facts(table: Crossed, given: Help) -> PrintedTable:
             )  # fmt: skip
     if share is not None:
         return _percentages(table, texts, by, share, given)
-    unsaid = not given.kind and not (table.counts and table.said) and not _adds_up(table, texts)
+    unsaid = not given.kind and not (table.counts and table.said)
     if unsaid and table.columns and _share(table, texts) in ("rows", "columns"):
         raise OpenQuestionError(
             f"a table of whole numbers, {size}, whose rows or columns each add up to about 100.",

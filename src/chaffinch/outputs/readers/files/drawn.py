@@ -10,7 +10,7 @@ from .coefficient_grid import coefficient_pieces, is_coefficients
 from .companion import Help
 from .found import Facts, LineError
 from .grids import text_grid
-from .pieces import READERS, Piece, TextReader
+from .pieces import READERS, Piece, TextReader, is_remark
 
 __all__ = ["read_drawn"]
 
@@ -38,7 +38,7 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
         if block.rows and is_coefficients(block):
             after = end + 1
             notes = []
-            while after < len(lines) and lines[after].strip():
+            while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
                 notes.append(lines[after].strip())
                 after += 1
             block = replace(block, titles=tuple(notes))

@@ -6,14 +6,14 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 from .found import LineError
 from .numbers import is_number, plain_text
 
-__all__ = ["CellGrid", "blocks_of", "csv_grid", "html_grids", "text_grid", "workbook_grids"]
+__all__ = ["CellGrid", "HtmlPage", "blocks_of", "csv_grid", "html_page", "text_grid", "workbook_grids"]
 
 _DELIMITERS = ",;\t|"
 
@@ -22,7 +22,7 @@ _DELIMITERS = ",;\t|"
 class CellGrid:
     """Cells as text, row by row, with the line of each row; all rows are of one width. `titles` are lines that stand above alone.
 
-    `filled`: cells that belong to a merged one, as (row, column), and hold nothing themselves.
+    `filled`: cells that belong to a merged one, as (row, column), and hold nothing themselves. `hidden`: whether the sheet does not show.
     """
 
     rows: tuple[tuple[str, ...], ...] = field(repr=False)
@@ -30,6 +30,7 @@ class CellGrid:
     sheet: str | None = None
     titles: tuple[str, ...] = ()
     filled: frozenset[tuple[int, int]] = frozenset()
+    hidden: bool = False
 
     @property
     def width(self) -> int:
@@ -74,7 +75,7 @@ def csv_grid(text: str) -> CellGrid:
 
 
 def workbook_grids(path: Path) -> list[CellGrid]:
-    """Return all visible sheets of a workbook that have something in them."""
+    """Return all sheets of a workbook that have something in them, hidden ones too."""
     from ....table.formats.workbook import sheets_of
 
     grids = []
@@ -86,29 +87,34 @@ def workbook_grids(path: Path) -> list[CellGrid]:
             for column in range(begin[1], end[1] + 1)
             if (row, column) != tuple(begin)
         )
-        grids.append(_grid(sheet.rows, range(sheet.first, sheet.first + len(sheet.rows)), sheet.name, filled))
+        grid = _grid(sheet.rows, range(sheet.first, sheet.first + len(sheet.rows)), sheet.name, filled)
+        grids.append(replace(grid, hidden=not sheet.visible))
     return grids
 
 
 class _TableParser(HTMLParser):
-    """The cells of all tables of a page, with the lines of their rows; a cell over several columns stands in the first."""
+    """The cells of all tables of a page, with the lines of their rows; a cell over several columns stands in the first. Text outside them, too."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.tables: list[tuple[list[list[str]], list[int]]] = []
         self.cell: list[str] | None = None
         self.span = 1
+        self.outside: list[tuple[int, str]] = []
+        self.silent = 0
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "table":
             self.tables.append(([], []))
+        elif tag in ("style", "script"):
+            self.silent += 1
         elif tag == "tr" and self.tables:
             self.tables[-1][0].append([])
             self.tables[-1][1].append(self.getpos()[0])
         elif tag in ("td", "th") and self.tables and self.tables[-1][0]:
             self.cell = []
             span = dict(attrs).get("colspan") or "1"
-            self.span = min(int(span), 100) if span.isdigit() else 1
+            self.span = min(int(span), 100) if span.isdecimal() else 1
         elif tag == "br" and self.cell is not None:
             self.cell.append(" ")
 
@@ -116,17 +122,29 @@ class _TableParser(HTMLParser):
         if tag in ("td", "th") and self.cell is not None:
             self.tables[-1][0][-1] += ["".join(self.cell).strip(), *[""] * (self.span - 1)]
             self.cell = None
+        elif tag in ("style", "script"):
+            self.silent = max(self.silent - 1, 0)
 
     def handle_data(self, data: str) -> None:
         if self.cell is not None:
             self.cell.append(data)
+        elif not self.silent and data.strip():
+            self.outside.append((self.getpos()[0], data.strip()))
 
 
-def html_grids(text: str) -> list[CellGrid]:
-    """Return all tables of a page."""
+@dataclass(frozen=True)
+class HtmlPage:
+    """The tables of a page, and the text outside them with its lines."""
+
+    grids: tuple[CellGrid, ...]
+    text: tuple[tuple[int, str], ...] = ()
+
+
+def html_page(text: str) -> HtmlPage:
+    """Return what a page holds."""
     parser = _TableParser()
     parser.feed(text)
-    return [_grid(rows, lines) for rows, lines in parser.tables if rows]
+    return HtmlPage(tuple(_grid(rows, lines) for rows, lines in parser.tables if rows), tuple(parser.outside))
 
 
 def text_grid(lines: Sequence[str], first: int) -> CellGrid:

@@ -11,7 +11,7 @@ from ...._base.registry import Registry
 from .companion import Help
 from .found import Facts
 
-__all__ = ["NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys"]
+__all__ = ["LEGEND", "NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys", "is_remark", "whole"]
 
 NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
 P_VALUE = rf"[<>]?\s?{NUMBER}"
@@ -56,5 +56,33 @@ def fit_keys(given: Help) -> dict[str, Any]:
 
 
 def whole(text: str) -> int:
-    """Return a count as programs print it: 1,473 or 1473."""
-    return int(re.sub(r"[,.\s]", "", text))
+    """Return a count as programs print it; ValueError where it is none.
+
+    Examples
+    --------
+    >>> [whole(text) for text in ("1,473", "1473", "1.473", "1473.0")]
+    [1473, 1473, 1473, 1473]
+    """
+    plain = text.strip()
+    if re.fullmatch(r"\d{1,3}([,. ]\d{3})+", plain):
+        return int(re.sub(r"\D", "", plain))
+    if not re.fullmatch(r"\d+(\.0*)?", plain):
+        raise ValueError("this is no count")
+    return int(float(plain))
+
+
+LEGEND = re.compile(r"[*+†‡.' ]*p ?< ?0?[.,]\d+([;,] *[*+†‡.' ]*p ?< ?0?[.,]\d+)*")
+"""What stars stand for, below a table."""
+
+
+def is_remark(text: str) -> bool:
+    """Return whether a line beside a table says something in numbers: not what stars stand for, a year, or the number of a table.
+
+    Examples
+    --------
+    >>> [is_remark(text) for text in ("Table 3: work in 2019", "* p<0.05, ** p<0.01", "3 people of Skye left out")]
+    [False, False, True]
+    """
+    plain = re.sub(r"^(table|tabelle|tableau|tabla|figure|abbildung)\s*[\d.]+", "", text.strip(), flags=re.IGNORECASE)
+    plain = re.sub(r"\b(19|20)\d\d\b", "", plain)
+    return bool(re.search(r"\d", plain)) and not LEGEND.fullmatch(plain.strip())

@@ -103,7 +103,9 @@ def _chi_square(title: str, text: str, data: str, result: re.Match[str], given: 
 
 def _fisher(title: str, text: str, data: str, result: re.Match[str], given: Help) -> PrintedTest:
     ratio = re.search(rf"odds ratio\s+({NUMBER})\s*$", text)
-    numbers = _numbers(result) | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {}) | _sided(text)
+    numbers = (
+        _numbers(result) | ({"conditional": True, "odds_ratio": _vouched(ratio[1])} if ratio else {}) | _sided(text)
+    )
     return PrintedTest("fisher", title, numbers, _pair(data, given), n=given.n, where=given.where)
 
 

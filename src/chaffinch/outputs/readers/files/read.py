@@ -14,9 +14,9 @@ from . import drawn, r_models, r_tables, r_tests, stata_logs  # noqa: F401  read
 from .companion import COMPANION, Companion
 from .crossed import OpenQuestionError
 from .found import FoundOutput, LineError, Place, UnclearOutput, toml_line
-from .grids import csv_grid, html_grids, workbook_grids
-from .pieces import READERS, Piece
-from .sheet_tables import grid_pieces
+from .grids import CellGrid, csv_grid, html_page, workbook_grids
+from .pieces import READERS, Piece, is_remark
+from .sheet_tables import grid_pieces, remarks_of
 
 __all__ = ["OutputFiles", "read_files"]
 
@@ -30,7 +30,7 @@ MOST_BYTES = 16 << 20
 MOST_FILES = 2_000
 
 _DECORATION = re.compile(
-    r"\s*(>.*|\+ .*|\. .*|[-=*_+|\s]+|Signif\. codes:.*|\[\d+\]\s*|[*+]+ ?p ?<.*|.*\bp ?[<=] ?0?\.\d+(; .*)?|name: .*|log: .*|log type: .*|(opened|closed) on: .*)\s*"
+    r"\s*(>.*|\+ .*|\. .*|[-=*_+|\s]+|Signif\. codes:.*|\[\d+\]\s*|name: .*|log: .*|log type: .*|(opened|closed) on: .*)\s*"
 )
 
 
@@ -143,12 +143,7 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
         if file.is_symlink():
             raise InputError("it is a link. Put the file itself into the folder.")
         if ending in WORKBOOKS:
-            every: Parts = []
-            grids = workbook_grids(file)
-            for grid in grids:
-                sheet = f"::{grid.sheet}" if len(grids) > 1 else ""
-                every += _named(f"{file.name}{sheet}", file.name, grid.sheet, grid_pieces(grid))
-            return every, ([] if every else [_nothing(file.name)])
+            return _of_grids(file.name, workbook_grids(file))
         if ending not in (*TABLES, *TEXTS, *PAGES):
             raise InputError(
                 f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are."
@@ -156,18 +151,50 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
         text = read_small(file, what="output file", most=MOST_BYTES, next_step="Name a text file in UTF-8.")
         text = text.lstrip("\ufeff")
         if ending in TABLES:
-            parts = _named(file.name, file.name, None, grid_pieces(csv_grid(text)))
-        elif ending in PAGES:
-            parts = _named(
-                file.name, file.name, None, [piece for grid in html_grids(text) for piece in grid_pieces(grid)]
-            )
-        else:
-            return _of_text(file.name, text)
+            return _of_grids(file.name, [csv_grid(text)])
+        if ending in PAGES:
+            page = html_page(text)
+            return _of_grids(file.name, page.grids, page.text)
+        return _of_text(file.name, text)
     except (ChaffinchError, OSError) as error:
         line = error.line if isinstance(error, LineError) else None
         words = _without_line(error) if isinstance(error, LineError) else str(error)
         return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)]
-    return parts, ([] if parts else [_nothing(file.name)])
+
+
+def _of_grids(
+    file: str, grids: Sequence[CellGrid], text: Sequence[tuple[int, str]] = ()
+) -> tuple[Parts, list[UnclearOutput]]:
+    """The tables of sheets, and what stands beside them: text with numbers, hidden sheets."""
+    shown = [grid for grid in grids if not grid.hidden]
+    parts: Parts = []
+    sheets: dict[str, list[Piece]] = {}
+    for grid in shown:
+        sheets.setdefault(f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file, []).extend(
+            grid_pieces(grid)
+        )
+    for grid in shown:
+        name = f"{file}::{grid.sheet}" if grid.sheet and len(shown) > 1 else file
+        parts += _named(name, file, grid.sheet, sheets.pop(name, []))
+    faults = [] if parts else [_nothing(file)]
+    beside = [(grid.sheet, line) for grid in shown for line in remarks_of(grid)] + [
+        (None, line) for line, words in text if is_remark(words)
+    ]
+    if parts and beside:
+        sheet, line = beside[0]
+        faults.append(_rest(file, Place(file, sheet, line), len(beside)))
+    for grid in (grid for grid in grids if grid.hidden):
+        name = f"{file}::{grid.sheet}"
+        words = "The sheet is hidden, and leaves with the workbook. Show it, or delete it."
+        faults.append(UnclearOutput(name, Place(file, grid.sheet), "", words))
+    return parts, faults
+
+
+def _rest(file: str, place: Place, count: int) -> UnclearOutput:
+    """What is said of lines that hold numbers and belong to no output."""
+    name = f"{file} #rest"
+    words = f"{count} of its lines hold{'s' if count == 1 else ''} numbers that are not understood, the first here."
+    return UnclearOutput(name, place, "The rest of the file was read.", words, toml_line(name, {"ignore": True}))
 
 
 def _nothing(name: str, line: int | None = None) -> UnclearOutput:
@@ -200,19 +227,9 @@ def _of_text(name: str, text: str) -> tuple[Parts, list[UnclearOutput]]:
         claimed |= {line for piece in own for line in piece.lines}
     pieces.sort(key=lambda piece: piece.line)
     left = [
-        k
-        for k, line in enumerate(lines, 1)
-        if k not in claimed and re.search(r"\d", line) and not _DECORATION.fullmatch(line)
+        k for k, line in enumerate(lines, 1) if k not in claimed and is_remark(line) and not _DECORATION.fullmatch(line)
     ]
     if not pieces:
         return [], [_nothing(name, left[0] if left else None)]
-    faults = []
-    if left:
-        more = f"{name} #rest"
-        faults.append(
-            UnclearOutput(
-                more, Place(name, line=left[0]), "The rest of the file was read.", f"{len(left)} of its lines hold numbers that are not understood, the first here.",
-                toml_line(more, {"ignore": True}),
-            )
-        )  # fmt: skip
+    faults = [_rest(name, Place(name, line=left[0]), len(left))] if left else []
     return _named(name, name, None, pieces), faults

@@ -13,11 +13,11 @@ from .crossed import TOTALS, Crossed, OpenQuestionError, table_facts
 from .found import Facts, LineError
 from .grids import CellGrid, blocks_of
 from .numbers import is_number, is_whole, is_withheld_mark, number_text, sign_of
-from .pieces import Piece
+from .pieces import Piece, is_remark
 from .printed_groups import STATISTICS, PrintedGroups
 from .printed_table import PrintedTable
 
-__all__ = ["grid_pieces"]
+__all__ = ["grid_pieces", "remarks_of"]
 
 COUNTS = (
     "freq",
@@ -69,10 +69,21 @@ def grid_pieces(grid: CellGrid, program: str = "table") -> list[Piece]:
     """Return a piece for each table of a sheet; text without numbers is no table."""
     pieces: list[Piece] = []
     for block in blocks_of(grid):
-        if not any(is_number(cell) for row in block.rows for cell in row):
+        if not _has_numbers(block):
             continue
         pieces += coefficient_pieces(block, program) if is_coefficients(block) else _pieces(block, program)
     return pieces
+
+
+def remarks_of(grid: CellGrid) -> list[int]:
+    """Return the lines beside the tables of a sheet that say something in numbers: titles, notes, text."""
+    tables = {line for block in blocks_of(grid) if _has_numbers(block) for line in block.lines}
+    beside = [(line, row) for row, line in zip(grid.rows, grid.lines, strict=True) if line not in tables]
+    return [line for line, row in beside if any(is_remark(cell) for cell in row)]
+
+
+def _has_numbers(block: CellGrid) -> bool:
+    return any(is_number(cell) for row in block.rows for cell in row)
 
 
 def _pieces(block: CellGrid, program: str) -> list[Piece]:

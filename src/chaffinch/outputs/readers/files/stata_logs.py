@@ -232,7 +232,10 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
         rows.append(re.sub(r"\|", " ", numbers).split())
         labels.append(label.strip())
         lines.append(first + k)
-        done = done or label.strip() == "Total"
+        if label.strip() == "Total":
+            done = True
+            _check_rest(body, k + 1, first)
+            break
     if not done:
         raise LineError(first + len(body) - 1, "the table has no row of totals: the log is cut.")
     one_way = bool(re.search(r"\bFreq\.\s+Percent", body[bars[0] - 1]))
@@ -250,6 +253,13 @@ def _table(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
     row_name = names[0] if names else None
     column_name = names[1] if len(names) > 1 and not one_way else None
     return table_facts(Crossed(row_name, column_name, labels, columns, cells, lines, True), given)
+
+
+def _check_rest(body: Sequence[str], start: int, first: int) -> None:
+    """Raise for numbers below a table, tests on it apart."""
+    for k in range(start, len(body)):
+        if re.search(r"\d", body[k]) and not re.search(r"chi2|Cram|Fisher|gamma|Kendall|Pr\s*=|ASE", body[k]):
+            raise LineError(first + k, "more stands below the table than is read: run tabulate once for each table.")
 
 
 def _summary(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
