@@ -195,7 +195,7 @@ def test_the_records_satisfy_the_page(documented: Outputs, codes: np.ndarray, ch
     coefficients = {
         o.name for o in documented.problem().outputs if isinstance(o, SumSystem) and o.reported == "coefficients"
     }
-    assert len(coefficients) == 10
+    assert len(coefficients) == 12
     assert set(check(documented, codes)) <= coefficients  # whose scores are not 0 at rounded coefficients
     for output in documented.problem().outputs:
         if output.name in coefficients:

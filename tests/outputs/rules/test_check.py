@@ -45,7 +45,8 @@ def test_every_kind_has_a_statbarn_and_a_rule(fields, people):
         "quantiles": {"of": "AGE", "at": [0.5]}, "correlation": {"of": ["AGE", "PAY"]},
         "kaplan-meier": {"time": "AGE", "event": "Y", "level": "yes", "times": [20, 40], "at_risk": True},
         "tree": {"label": "Y", "leaves": [{"where": "AGE < 30", "counts": True}, {"where": "AGE >= 30", "counts": True}]},
-        "cox": {"formula": "AGE ~ A", "event": "Y"}, **{f"ordered-{link}": {"formula": "AGE ~ A"} for link in ("logit", "probit")},
+        "cox": {"formula": "AGE ~ A", "event": "Y"}, "mixed": {"formula": "PAY ~ AGE", "group": "A"},
+        "gee": {"formula": "PAY ~ AGE", "group": "A", "family": "gaussian", "correlation": "independence"}, **{f"ordered-{link}": {"formula": "AGE ~ A"} for link in ("logit", "probit")},
         "multinomial": {"formula": "A ~ AGE"}, "glm": {"formula": "Y ~ AGE", "family": "binomial", "success": "yes"},
         **{kind: {"of": "AGE"} for kind in ("mean", "sum", "sd", "variance")},
     }  # fmt: skip

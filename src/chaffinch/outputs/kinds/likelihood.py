@@ -17,6 +17,7 @@ from ..crossing import Frame
 from ..equations import Lookup, Terms
 from ..fields import Fields
 from ..formula import Formula
+from .model import design_of
 
 __all__ = ["JointLevels", "OneStep", "inverse", "joint_columns", "symmetric", "upper"]
 
@@ -48,11 +49,7 @@ class JointLevels:
         codes = np.zeros((int(np.prod(sizes, dtype=np.int64)), len(fields)), dtype=np.int32)
         for column in columns:
             codes[:, column] = grid[column]
-        x = np.zeros((len(codes), formula.size))
-        for terms in formula.terms:
-            x += terms.of(codes, formula.size)
-        offset = np.sum([np.zeros(len(codes)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0)
-        return cls(columns, sizes, codes, x, offset)
+        return cls(columns, sizes, codes, *design_of(formula, codes))
 
     @staticmethod
     def too_many(fields: Fields, columns: tuple[int, ...], numbers: int) -> str:

@@ -25,7 +25,7 @@ from ..printing import Printer
 from .base import ROWS, Number, OutputSpec, OutputTally, PrintedNumbers, Sample, Tallier
 from .computing import no_estimate
 
-__all__ = ["EstimatedModel", "ModelFit", "ModelSpec"]
+__all__ = ["EstimatedModel", "ModelFit", "ModelSpec", "design_of", "label_of"]
 
 
 class ModelSpec(OutputSpec):
@@ -140,6 +140,19 @@ class ModelSpec(OutputSpec):
     def tallies(self, tallier: Tallier) -> list[OutputTally]:
         """Return the records as one cell, and n."""
         return tallier.fit(self.formula)
+
+
+def design_of(formula: Formula, codes: Codes) -> tuple[Floats, Floats]:
+    """Return the design of records, (n, columns), and what their offsets add up to."""
+    x = np.zeros((len(codes), formula.size))
+    for terms in formula.terms:
+        x += terms.of(codes, formula.size)
+    return x, np.sum([np.zeros(len(codes)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0)
+
+
+def label_of(formula: Formula, fields: Fields, codes: Codes) -> Floats:
+    """Return the label of records, which is a number."""
+    return formula.label.numbers(fields, {column: codes[:, column].astype(np.intp) for column in formula.label.columns})
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from ..precision import Interval
 from ..printing import Printer
 from .base import KINDS, ROWS, Finding, Kind, Number, Output, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .likelihood import JointLevels, OneStep, joint_columns, upper
-from .model import EstimatedModel, ModelFit
+from .model import EstimatedModel, ModelFit, design_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -176,8 +176,8 @@ class OrderedSpec(EstimatedModel):
             if not (place == number).any():
                 label = field.safe_label(code)
                 raise InputError(f"{'a class' if label == HIDDEN else f'class {label!r}'} of column '{field.name}' has no records")
-        x = np.sum([terms.of(sample.inside, formula.size) for terms in formula.terms], axis=0)[:, 1:]
-        offset = np.sum([np.zeros(len(x)), *(look.of(sample.inside)[:, 0] for look in formula.offsets)], axis=0)
+        x, offset = design_of(formula, sample.inside)
+        x = x[:, 1:]
         params, errors, thresholds, loglik = _by_statsmodels(self.kind.removeprefix("ordered-"), place, x, offset)
         at = np.concatenate([params, thresholds])
         with np.errstate(all="ignore"):

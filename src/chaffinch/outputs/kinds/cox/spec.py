@@ -18,7 +18,7 @@ from ...formula import Formula
 from ...precision import Interval
 from ..base import ROWS, Finding, OutputTally, Policy, Sample, Tallier
 from ..likelihood import JointLevels, joint_columns, upper
-from ..model import EstimatedModel, ModelFit
+from ..model import EstimatedModel, ModelFit, design_of
 from .reading import PartialLikelihood, RiskSums
 
 __all__ = ["CoxSpec"]
@@ -143,8 +143,8 @@ class CoxSpec(EstimatedModel):
         time = fields.every[formula.label.columns[0]].values[codes[:, formula.label.columns[0]]]
         event = self._happened(fields)[codes[:, fields.position(self.event)]]
         stratum = self._stratum(sample.frame, codes) if self.strata else None
-        x = np.sum([terms.of(codes, formula.size) for terms in formula.terms], axis=0)[:, 1:]
-        offset = np.sum([np.zeros(len(x)), *(look.of(codes)[:, 0] for look in formula.offsets)], axis=0)
+        x, offset = design_of(formula, codes)
+        x = x[:, 1:]
         if not event.any():
             raise InputError("none of its records has the event")
         return _by_statsmodels(time, event, x, offset, stratum, self.ties)

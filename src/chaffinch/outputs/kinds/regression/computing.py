@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ...._base.errors import listed
+from ...._base.errors import InputError, listed
 from ...._base.masking import HIDDEN
 from ...._base.threads import one_blas_thread
 from ....counts.tally import count_cells
 from ...columns import Codes, Floats
 from ...crossing import Frame
+from ...equations import SumSystem
 from ...families import BINARY, COUNTS
 from ...fields import Fields
 from ...formula import Formula, plain_name
@@ -23,6 +24,7 @@ from ...statistics import Observed, estimated_alpha, fitted, observed, spread_at
 from ..base import Sample
 from ..computing import no_estimate
 from .estimable import Fault, fault_after, fault_before
+from .robust import robust_errors
 from .spec import RegressionSpec
 
 __all__ = ["refitted_numbers", "regression_numbers"]
@@ -69,7 +71,10 @@ def _numbers(output: RegressionSpec, frame: Frame, codes: Codes, printer: Printe
     assert coefficients is not None
     numbers["coefficients"] = _coefficients(output, formula, frame, coefficients, printer)
     if names := output.error_names(formula):
-        errors = dict(zip(formula.names, np.asarray(result.bse, dtype=float).T.ravel(), strict=True))
+        try:
+            errors = dict(zip(formula.names, _errors(output, system, data, result, frame.fields, codes), strict=True))
+        except InputError as error:
+            raise no_estimate(output.name, part, str(error)) from None
         if not all(np.isfinite(errors[name]) and errors[name] > 0.0 for name in names):
             why = "a standard error is not finite, or 0: there are too few records for its coefficients"
             raise no_estimate(output.name, part, why)
@@ -94,7 +99,8 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
     nothing = np.full(system.size, np.nan)
     try:
         result = fitted(system, codes, expected=output.information == "expected")
-        values, errors = (np.asarray(part, dtype=float).T.ravel() for part in (result.params, result.bse))
+        values = np.asarray(result.params, dtype=float).T.ravel()
+        errors = _errors(output, system, observed(system, codes), result, frame.fields, codes)
         units = spread_at(result, system)
     except _BROKEN:
         result, values, errors, units = None, nothing, nothing, nothing
@@ -117,6 +123,17 @@ def refitted_numbers(output: RegressionSpec, sample: Sample) -> Iterator[Number]
         value = math.nan if result is None else float(result.scale)
         interval = output.printed(output.dispersion, "the dispersion")
         yield Number("dispersion", *interval, value, value * math.sqrt(2 / n))
+
+
+def _errors(
+    output: RegressionSpec, system: SumSystem, data: Observed, result: Any, fields: Fields, codes: Codes
+) -> Floats:
+    """The standard errors of a fit as the output has them: statsmodels' own, robust ones, or those of weighted least squares."""
+    if output.covariance is None and output.weights is None:
+        return np.asarray(result.bse, dtype=float).T.ravel()
+    kept = np.prod([np.ones(len(codes)), *(look.of(codes)[:, 0] for look in system.keep)], axis=0) > 0.0
+    clusters = None if output.cluster is None else codes[kept, fields.position(output.cluster)]
+    return robust_errors(output, data, np.asarray(result.params, dtype=float).ravel(), clusters)
 
 
 def _coefficients(

@@ -18,6 +18,7 @@ from ...fields import MOST_CELLS, Fields
 from ...formula import Formula
 from ..likelihood import inverse as inverse_of
 from ..likelihood import symmetric
+from .robust import sandwich_system
 from .spec import RegressionSpec
 
 __all__ = ["Information", "LeastSquares", "beside_coefficients", "products", "squares"]
@@ -27,6 +28,9 @@ def beside_coefficients(
     output: RegressionSpec, frame: Frame, formula: Formula, model: RegressionModel, at: Floats
 ) -> list[Output]:
     """Return a system for each number that is published beside the coefficients; `at` are these."""
+    if output.family_name == "gaussian" and output.covariance is not None and output.standard_errors is not None:
+        rest = output.changed(standard_errors=None)
+        return [sandwich_system(output, frame, formula, at), *_leastsquares(rest, frame, formula, model.label, at)]
     if output.family_name == "gaussian":
         return _leastsquares(output, frame, formula, model.label, at)
     return _others(output, frame, formula, model)

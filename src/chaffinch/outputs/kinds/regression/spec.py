@@ -20,13 +20,14 @@ from ...._base.masking import unknown_level, without_levels
 from ...crossing import Frame, scalar_code
 from ...equations import Lookup, Output, SumSystem, regression
 from ...families import FamilyName
-from ...fields import Scalar
+from ...fields import Fields, Scalar
 from ...formula import Formula, plain_name
 from ...precision import Interval
 from ...printing import Printer
 from ...refit import Number
 from ..base import PrintedNumbers, Sample
 from ..model import ModelSpec
+from .robust import check_covariance, without_equations
 
 if TYPE_CHECKING:
     from ...rules.findings import Finding
@@ -85,12 +86,16 @@ class RegressionSpec(ModelSpec):
         `smf.probit` and `smf.negativebinomial` use the observed one, which is not supported, GLMs the expected one.
     offset
         A numeric column that is added to the linear predictor as it is.
+    weights
+        A numeric column: what records count in the estimating equations (weighted least squares, survey weights).
+    covariance, cluster
+        Which standard errors are published, if they are not the usual ones: HC0 to HC3, or cluster with the column of clusters (`robust.py`).
     """
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "dispersion")
     BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "dispersion", "alpha", "n")
     ALSO: ClassVar[tuple[str, ...]] = ("alpha",)
-    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("offset",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("offset", "weights", "cluster")
 
     kind: RegressionKind
     success: Scalar | None = None
@@ -101,6 +106,9 @@ class RegressionSpec(ModelSpec):
     dispersion: Any = None
     information: Literal["expected", "observed"] | None = None
     offset: str | None = None
+    weights: str | None = None
+    covariance: Literal["HC0", "HC1", "HC2", "HC3", "cluster"] | None = None
+    cluster: str | None = None
 
     @property
     def needs_alpha(self) -> bool:
@@ -190,6 +198,20 @@ class RegressionSpec(ModelSpec):
             raise InputError(f"Output '{self.name}': {unknown_name(f'link of family {family}', link, links)}")
         return _LINKS[family, link]
 
+    def rules_only(self, fields: Fields) -> str:
+        """Return whether its standard errors have no equations, or its formula has bases whose numbers only the data tell."""
+        return super().rules_only(fields) or without_equations(self)
+
+    def _weights(self, frame: Frame) -> tuple[Lookup, ...]:
+        """What records count, where they have weights."""
+        if self.weights is None:
+            return ()
+        position = frame.fields.position(self.weights)
+        field = frame.fields.every[position]
+        if not field.numeric or (field.values < 0).any():
+            raise self.fault(f": its weights must be numbers of at least 0. Column '{self.weights}' has others.")
+        return (Lookup((position,), (len(field.levels),), field.values[:, None]),)
+
     def classes(self, frame: Frame, formula: Formula) -> list[int]:
         """Return the codes of a multinomial label's classes, the base first; levels that the filter leaves out are none."""
         position = formula.label.columns[0]
@@ -249,9 +271,10 @@ class RegressionSpec(ModelSpec):
         from .information import beside_coefficients
 
         formula = self.compiled(frame)
-        if formula.unlearnt:
+        check_covariance(self)
+        if formula.unlearnt or without_equations(self):
             self.intervals(frame, formula)
-            self.label(frame, formula)
+            self.system(frame, formula)
             return self.n_equations(frame)
         main = self.system(frame, formula)
         assert main.model is not None
@@ -282,7 +305,7 @@ class RegressionSpec(ModelSpec):
             label=label,
             coefficients=middle,
             half_widths=half,
-            keep=self.filter(frame).keep(),
+            keep=(*self.filter(frame).keep(), *self._weights(frame)),
             offset=offset,
             parameter=self.parameter(),
         )

@@ -1,0 +1,190 @@
+"""Models of records that belong together: mixed models with a random intercept, and generalised estimating equations (GEE).
+
+What was published depends on all records of a group at once, so there are no equations over records: rules only. They are fitted by statsmodels.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ..._base.errors import InputError, MissingExtraError
+from ..columns import Codes, Floats
+from ..crossing import Frame, scalar_code
+from ..equations import Output
+from ..fields import Scalar
+from ..formula import Formula
+from ..rules.findings import finding
+from .base import KINDS, Finding, Kind, OutputTally, Policy, Sample, Tallier
+from .model import EstimatedModel, ModelFit, design_of, label_of
+
+__all__ = ["GeeSpec", "MixedSpec"]
+
+
+class _GroupedModel(EstimatedModel):
+    """A model with a column of groups."""
+
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("group",)
+
+    group: str
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return n alone; InputError for columns and numbers that cannot be."""
+        formula = self.check_numbers(frame)
+        position = frame.fields.position(self.group)
+        if position in {*formula.label.columns, *(column for terms in formula.terms for column in terms.columns)}:
+            raise self.fault(f": the column of groups, '{self.group}', must not stand in its formula.")
+        self.check_label(frame, formula)
+        return self.n_equations(frame)
+
+    def check_label(self, frame: Frame, formula: Formula) -> None:
+        """Raise InputError for a label that the model cannot have."""
+        if formula.label.categorical:
+            raise self.fault(": the label must be a number.")
+
+    def label(self, sample: Sample, formula: Formula) -> Floats:
+        """Return the label of each record."""
+        return label_of(formula, sample.fields, sample.inside)
+
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return the fit by statsmodels."""
+        x, offset = design_of(formula, sample.inside)
+        groups = sample.inside[:, sample.fields.position(self.group)]
+        if len(np.unique(groups)) < 2:
+            raise InputError("all its records are in one group")
+        if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
+            raise InputError("a coefficient cannot be told apart from others, or no record is behind it")
+        return _quietly(lambda sm: self.estimated(sm, self.label(sample, formula), x, offset, groups))
+
+    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit of statsmodels, `sm`."""
+        raise NotImplementedError
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
+        from .regression.rules import model_rules
+
+        records = tallier.inside
+        formula = self.compiled(tallier.frame, records if len(records) else None)
+        label = np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        rules = model_rules(
+            self, formula, tallies, tallier, policy, label=label, few_labels=self.binary, parameters=formula.size + len(self.SINGLES) - 1
+        )
+        return [*rules, self._few_groups(records, tallier, policy)]
+
+    @property
+    def binary(self) -> bool:
+        """Whether the label is one of two classes."""
+        return False
+
+    def _few_groups(self, records: Codes, tallier: Tallier, policy: Policy) -> Finding:
+        """Whether what is between groups is that of a few groups, or some group has few people."""
+        _, sizes = np.unique(records[:, tallier.fields.position(self.group)], return_counts=True)
+        where = [self.group] if len(sizes) < policy.threshold else []
+        good = f"There are {policy.threshold} groups or more."
+        bad = f"There are fewer than {policy.threshold} groups, so that what is between groups is about few of them."
+        return finding(self.name, self.kind, "few groups", where, of=1, good=good, bad=bad, status="review")
+
+
+class MixedSpec(_GroupedModel):
+    """A linear mixed model with a random intercept for each level of `group`.
+
+    `reml`: fitted by restricted maximum likelihood, as R's lmer and statsmodels do unless told otherwise. `group_variance` is the variance of the
+    intercepts, `residual_variance` that of the residuals.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors", "loglik", "group_variance", "residual_variance")
+    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "loglik", "group_variance", "residual_variance", "n")
+    SINGLES: ClassVar[dict[str, str]] = {
+        "loglik": "the log-likelihood", "group_variance": "the variance of groups", "residual_variance": "the residual variance",
+    }  # fmt: skip
+
+    kind: Literal["mixed"] = "mixed"
+    reml: bool = True
+    group_variance: Any = None
+    residual_variance: Any = None
+
+    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit of statsmodels: the best of several ways to climb."""
+        result = sm.MixedLM(y - offset, x, groups=groups).fit(reml=self.reml, method=["lbfgs", "bfgs", "cg"], gtol=1e-10)
+        p = x.shape[1]
+        singles = {"loglik": float(result.llf), "group_variance": float(np.asarray(result.cov_re)[0, 0]), "residual_variance": float(result.scale)}
+        return ModelFit(np.asarray(result.fe_params, dtype=float), np.asarray(result.bse, dtype=float)[:p], singles)
+
+
+class GeeSpec(_GroupedModel):
+    """Generalised estimating equations: a family with its own link, and what records of one `group` are taken to have in common.
+
+    Standard errors are the robust ones. `success` is the level of a binary label that counts as 1.
+    """
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients", "standard_errors")
+    BESIDE: ClassVar[tuple[str, ...]] = ("standard_errors", "n")
+    SINGLES: ClassVar[dict[str, str]] = {}
+
+    kind: Literal["gee"] = "gee"
+    family: Literal["gaussian", "binomial", "poisson"]
+    correlation: Literal["independence", "exchangeable"]
+    success: Scalar | None = None
+
+    @property
+    def binary(self) -> bool:
+        """Whether the label is one of two classes."""
+        return self.family == "binomial"
+
+    def check_label(self, frame: Frame, formula: Formula) -> None:
+        """Raise InputError for a label that the family cannot have."""
+        if self.loglik is not None:
+            raise self.fault(" has a log-likelihood, which estimating equations do not have.")
+        if self.binary and (formula.label.categorical or self.success is not None):
+            field = frame.fields.every[formula.label.columns[0]]
+            scalar_code(field, self.success, output=self.name, key="success")
+            return
+        super().check_label(frame, formula)
+        if self.binary and not set(formula.label.numbers(frame.fields, frame.fields.grid(formula.label.columns)).tolist()) <= {0.0, 1.0}:
+            raise self.fault(": the label must be 0 or 1; its column has other numbers. Say which counts as 1, with success = ...")
+
+    def label(self, sample: Sample, formula: Formula) -> Floats:
+        """Return the label of each record: 1 for the level that counts as such."""
+        if self.binary and (formula.label.categorical or self.success is not None):
+            position = formula.label.columns[0]
+            code = scalar_code(sample.fields.every[position], self.success, output=self.name, key="success")
+            return (sample.inside[:, position] == code).astype(float)
+        return super().label(sample, formula)
+
+    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit of statsmodels."""
+        family = {"gaussian": sm.families.Gaussian, "binomial": sm.families.Binomial, "poisson": sm.families.Poisson}[self.family]()
+        structure = sm.cov_struct.Independence() if self.correlation == "independence" else sm.cov_struct.Exchangeable()
+        model = sm.GEE(y, x, groups=groups, family=family, cov_struct=structure, offset=offset if offset.any() else None)
+        result = model.fit(maxiter=200, ctol=1e-10)
+        params, errors = (np.asarray(part, dtype=float) for part in (result.params, result.bse))
+        if self.family != "gaussian" and np.abs(x @ params + offset).max(initial=0.0) > 25.0:
+            raise InputError("there is no finite estimate: too few records, or labels that a combination of its columns tells apart")
+        return ModelFit(params, errors)
+
+
+def _quietly(fit: Callable[[Any], ModelFit]) -> ModelFit:
+    """A fit without the warnings of statsmodels; InputError where there is none."""
+    try:
+        import statsmodels.api as sm  # type: ignore[import-untyped]
+    except ImportError:
+        raise MissingExtraError("Fitting a mixed model or GEE", "statsmodels") from None
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return fit(sm)
+        except InputError:
+            raise
+        except (np.linalg.LinAlgError, ValueError, FloatingPointError, OverflowError, ZeroDivisionError):
+            raise InputError("statsmodels finds no estimate") from None
+
+
+for _kind in (
+    Kind("mixed", MixedSpec, "CorrelationCoefficients", "a linear mixed model with a random intercept", searched=False, regression=True),
+    Kind("gee", GeeSpec, "CorrelationCoefficients", "generalised estimating equations", searched=False, regression=True),
+):
+    KINDS.register(_kind)

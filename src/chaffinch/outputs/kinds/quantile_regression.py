@@ -1,0 +1,120 @@
+"""Quantile regression: coefficients at which the sum of tilted absolute residuals is least (Koenker and Bassett 1978).
+
+The minimum is a corner of a linear programme: it passes through as many records as there are coefficients, and there may be several with labels
+of few values. So there are no equations over records (rules only), and published coefficients are those of the data where no others do better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field as Key
+
+from ..._base.errors import InputError
+from ..columns import Floats
+from ..crossing import Frame
+from ..equations import Output
+from ..formula import Formula
+from ..rules.findings import finding
+from .base import KINDS, Finding, Kind, Number, OutputTally, Policy, Sample, Tallier
+from .model import EstimatedModel, ModelFit, design_of, label_of
+
+__all__ = ["QuantileRegressionSpec", "tilted_loss"]
+
+
+class QuantileRegressionSpec(EstimatedModel):
+    """A quantile regression of the quantile `at`, 0.5 for a median. Standard errors are not read: programs differ in them."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("coefficients",)
+    BESIDE: ClassVar[tuple[str, ...]] = ("n",)
+    SINGLES: ClassVar[dict[str, str]] = {}
+
+    kind: Literal["quantile-regression"] = "quantile-regression"
+    at: Annotated[float, Key(gt=0, lt=1)] = 0.5
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return n alone; InputError for columns and numbers that cannot be."""
+        formula = self.check_numbers(frame)
+        if formula.label.categorical:
+            raise self.fault(": the label must be a number.")
+        for key in ("standard_errors", "loglik"):
+            if self.publishes(key):
+                raise self.fault(f" has {key}, in which programs differ for quantile regressions. Leave them out.")
+        return self.n_equations(frame)
+
+    def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
+        """Return a minimum by a linear programme; which one, where there are several, is left to it."""
+        x, offset = design_of(formula, sample.inside)
+        y = label_of(formula, sample.fields, sample.inside) - offset
+        if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
+            raise InputError("a coefficient cannot be told apart from others, or no record is behind it")
+        coefficients = _least(x, y, self.at)
+        spread = np.std(y) / np.sqrt(max(len(y), 1)) / np.maximum(np.sqrt((x**2).mean(axis=0)), 1e-300)
+        return ModelFit(coefficients, spread)
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the coefficients beside themselves where no others do better on these records, and beside better ones otherwise."""
+        every = list(super().recomputed(sample))
+        formula = self.compiled(sample.frame, sample.inside if len(sample.inside) else None)
+        intervals = self.named(self.coefficients, formula, "coefficient")
+        best = np.array([number.value for number in every[: len(intervals)]])
+        if np.isfinite(best).all():
+            x, offset = design_of(formula, sample.inside)
+            y = label_of(formula, sample.fields, sample.inside) - offset
+            middle, half = (np.array([getattr(one, key) for one in intervals]) for key in ("middle", "half"))
+            # What the digits that were cut off can change in the sum.
+            slack = max(self.at, 1.0 - self.at) * float(np.abs(x).sum(axis=0) @ half)
+            least = tilted_loss(y - x @ best, self.at)
+            if tilted_loss(y - x @ middle, self.at) <= least + slack + 1e-9 * max(least, 1.0):
+                best = middle
+        for number, value in zip(every, best, strict=False):
+            yield Number(number.name, number.lo, number.hi, float(value), number.unit)
+        yield from every[len(intervals) :]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return the rules on regressions, and that coefficients pass through records."""
+        from .regression.rules import model_rules
+
+        records = tallier.inside
+        formula = self.compiled(tallier.frame, records if len(records) else None)
+        label = np.unique(records[:, list(formula.label.columns)], axis=0, return_inverse=True)[1].ravel().astype(np.int64)
+        rules = model_rules(self, formula, tallies, tallier, policy, label=label, few_labels=False, parameters=formula.size)
+        return [*rules, self._exact()]
+
+    def _exact(self) -> Finding:
+        """Whether coefficients are printed in full, which gives the labels that they pass through."""
+        digits = [self.printed(number, "a coefficient").half for number in self.coefficients.values()]
+        full = (not digits and self.decimals is None and not self.digits) or any(half == 0.0 for half in digits)
+        good = "Coefficients are rounded, so that they do not give the label of any one record exactly."
+        bad = "Coefficients are printed in full: a quantile regression passes through the labels of some records, which are then given exactly."
+        return finding(self.name, self.kind, "exact labels", ["coefficients"] if full else [], of=1, good=good, bad=bad, status="review")
+
+
+def tilted_loss(residuals: Floats, at: float) -> float:
+    """Return the sum of residuals, those below 0 counted at - 1 times and those above `at` times.
+
+    Examples
+    --------
+    >>> tilted_loss(np.array([1.0, -2.0]), 0.25)
+    1.75
+    """
+    return float(np.sum(residuals * (at - (residuals < 0.0))))
+
+
+def _least(x: Floats, y: Floats, at: float) -> Floats:
+    """Coefficients with the least tilted loss: the dual programme, whose multipliers they are."""
+    from scipy.optimize import linprog
+
+    # max y'd with x'd = (1 - at) x'1 and 0 <= d <= 1 (Koenker 2005, section 6.2).
+    solved = linprog(-y, A_eq=x.T, b_eq=(1.0 - at) * x.sum(axis=0), bounds=(0.0, 1.0), method="highs")
+    if solved.status != 0:
+        raise InputError("no minimum was found")
+    return np.asarray(-solved.eqlin.marginals, dtype=float)
+
+
+KINDS.register(
+    Kind("quantile-regression", QuantileRegressionSpec, "CorrelationCoefficients", "a quantile regression", searched=False, regression=True)
+)
+
