@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+import chaffinch
 from chaffinch.outputs.check import CheckResult
 from chaffinch.outputs.rules import RuleReport
 from chaffinch.outputs.rules.findings import Finding
@@ -272,3 +273,13 @@ def test_sentences_on_rules():
     assert said("fail", "fail", "review", "review", "pass") == "Of 5 checks by the rules of policy 'p', 2 failed and 2 are for review."  # fmt: skip
     assert said("pass") == "Of 1 check by the rules of policy 'p', none failed and none is for review."
     assert said("not assessed", "pass") == "Of 2 checks by the rules of policy 'p', none failed and none is for review; 1 was not assessed to the end: that is no pass."  # fmt: skip
+
+
+def test_the_page_says_where_outputs_stand_and_has_the_line_to_write(tmp_path):
+    (tmp_path / "t.csv").write_text("sex,n\nf,40\nm,60\n")
+    (tmp_path / "u.csv").write_text("sex,a,b\nf,40,11\nm,60,12\n")
+    page = pages.check_page(chaffinch.check(tmp_path, rules_only=True))
+    assert "What was read" in page
+    assert "t.csv, line 1" in page
+    assert "a table of counts of &#39;sex&#39;, 2 cells." in page
+    assert "&#34;u.csv&#34; = { kind = &#34;table&#34;, by = [&#34;sex&#34;, &#34;(columns)&#34;] }" in page

@@ -20,6 +20,8 @@ ORDER = ("fail", "not assessed", "review", "pass")
 MOST_KEYS = 60
 MOST_WHY = 200
 """Characters of a reason in the table of verdicts."""
+MOST_QUESTION = 900
+"""Characters of what was understood of an output, or is asked about it: the line to write must be whole."""
 
 
 def rules_sentence(rules: RuleReport) -> str:
@@ -59,6 +61,8 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
         Section("verdict", "All together", _verdict(result)),
         Section("rules", "Rules of thumb", _rules(result.rules)),
     ]
+    if about.read:
+        sections.insert(1, Section("read", "What was read", _read(result)))
     if result.all is not None:
         sections.append(Section("outputs", "How well datasets reproduce them", _outputs(result)))
         sections.append(Section("attribution", "What they give away", _attribution(result.all, level)))
@@ -171,6 +175,15 @@ def _summary(result: CheckResult) -> tuple[Block, ...]:
             Listing(tuple(f"{shown(one.name)}: {'can be read, and was replaced' if one.readable else 'cannot be read'}" for one in replaced))
         )
     return tuple(blocks)
+
+
+def _read(result: CheckResult) -> tuple[Block, ...]:
+    """Where each output of a file stands, and what was understood; of those that were not, what to write."""
+    rows: list[Row] = [(Cell(shown(one.name)), shown(one.place), shown(one.understood, MOST_QUESTION)) for one in result.about.read]
+    table = PageTable("Where each output stands, and what was understood", ("Output", "Where", "Understood"), tuple(rows), wide=frozenset({2}), cards=True)
+    if not (asked := result.about.skipped):
+        return (table,)
+    return (table, Paragraph("Not understood, or not over the columns of the data:", "strong"), Listing(tuple(shown(one.reason, MOST_QUESTION) for one in asked)))
 
 
 def _verdict(result: CheckResult) -> tuple[Block, ...]:
