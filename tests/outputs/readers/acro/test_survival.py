@@ -23,6 +23,11 @@ def test_a_survival_table_is_read(tmp_path, one):
     assert output.statbarn == "HazardSurvivalTables"
 
 
+def test_an_event_that_is_a_comparison_is_a_level(tmp_path, one):
+    (output,) = one(tmp_path, **SURVIVAL, command="s.surv_func(df.c, (df.a == 'x').astype(int), output='table')").outputs
+    assert (output.entry["event"], output.entry["level"]) == ("a", "x")
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [

@@ -41,6 +41,9 @@ PARAMETERS: dict[str, tuple[str, ...]] = {
 _BANDS = ("cut", "qcut")
 _SAME_RECORDS = ("copy", "reset_index", "add_constant")
 
+_SAME_VALUES = ("astype", "rename", "to_numpy")
+"""Methods of a column after which it has the same levels, in other clothes."""
+
 NO_FILTER = "filter not understood: give a recipe"
 
 Column = Callable[[ast.expr], str | None]
@@ -160,7 +163,7 @@ def referred_column(node: ast.expr, call: Call) -> tuple[str | None, list[str]]:
         column, filters = referred_column(inner, call)
         return column, filters + _chosen(node.slice, call)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        if node.func.attr in _SAME_RECORDS:
+        if node.func.attr in (*_SAME_RECORDS, *_SAME_VALUES):
             return referred_column(node.func.value, call)
         if node.func.attr in _BANDS and node.args and "labels" not in {word.arg for word in node.keywords}:
             return referred_column(node.args[0], call)  # the bands are their own labels

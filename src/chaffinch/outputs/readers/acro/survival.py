@@ -7,6 +7,7 @@ from typing import Any
 from ...._base.errors import InputError
 from ...fields import Field, Fields
 from .commands import Call, referred_column, where_of
+from .comparisons import Comparison, read_comparison
 from .read import AcroResult, UnclearError
 from .tables import ReadOutput, number_of, plain_number
 
@@ -25,9 +26,13 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         raise UnclearError("survival with entry times, weights or covariates is not supported: give a recipe")
     filters: list[str] = []
     names: list[str] = []
+    comparison: Comparison | None = None
     for place in ("time", "status"):
         node = call.argument(place)
-        column, some = (None, []) if node is None else referred_column(node, call)
+        comparison = read_comparison(node, call) if node is not None and place == "status" else None
+        column, some = (None, []) if node is None or comparison is not None else referred_column(node, call)
+        if comparison is not None:
+            column, some = comparison.column, list(comparison.filters)
         if column is None or column not in fields.names:
             raise UnclearError("its command does not say which columns are time and event: give a recipe")
         names.append(column)
@@ -45,7 +50,7 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         "kind": "kaplan-meier",
         "time": names[0],
         "event": names[1],
-        "level": fields[names[1]].levels[_event(fields[names[1]])],
+        "level": fields[names[1]].levels[_event(fields[names[1]])] if comparison is None else comparison.level(fields[names[1]]),
         "times": [float(time) for time in times],
         "at_risk": at_risk,
         "events": events,

@@ -18,6 +18,7 @@ from typing import Any
 from ...._base.errors import InputError
 from ...fields import Field, Fields
 from .commands import Call, filters_of, referred_column, where_of
+from .comparisons import Comparison, read_comparison
 from .layouts import TOTAL, Key, Layout, read_layout
 from .read import AcroDirectory, AcroResult, UnclearError
 
@@ -83,6 +84,7 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
             raise UnclearError(f"its variable '{name}' is no column of the data: give a recipe")
     if call is not None:
         _check_options(call, functions)
+    comparisons = {} if call is None else _comparisons(result, call)
     where = where_of([] if call is None else _filters(result, call))
     total = call.constant("margins_name") if call is not None else None
     layout = read_layout(
@@ -95,7 +97,7 @@ def table_outputs(result: AcroResult, directory: AcroDirectory, fields: Fields, 
     )
     if "" in layout.parts and len(functions) > 1:
         raise UnclearError("the header of its table does not say which number is of which function")
-    table = _Table(result, directory, fields, layout, functions, where)
+    table = _Table(result, directory, fields, layout, functions, where, comparisons)
     return [one for name, cells in layout.parts.items() for one in table.outputs(name or functions[0], cells)]
 
 
@@ -117,6 +119,9 @@ def _filters(result: AcroResult, call: Call) -> list[str]:
     for place in ("index", "columns", "values"):
         node = call.argument(place)
         for part in getattr(node, "elts", [node]) if node is not None else []:
+            if place != "values" and (comparison := read_comparison(part, call)) is not None:
+                filters += comparison.filters
+                continue
             column, some = referred_column(part, call)
             known = (*result.independent, result.dependent)
             if column is not None and column not in known and not ({"rownames", "colnames"} & set(call.arguments)):
@@ -125,11 +130,24 @@ def _filters(result: AcroResult, call: Call) -> list[str]:
     return filters
 
 
+def _comparisons(result: AcroResult, call: Call) -> dict[str, Comparison]:
+    """Rows and columns of a crosstab that are comparisons, by the column; ACRO notes the column alone."""
+    if call.method != "crosstab":
+        return {}
+    nodes = [part for place in ("index", "columns") if (node := call.argument(place)) is not None for part in getattr(node, "elts", [node])]
+    every = [one for node in nodes if (one := read_comparison(node, call)) is not None]
+    for one in every:
+        if one.column not in result.independent or result.independent.count(one.column) > 1:
+            raise UnclearError("it is made of an expression, not of a column")
+    return {one.column: one for one in every}
+
+
 class _Table:
     """A table's layout with what turns its cells into entries."""
 
     def __init__(
         self, result: AcroResult, directory: AcroDirectory, fields: Fields, layout: Layout, functions: list[str], where: dict[str, str],
+        comparisons: Mapping[str, Comparison],
     ) -> None:  # fmt: skip
         self.result, self.directory, self.layout = result, directory, layout
         self.functions, self.where = functions, where
@@ -140,7 +158,11 @@ class _Table:
         self.groups: dict[str, dict[str, list[Any]]] = {}
         for place, name in enumerate(layout.variables):
             labels = {key[place] for cells in layout.parts.values() for key in cells} - {None}
-            named, groups = _named(fields[name], sorted(str(label) for label in labels))
+            words = sorted(str(label) for label in labels)
+            if name in comparisons:
+                named, groups = {word: word for word in words}, comparisons[name].groups(fields[name], words)
+            else:
+                named, groups = _named(fields[name], words)
             self.names.append(named)
             if groups:
                 self.groups[name] = groups
