@@ -8,13 +8,13 @@ import pytest
 
 from chaffinch.outputs.fields import Field
 from chaffinch.outputs.readers.acro.commands import read_call
-from chaffinch.outputs.readers.acro.comparisons import Comparison, read_comparison
+from chaffinch.outputs.readers.acro.comparisons import ComparedColumn, read_comparison
 from chaffinch.outputs.readers.acro.read import UnclearError
 
 AGE = Field("age", (20, 30, 40, 50))
 
 
-def compared(text: str) -> Comparison | None:
+def compared(text: str) -> ComparedColumn | None:
     call = read_call(f"s.crosstab({text}, df.uses)", "crosstab")
     assert call is not None
     return read_comparison(call.arguments["index"], call)
@@ -45,20 +45,20 @@ def test_filters_on_the_way_are_kept() -> None:
 
 
 def test_groups_are_ranges_of_numbers_and_lists_of_words() -> None:
-    assert Comparison("age", ast.Gt, 30).groups(AGE, ["0", "1"]) == {"0": [20, 30], "1": [40, 50]}
+    assert ComparedColumn("age", ast.Gt, 30).groups(AGE, ["0", "1"]) == {"0": [20, 30], "1": [40, 50]}
     state = Field("state", ("ill", "so so", "well"))
-    assert Comparison("state", ast.Eq, "so so").groups(state, ["False", "True"]) == {"False": ["ill", "well"], "True": ["so so"]}
+    assert ComparedColumn("state", ast.Eq, "so so").groups(state, ["False", "True"]) == {"False": ["ill", "well"], "True": ["so so"]}
     with pytest.raises(UnclearError, match="from those on both sides"):
-        Comparison("age", ast.Eq, 30).groups(AGE, ["False", "True"])
+        ComparedColumn("age", ast.Eq, 30).groups(AGE, ["False", "True"])
     with pytest.raises(UnclearError, match="other labels than True and False"):
-        Comparison("age", ast.Eq, 20).groups(AGE, ["young"])
+        ComparedColumn("age", ast.Eq, 20).groups(AGE, ["young"])
     with pytest.raises(UnclearError, match="where its table has people"):
-        Comparison("age", ast.Gt, 90).groups(AGE, ["True"])
+        ComparedColumn("age", ast.Gt, 90).groups(AGE, ["True"])
 
 
 def test_an_event_is_one_level() -> None:
-    assert Comparison("age", ast.GtE, 50).level(AGE) == 50
+    assert ComparedColumn("age", ast.GtE, 50).level(AGE) == 50
     with pytest.raises(UnclearError, match="not one level"):
-        Comparison("age", ast.Gt, 30).level(AGE)
+        ComparedColumn("age", ast.Gt, 30).level(AGE)
     with pytest.raises(UnclearError, match="no level of it"):
-        Comparison("age", ast.Gt, "x").level(AGE)
+        ComparedColumn("age", ast.Gt, "x").level(AGE)

@@ -16,7 +16,7 @@ from ...fields import Field
 from .commands import Call, referred_column
 from .read import UnclearError
 
-__all__ = ["Comparison", "read_comparison"]
+__all__ = ["ComparedColumn", "read_comparison"]
 
 _SIGNS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
@@ -27,7 +27,7 @@ _TRUE, _FALSE = ("True", "1", "1.0"), ("False", "0", "0.0")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedColumn:
     """A column beside a constant, and the filters on its way."""
 
     column: str
@@ -47,7 +47,7 @@ class Comparison:
 
         Examples
         --------
-        >>> Comparison("age", ast.Gt, 30).groups(Field("age", (20, 30, 40, 50)), ["False", "True"])
+        >>> ComparedColumn("age", ast.Gt, 30).groups(Field("age", (20, 30, 40, 50)), ["False", "True"])
         {'False': [20, 30], 'True': [40, 50]}
         """
         true = self.holds(field)
@@ -71,7 +71,7 @@ class Comparison:
         return levels[0]
 
 
-def read_comparison(node: ast.expr, call: Call) -> Comparison | None:
+def read_comparison(node: ast.expr, call: Call) -> ComparedColumn | None:
     """Return the comparison that an expression is, as numbers or not; None where it is something else. Nothing is run.
 
     Examples
@@ -93,7 +93,7 @@ def read_comparison(node: ast.expr, call: Call) -> Comparison | None:
     return _compared(node.left, sign, right, call) or _compared(right, _MIRRORED[sign], node.left, call)
 
 
-def _compared(left: ast.expr, sign: type[ast.cmpop], right: ast.expr, call: Call) -> Comparison | None:
+def _compared(left: ast.expr, sign: type[ast.cmpop], right: ast.expr, call: Call) -> ComparedColumn | None:
     try:
         value = ast.literal_eval(call.looked_up(right))
         column, filters = referred_column(left, call)
@@ -101,4 +101,4 @@ def _compared(left: ast.expr, sign: type[ast.cmpop], right: ast.expr, call: Call
         return None
     if column is None or not isinstance(value, bool | int | float | str):
         return None
-    return Comparison(column, sign, value, tuple(filters))
+    return ComparedColumn(column, sign, value, tuple(filters))

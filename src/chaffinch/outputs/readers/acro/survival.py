@@ -7,7 +7,7 @@ from typing import Any
 from ...._base.errors import InputError
 from ...fields import Field, Fields
 from .commands import Call, referred_column, where_of
-from .comparisons import Comparison, read_comparison
+from .comparisons import ComparedColumn, read_comparison
 from .read import AcroResult, UnclearError
 from .tables import ReadOutput, number_of, plain_number
 
@@ -26,7 +26,7 @@ def survival_outputs(result: AcroResult, fields: Fields, call: Call | None) -> l
         raise UnclearError("survival with entry times, weights or covariates is not supported: give a recipe")
     filters: list[str] = []
     names: list[str] = []
-    comparison: Comparison | None = None
+    comparison: ComparedColumn | None = None
     for place in ("time", "status"):
         node = call.argument(place)
         comparison = read_comparison(node, call) if node is not None and place == "status" else None

@@ -18,7 +18,7 @@ from typing import Any
 from ...._base.errors import InputError
 from ...fields import Field, Fields
 from .commands import Call, filters_of, referred_column, where_of
-from .comparisons import Comparison, read_comparison
+from .comparisons import ComparedColumn, read_comparison
 from .layouts import TOTAL, Key, Layout, read_layout
 from .read import AcroDirectory, AcroResult, UnclearError
 
@@ -130,7 +130,7 @@ def _filters(result: AcroResult, call: Call) -> list[str]:
     return filters
 
 
-def _comparisons(result: AcroResult, call: Call) -> dict[str, Comparison]:
+def _comparisons(result: AcroResult, call: Call) -> dict[str, ComparedColumn]:
     """Rows and columns of a crosstab that are comparisons, by the column; ACRO notes the column alone."""
     if call.method != "crosstab":
         return {}
@@ -147,7 +147,7 @@ class _Table:
 
     def __init__(
         self, result: AcroResult, directory: AcroDirectory, fields: Fields, layout: Layout, functions: list[str], where: dict[str, str],
-        comparisons: Mapping[str, Comparison],
+        comparisons: Mapping[str, ComparedColumn],
     ) -> None:  # fmt: skip
         self.result, self.directory, self.layout = result, directory, layout
         self.functions, self.where = functions, where
