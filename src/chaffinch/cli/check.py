@@ -184,6 +184,9 @@ def _show(result: CheckResult) -> None:
         show_table(head, rows)
     for sentence in result.verdict.sentences:
         typer.echo(f"- {sentence}")
+    for output in () if result.settings.rules_only else result.outputs:
+        if output.rules_only:
+            typer.echo(f"- Rules only: '{output.name}': {output.rules_only}.")
     for read in result.about.read:
         typer.echo(f"- Read: '{read.name}' ({read.place}). {read.understood}")
     for skipped in result.about.skipped:

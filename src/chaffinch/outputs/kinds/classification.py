@@ -1,0 +1,360 @@
+"""What is published of a classifier: confusion matrices with their rates, ROC points, calibration points.
+
+A confusion matrix is a table of what is true by what was predicted, and its rates are ratios of counts. A ROC point is the share of those with the label, and of those
+without, whose score is at least a threshold; the area under the curve is the share of pairs that the score puts in order, Mann and Whitney's U. Calibration points
+are means of score and label by groups of the score. Between two points lie people: they are cells of score by label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field as Key
+
+from ..columns import Floats
+from ..crossing import Crossing, Frame, column_numbers, crossed, crosstab, scalar_code, sums_by_cell
+from ..fields import Fields, Scalar
+from ..precision import Interval
+from ..rules.counts import threshold
+from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
+from .computing import no_estimate
+from .parts import KindPart, PartedNumbers
+from .rank_tests import MOST_COUNTS
+from .single import Single
+from .smooth import SmoothNumbers, at_least
+
+__all__ = ["CalibrationSpec", "ConfusionRates", "ConfusionSpec", "RocPoints", "RocSpec"]
+
+RATES = {
+    "accuracy": "the accuracy", "sensitivity": "the sensitivity", "specificity": "the specificity", "precision": "the precision",
+    "npv": "the negative predictive value", "f1": "the F1 score",
+}  # fmt: skip
+
+
+def _rates(table: NDArray[Any], agree: Sequence[tuple[int, int]], positive: tuple[int, int]) -> dict[str, NDArray[Any]]:
+    """Rates (..., truth, predicted) of a table: `agree` are the cells where both say the same, `positive` the level of either that counts."""
+    n, row, column = table.sum(axis=(-2, -1)), table[..., positive[0], :].sum(axis=-1), table[..., positive[1]].sum(axis=-1)
+    hits = table[..., positive[0], positive[1]]
+    neither = n - row - column + hits
+    return {
+        "accuracy": sum((table[..., a, b] for a, b in agree), np.zeros(table.shape[:-2])) / at_least(n, 1e-9),
+        "sensitivity": hits / at_least(row, 1e-9), "specificity": neither / at_least(n - row, 1e-9), "precision": hits / at_least(column, 1e-9),
+        "npv": neither / at_least(n - column, 1e-9), "f1": 2.0 * hits / at_least(row + column, 1e-9),
+    }  # fmt: skip
+
+
+class ConfusionRates(SmoothNumbers):
+    """Rates out of the counts of a confusion matrix."""
+
+    def __init__(self, key: str, shape: tuple[int, ...], agree: Sequence[tuple[int, int]], positive: tuple[int, int]) -> None:
+        super().__init__([key], {})
+        self.shape, self.agree, self.positive = shape, list(agree), positive
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return all rates."""
+        return _rates(sums.reshape(*sums.shape[:-1], *self.shape), self.agree, self.positive)
+
+
+class ConfusionSpec(PartedNumbers):
+    """A confusion matrix of the columns `truth` and `predicted`, and rates of it; `level` is the one that the rates are about."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", *RATES)
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    PARTS: ClassVar[tuple[str, ...]] = ("counts",)
+    USUAL: ClassVar[tuple[str, ...]] = ("counts",)
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("truth", "predicted")
+    WORDS: ClassVar[dict[str, str]] = RATES
+    LACK: ClassVar[str] = "nobody is, or is predicted to be, in one of its classes"
+
+    kind: Literal["confusion"] = "confusion"
+    truth: str
+    predicted: str
+    groups: dict[str, Any] = Key(default_factory=dict)
+    level: Scalar | None = None
+    counts: list[Any] | None = None
+    accuracy: Any = None
+    sensitivity: Any = None
+    specificity: Any = None
+    precision: Any = None
+    npv: Any = None
+    f1: Any = None
+
+    def part(self, key: str) -> KindPart:
+        """Return the table, what is true in its rows."""
+        return KindPart("table", "counts", {"by": [self.truth, self.predicted], "groups": self.groups})
+
+    def _cells(self, frame: Frame) -> tuple[Crossing, list[tuple[int, int]], tuple[int, int]]:
+        """The table, its cells where both say the same, and the level that rates are about in either column."""
+        cells = crossed([self.truth, self.predicted], self.groups, frame.fields, output=self.name)
+        truth, predicted = cells.names
+        if sorted(truth) != sorted(predicted):
+            raise self.fault(f": columns '{self.truth}' and '{self.predicted}' must have the same levels, or groups of the same names.")
+        agree = [(k, predicted.index(name)) for k, name in enumerate(truth)]
+        rates = any(self.publishes(key) for key in RATES if key != "accuracy")
+        if (rates and self.level is None and len(truth) != 2) or (self.level is not None and str(self.level) not in truth):
+            raise self.fault(f" must say which level of column '{self.truth}' its rates are about, with level = ...")
+        return cells, agree, agree[-1 if self.level is None else truth.index(str(self.level))]
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """Return a rate as a formula of the counts."""
+        cells, agree, positive = self._cells(frame)
+        reading = ConfusionRates(key, cells.shape, agree, positive)
+        return self.sum_system(frame, cells.size, [sums_by_cell(frame, cells, ())], [interval], reading)
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for columns that do not have the same levels, and where the level is not said."""
+        self._cells(frame)
+        super().check_recipe(frame)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return the rates of records, each with the error of a share; nan where nobody is behind one."""
+        cells, agree, positive = self._cells(sample.frame)
+        table = crosstab(cells, sample.inside).astype(float)
+        n, row, column = table.sum(), table[positive[0]].sum(), table[:, positive[1]].sum()
+        behind = {"accuracy": n, "sensitivity": row, "specificity": n - row, "precision": column, "npv": n - column, "f1": row + column}
+        rates = {key: float(rate) for key, rate in _rates(table, agree, positive).items()}
+        return {
+            key: Single(rates[key], math.sqrt(max(rates[key] * (1 - rates[key]), 1e-9) / many)) if many > 0 else Single(math.nan)
+            for key, many in behind.items()
+        }  # fmt: skip
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether a rate lies outside 0 to 1."""
+        for key, interval in self.intervals().items():
+            if interval.hi < 0 or interval.lo > 1:
+                return f"{RATES[key]} does not lie between 0 and 1"
+        return super().contradiction(frame)
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the cells behind the matrix and its rates, and n."""
+        cells = tallier.tally("cells", self._cells(tallier.frame)[0])
+        return [*self.part_tallies(tallier, cells), *tallier.n()]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small cells, and what the rules on tables say."""
+        return self.part_findings(tallier, policy, threshold(tallies, policy))
+
+
+class CalibrationSpec(PartedNumbers):
+    """Calibration points: by groups of the column `score`, how many records, their mean score, and the mean of the numeric column `label`."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "predicted", "observed")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    PARTS: ClassVar[tuple[str, ...]] = NUMBERS
+    USUAL: ClassVar[tuple[str, ...]] = ("predicted", "observed")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("score", "label")
+    NOUN: ClassVar[str] = "group"
+
+    kind: Literal["calibration"] = "calibration"
+    score: str
+    label: str
+    groups: list[Any] | dict[str, Any]
+    counts: list[Any] | None = None
+    predicted: list[Any] | dict[str, Any] | None = None
+    observed: list[Any] | dict[str, Any] | None = None
+
+    def part(self, key: str) -> KindPart:
+        """Return counts as a table, and means of score and label by groups of the score."""
+        groups: dict[str, Any] = {"by": [self.score], "groups": {self.score: self.groups}}
+        if key == "counts":
+            return KindPart("table", "counts", groups)
+        return KindPart("mean", "values", {"of": self.score if key == "predicted" else self.label, **groups})
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """It has no single numbers."""
+        raise AssertionError(key)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return none: all its numbers are those of parts."""
+        return {}
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the groups of the score, and n."""
+        return [*self.part_tallies(tallier), *tallier.n()]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return small groups, and what the rules say of their means."""
+        return self.part_findings(tallier, policy, [])
+
+
+class RocPoints(SmoothNumbers):
+    """Rates at thresholds and the area, out of how many records with and without the label have each score."""
+
+    def __init__(self, keys: Sequence[str], ends: Mapping[str, int]) -> None:
+        super().__init__(keys, {})
+        self.ends = dict(ends)
+
+    def formulas(self, sums: NDArray[Any]) -> Mapping[str, NDArray[Any]]:
+        """Return the true and false positive rate at each threshold, and the area."""
+        without, having = np.split(sums, 2, axis=-1)
+        n0, n1 = (at_least(some.sum(axis=-1), 1.0) for some in (without, having))
+        pairs = (having * (np.cumsum(without, axis=-1) - 0.5 * without)).sum(axis=-1)
+        rates = {"auc": pairs / (n0 * n1)}
+        for name, end in self.ends.items():
+            rates[f"tpr {name}"] = having[..., end:].sum(axis=-1) / n1
+            rates[f"fpr {name}"] = without[..., end:].sum(axis=-1) / n0
+        return rates
+
+    def lacking(self, sums: Floats) -> bool:
+        """Return whether all records have the label, or none."""
+        without, having = np.split(sums, 2)
+        return bool(min(without.sum(), having.sum()) < 0.5)
+
+
+class RocSpec(OutputSpec):
+    """Points of a ROC curve of the column `score` for the `level` of the column `label`, and the area under it."""
+
+    NUMBERS: ClassVar[tuple[str, ...]] = ("auc", "tpr", "fpr")
+    BESIDE: ClassVar[tuple[str, ...]] = (*NUMBERS, "n")
+    COLUMN_KEYS: ClassVar[tuple[str, ...]] = ("score", "label")
+    NOUN: ClassVar[str] = "step"
+
+    kind: Literal["roc"] = "roc"
+    score: str
+    label: str
+    level: Scalar | None = None
+    thresholds: Annotated[list[float], Key(min_length=1)] | None = None
+    auc: Any = None
+    tpr: list[Any] | None = None
+    fpr: list[Any] | None = None
+
+    def _names(self) -> list[str]:
+        return [f"at {t:g}" for t in self.thresholds or []]
+
+    def _numbers(self) -> dict[str, Any]:
+        """All published numbers by name."""
+        numbers = {} if self.auc is None else {"auc": self.auc}
+        for key in ("tpr", "fpr"):
+            rates = getattr(self, key)
+            if rates is not None and len(rates) != len(self.thresholds or []):
+                raise self.fault(f" must have a {key} for each of its thresholds.")
+            if rates is not None:
+                numbers |= dict(zip((f"{key} {name}" for name in self._names()), rates, strict=True))
+        return numbers
+
+    def _cells(self, frame: Frame) -> Crossing:
+        """Each score, of those without the label and of those with it."""
+        field, score = frame.fields[self.label], frame.fields[self.score]
+        if self.score == self.label:
+            raise self.fault(" must have a score and a label that are different columns.")
+        if (self.publishes("tpr") or self.publishes("fpr")) and not self.thresholds:
+            raise self.fault(" must say at which scores its points are, with thresholds = [...].")
+        if sorted(set(self.thresholds or [])) != list(self.thresholds or []):
+            raise self.fault(": its thresholds must rise.")
+        code = scalar_code(field, self.level, output=self.name, key="level")
+        having = (np.arange(len(field.levels)) == code).astype(np.int64)
+        steps = ((frame.fields.position(self.label), having), (frame.fields.position(self.score), np.arange(len(score.values))))
+        return Crossing(steps, (("without", "with"), score.labels))
+
+    def rules_only(self, fields: Fields) -> str:
+        """Return that there are too many scores for a search, where there are."""
+        many = 2 * len(fields[self.score].levels) > MOST_COUNTS
+        return f"column '{self.score}' has more values than the {MOST_COUNTS // 2:,} that a search keeps counts of" if many else ""
+
+    def announcements(self, frame: Frame) -> dict[str, Any]:
+        """Return which of its numbers are published: some must be."""
+        keys = super().announcements(frame)
+        if not any(keys.get(key) for key in self.NUMBERS):
+            raise self.fault(" must say what it has, with numbers or with auc = true, tpr = true or fpr = true.")
+        return keys
+
+    def check_recipe(self, frame: Frame) -> None:
+        """Raise for columns and levels that are not there."""
+        self.filter(frame)
+        self.announcements(frame)
+        self._cells(frame)
+
+    def equations(self, frame: Frame) -> tuple[Output, ...]:
+        """Return the rates, and the area, as formulas of how many records with and without the label have each score."""
+        cells, numbers = self._cells(frame), self._numbers()
+        if not numbers:
+            raise self.fault(" must have auc, tpr or fpr.")
+        if self.rules_only(frame.fields):
+            return ()
+        values, terms = frame.fields[self.score].values, sums_by_cell(frame, cells, ())
+        ends = {name: int(np.searchsorted(values, t)) for name, t in zip(self._names(), self.thresholds or [], strict=True)}
+        # A rate that the column's values fix, such as that at its smallest one, tells nothing.
+        names = [name for name in numbers if name == "auc" or 0 < ends[name.split(" ", 1)[1]] < len(values)]
+        intervals = [self.printed(numbers[name], name) for name in names]
+        system = self.sum_system(frame, cells.size, [terms], intervals, RocPoints(names, ends)) if names else None
+        return (*([] if system is None else [system]), *self.n_equations(frame))
+
+    def printed_numbers(self, frame: Frame) -> Iterator[PrintedNumbers]:
+        """Give the area, and the rates of each point."""
+        numbers = self._numbers()
+        for key in self.NUMBERS:
+            names = [name for name in numbers if name.split(" ")[0] == key]
+            if names:
+                yield PrintedNumbers(key, names, [numbers[name] for name in names], False)
+
+    def _rates(self, sample: Sample) -> dict[str, Single]:
+        """The area and the rates of records, with their errors; nan where all have the label, or none."""
+        from scipy.stats import rankdata
+
+        x = column_numbers(self.score, sample.fields, sample.inside)
+        (position, having), _ = self._cells(sample.frame).steps
+        yes = having[sample.inside[:, position]] == 1
+        n1, n0 = int(yes.sum()), int((~yes).sum())
+        if not n1 or not n0:
+            return {}
+        area = float(rankdata(x)[yes].sum() - n1 * (n1 + 1) / 2) / (n1 * n0)
+        rates = {"auc": Single(area, math.sqrt((n1 + n0 + 1) / (12.0 * n1 * n0)))}
+        for name, t in zip(self._names(), self.thresholds or [], strict=True):
+            for key, who, n in (("tpr", yes, n1), ("fpr", ~yes, n0)):
+                rate = float((x[who] >= t).mean())
+                rates[f"{key} {name}"] = Single(rate, math.sqrt(max(rate * (1 - rate), 1e-9) / n))
+        return rates
+
+    def computed_numbers(self, sample: Sample, printer: Any, part: str) -> dict[str, Any]:
+        """Return those numbers that are published."""
+        rates = self._rates(sample)
+        if not rates:
+            raise no_estimate(self.name, part, "all its records have the label there, or none has")
+        numbers: dict[str, Any] = {"auc": printer.number(rates["auc"].value, "auc", "auc")} if self.publishes("auc") else {}
+        for key in ("tpr", "fpr"):
+            if self.publishes(key):
+                numbers[key] = [printer.number(rates[f"{key} {name}"].value, key, f"{key} {name}") for name in self._names()]
+        return numbers
+
+    def recomputed(self, sample: Sample) -> Iterator[Number]:
+        """Give the numbers beside those of the records."""
+        rates = self._rates(sample)
+        for name, number in self._numbers().items():
+            yield Number(name, *self.printed(number, name), *rates.get(name, Single(math.nan)))
+
+    def contradiction(self, frame: Frame) -> str | None:
+        """Return whether rates rise with the threshold, or a number lies outside 0 to 1."""
+        intervals = {name: self.printed(number, name) for name, number in self._numbers().items()}
+        if any(one.hi < 0 or one.lo > 1 for one in intervals.values()):
+            return "a number does not lie between 0 and 1"
+        for key in ("tpr", "fpr"):
+            curve = [one for name, one in intervals.items() if name.startswith(key)]
+            if any(later.lo > earlier.hi for earlier, later in pairwise(curve)):
+                return f"its {key} rises with the threshold"
+        return None
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the people between two points, with and without the label; those with and without; and n."""
+        (label, scores), names = (cells := self._cells(tallier.frame)).steps, cells.names[:1]
+        sides = tallier.tally("cells", Crossing((label,), names))
+        if not self.thresholds or not (self.publishes("tpr") or self.publishes("fpr")):
+            return [sides, *tallier.fit(f"roc {self.score} {self.label}")]
+        values = tallier.fields[self.score].values
+        bands = np.searchsorted(np.array(self.thresholds), values, side="right")
+        between = (f"below {self.thresholds[0]:g}", *(f"from {t:g}" for t in self.thresholds))
+        steps = tallier.tally("steps", Crossing((label, (scores[0], bands.astype(np.int64))), (*names, between)))
+        return [sides, steps, *tallier.fit(f"roc {self.score} {self.label}")]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return whether few people have the label or not, or lie between two points."""
+        return threshold(tallies, policy)
+
+
+KINDS.register(Kind("confusion", ConfusionSpec, "Frequencies", "a confusion matrix, and rates of it"))
+KINDS.register(Kind("roc", RocSpec, "Frequencies", "points of a ROC curve, and the area under it"))
+KINDS.register(Kind("calibration", CalibrationSpec, "LinearAggregations", "mean scores and labels by groups of a score"))
