@@ -3,6 +3,7 @@
 Run by make.sh, in examples/outputs. Every number is computed from the data; the forms are those that the programs' manuals show.
 """
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,15 @@ cmc.groupby("standard_of_living").num_children.mean().round(2).to_csv(PLACE / "p
 with pd.ExcelWriter(PLACE / "pandas_workbook.xlsx") as book:
     pd.crosstab(cmc.wife_religion, cmc.wife_now_working, margins=True).to_excel(book, sheet_name="work")
     pd.crosstab(cmc.husband_occupation, cmc.media_exposure, margins=True).to_excel(book, sheet_name="media")
+
+# statsmodels, as it prints; dates and times are those of any day.
+def printed(fit) -> str:
+    lines = str(fit.summary()).splitlines()
+    return "\n".join(re.sub(r"^(Date|Time):( +)\S.*?(   .*)?$", lambda m: f"{m[1]}:{' ' * 29}   {(m[3] or '').strip()}", line).rstrip() for line in lines) + "\n"
+
+
+write("statsmodels_ols.txt", printed(smf.ols("num_children ~ wife_age + C(wife_education)", cmc).fit()))
+write("statsmodels_logit.txt", printed(smf.logit("wife_now_working ~ wife_age + media_exposure", cmc).fit(disp=0)))
 
 # A table with a withheld cell that its totals give away, and one with two.
 table = pd.crosstab(cmc.wife_education, cmc.contraceptive_method, margins=True, margins_name="Total").astype(object)

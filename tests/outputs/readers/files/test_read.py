@@ -65,7 +65,7 @@ def test_outputs_are_named_by_file_and_number(tmp_path: Path) -> None:
 
 def test_no_file_stops_another(tmp_path: Path) -> None:
     place = folder(tmp_path, a_csv=TABLE, broken_csv='x,"y\n1,2\n', what_docx="?", notes_txt="We saw 12 people.", README_md="about 40 outputs")
-    (place / "latin.txt").write_bytes(b"\xe9\xff\xfe 12")
+    (place / "latin.txt").write_bytes(b"\xe9\x81\xfe 12")
     files = read_files([place])
     assert [one.name for one in files.found] == ["a.csv"]
     assert {one.name: one.place.line for one in files.unclear} == {"broken.csv": 1, "latin.txt": None, "notes.txt": 1, "what.docx": None}
@@ -105,6 +105,13 @@ def test_folders_and_files_that_are_none(tmp_path: Path) -> None:
     assert "it is a link" in files.unclear[0].reason
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
+def test_text_of_windows_is_read_where_its_bytes_leave_no_doubt(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "t.csv").write_text("Geschlecht für Männer\nsex,n\nmännlich,40\nweiblich für später,60\n", encoding=encoding)
+    (one,) = read_files([tmp_path]).found
+    assert one.facts.people == 100
+
+
 def test_what_stands_beside_tables_is_said(tmp_path: Path) -> None:
     place = folder(tmp_path, a_csv=f"Work in 2019\n{TABLE}Source: own survey\n", b_csv=f"{TABLE}\n3 people of Skye are left out.,,,\n")
     (place / "c.html").write_text("<p>Of the 7 who died</p><table><tr><td>sex</td><td>n</td></tr><tr><td>f</td><td>42</td></tr><tr><td>m</td><td>90</td></tr></table>")
@@ -128,7 +135,7 @@ def test_hidden_sheets_are_said(tmp_path: Path) -> None:
 TEXTS = sorted(file.name for file in BROUGHT.iterdir() if file.suffix in (".txt", ".log", ".csv", ".html"))
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(TEXTS), st.randoms(use_true_random=False))
 def test_a_file_that_is_damaged_anywhere_stops_nothing(tmp_path: Path, name: str, random: Random) -> None:
     text = (BROUGHT / name).read_text(encoding="utf-8")

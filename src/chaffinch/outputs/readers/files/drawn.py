@@ -26,7 +26,11 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
         start = bars[k]
         if k + 1 == len(bars):
             body = lines[start + 1 :]
-            if any(re.search(r"\d", line) for line in body) and is_coefficients(text_grid(body, start + 2)):
+            if (
+                any(re.search(r"\d", line) for line in body)
+                and not _is_statsmodels(body)
+                and is_coefficients(text_grid(body, start + 2))
+            ):
 
                 def cut(given: Help, line: int = len(lines)) -> Facts:
                     raise LineError(line, "the table has no double line at its end: the file is cut.")
@@ -35,7 +39,7 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
             break
         end = bars[k + 1]
         block = text_grid(lines[start + 1 : end], start + 2)
-        if block.rows and is_coefficients(block):
+        if block.rows and not _is_statsmodels(lines[start + 1 : end]) and is_coefficients(block):
             after = end + 1
             notes = []
             while after < len(lines) and lines[after].strip() and not is_remark(lines[after]):
@@ -46,6 +50,11 @@ def read_drawn(lines: Sequence[str]) -> list[Piece]:
             k += 1
         k += 1
     return pieces
+
+
+def _is_statsmodels(lines: Sequence[str]) -> bool:
+    """Whether lines are of a summary of statsmodels, which has a reader of its own."""
+    return any(re.match(r"\s*coef\s+std err\b", line) for line in lines)
 
 
 READERS.register(TextReader("drawn tables", "tables of screenreg (texreg) and the like", read_drawn))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from io import BytesIO
 from pathlib import Path
 
 from ...._base.errors import ChaffinchError, FileError, InputError
-from ...._base.safe_files import read_small
+from ....table.formats.encodings import encoding_of
 from ...rules.findings import RuleReport
-from . import drawn, r_models, r_tables, r_tests, stata_logs  # noqa: F401  readers register themselves, in the order in which they are asked
+from . import drawn, r_models, r_tables, r_tests, stata_logs, statsmodels_text  # noqa: F401  readers register themselves
 from .companion import COMPANION, Companion
 from .crossed import OpenQuestionError
 from .found import FoundOutput, LineError, Place, UnclearOutput, toml_line
@@ -95,6 +96,10 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 unclear.append(
                     UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
                 )
+            except (ValueError, OverflowError):  # a count that is none, a number too large: of this output alone
+                unclear.append(
+                    UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
+                )
     companion.check(names)
     ignored += [one.name for one in unclear if companion.of(one.name).ignore]
     return OutputFiles(tuple(found), tuple(one for one in unclear if one.name not in ignored), tuple(ignored))
@@ -148,18 +153,25 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
             raise InputError(
                 f"files that end in '{ending}' are not read: {', '.join((*TABLES, *WORKBOOKS, *TEXTS, *PAGES))} are."
             )
-        text = read_small(file, what="output file", most=MOST_BYTES, next_step="Name a text file in UTF-8.")
-        text = text.lstrip("\ufeff")
+        text = _text(file)
         if ending in TABLES:
             return _of_grids(file.name, [csv_grid(text)])
         if ending in PAGES:
             page = html_page(text)
             return _of_grids(file.name, page.grids, page.text)
         return _of_text(file.name, text)
-    except (ChaffinchError, OSError) as error:
+    except (ChaffinchError, OSError, UnicodeDecodeError) as error:
         line = error.line if isinstance(error, LineError) else None
         words = _without_line(error) if isinstance(error, LineError) else str(error)
         return [], [UnclearOutput(file.name, Place(file.name, line=line), "Nothing was read.", words)]
+
+
+def _text(file: Path) -> str:
+    """A file's text, in the encoding that its bytes leave no doubt of."""
+    if file.stat().st_size > MOST_BYTES:
+        raise FileError(f"'{file}' is over {MOST_BYTES >> 20} MiB, more than an output is.")
+    raw = file.read_bytes()
+    return raw.decode(encoding_of(lambda: BytesIO(raw), str(file))).lstrip("\ufeff")
 
 
 def _of_grids(

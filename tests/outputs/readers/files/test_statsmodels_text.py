@@ -1,0 +1,64 @@
+"""Summaries as statsmodels prints them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.crossed import OpenQuestionError
+from chaffinch.outputs.readers.files.drawn import read_drawn
+from chaffinch.outputs.readers.files.found import LineError
+from chaffinch.outputs.readers.files.printed_fit import PrintedFit
+from chaffinch.outputs.readers.files.statsmodels_text import read_statsmodels_text
+
+smf = pytest.importorskip("statsmodels.formula.api")
+
+
+@pytest.fixture(scope="module")
+def people() -> pd.DataFrame:
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": random.integers(20, 60, 200), "sex": random.choice(["f", "m"], 200), "kids": random.integers(0, 5, 200)})
+    frame["works"] = (random.random(200) < 0.5).astype(int)
+    return frame
+
+
+def fits(text: str, given: Help | None = None) -> list[PrintedFit]:
+    return [piece.facts(given or Help()) for piece in read_statsmodels_text(text.splitlines())]  # type: ignore[misc]
+
+
+def test_what_is_printed_is_what_was_fitted(people: pd.DataFrame) -> None:
+    ols = smf.ols("kids ~ age + sex", people).fit()
+    (fit,) = fits(str(ols.summary()))
+    assert (fit.kind, fit.label, fit.n, fit.dof, fit.robust) == ("ols", "kids", 200, 197, False)
+    for name, text in fit.coefficients.items():
+        assert float(text) == pytest.approx(ols.params[name], abs=5.1e-5)
+        assert float(fit.standard_errors[name]) == pytest.approx(ols.bse[name], abs=5.1e-4)
+    assert list(fit.coefficients) == ["Intercept", "sex[T.m]", "age"]
+
+
+def test_kinds_robust_errors_and_several_in_one_file(people: pd.DataFrame) -> None:
+    logit, poisson = smf.logit("works ~ age", people).fit(disp=0), smf.poisson("kids ~ age", people).fit(disp=0)
+    robust = smf.ols("kids ~ age", people).fit(cov_type="HC1")
+    text = "\n\n".join(str(one.summary()) for one in (logit, poisson, robust))
+    assert [(fit.kind, fit.robust) for fit in fits(text)] == [("logit", False), ("poisson", False), ("ols", True)]
+    assert float(fits(text)[0].loglik or 0) == pytest.approx(logit.llf, rel=1e-4)
+    assert read_drawn(text.splitlines()) == []  # its double lines are no table of texreg's
+
+
+def test_a_summary_that_is_cut_says_so_wherever(people: pd.DataFrame) -> None:
+    lines = str(smf.ols("kids ~ age + sex", people).fit().summary()).splitlines()
+    closed = [k for k, line in enumerate(lines) if line.startswith("====")][2]
+    for last in range(3, closed):
+        with pytest.raises(LineError, match="the file is cut"):
+            fits("\n".join(lines[:last]))
+    assert len(fits("\n".join(lines[: closed + 1]))) == 1
+
+
+def test_other_models_and_fits_that_did_not_converge(people: pd.DataFrame) -> None:
+    text = str(smf.logit("works ~ age", people).fit(disp=0).summary())
+    assert "did not converge" in fits(text.replace("converged:                       True", "converged:                      False"))[0].unsaid
+    with pytest.raises(OpenQuestionError) as asked:
+        fits(str(smf.wls("kids ~ age", people, weights=people.age).fit().summary()))
+    assert "a model of WLS" in asked.value.understood
