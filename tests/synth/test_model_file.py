@@ -42,7 +42,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    return BayesNet(parents=2, label="flag", sensitive=("word", "part"), protect="together", keep=("flag",)).fit(
+    return BayesNet(conditionals="tables", parents=2, label="flag", sensitive=("word", "part"), protect="together", keep=("flag",)).fit(
         table, seed=1
     )
 
@@ -82,7 +82,7 @@ def test_a_model_comes_back_as_it_was(model, saved, table):
 @pytest.mark.parametrize("name", ["caesarian.csv", "cmc.csv", "diabetes.csv"])
 def test_models_of_bundled_tables_come_back(name, data, tmp_path):
     table = chaffinch.read(data / name)
-    for settings_ in (BayesNet(parents=2), BayesNet(parents=3, search="greedy", smoothing=0), Independent()):
+    for settings_ in (BayesNet(conditionals="tables", parents=2), BayesNet(conditionals="tables", parents=3, search="greedy", smoothing=0), Independent()):
         model = settings_.fit(table, seed=0)
         model.save(tmp_path / "m")
         back = load_model(tmp_path / "m")
@@ -109,7 +109,7 @@ def test_only_the_owner_may_read_it(model, tmp_path):
 
 
 def test_a_model_of_an_empty_table(coded, tmp_path):
-    model = BayesNet(parents=1).fit(coded([[], []], [2, 3]))
+    model = BayesNet(conditionals="tables", parents=1).fit(coded([[], []], [2, 3]))
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").sample(9, seed=0).data.equals(model.sample(9, seed=0).data)
 
@@ -448,7 +448,7 @@ def test_columns_of_other_types_survive(tmp_path):
             "big": pa.array(rng.choice(["a", "b"], n).tolist(), pa.large_string()),
         }
     )
-    model = BayesNet(parents=1).fit(chaffinch.read(frame), seed=0)
+    model = BayesNet(conditionals="tables", parents=1).fit(chaffinch.read(frame), seed=0)
     model.save(tmp_path / "m")
     back = load_model(tmp_path / "m").sample(50, seed=1).data
     assert back.equals(model.sample(50, seed=1).data)
@@ -479,7 +479,7 @@ def declared():
 PROMISES = {
     "pure": PrivBayes(epsilon=2.0),
     "dpart": PrivBayes(epsilon=2.0, variant="dpart"),
-    "zcdp": BayesNet(epsilon=2.0, delta=1e-6, label="flag", sensitive=("word",)),
+    "zcdp": BayesNet(conditionals="tables", epsilon=2.0, delta=1e-6, label="flag", sensitive=("word",)),
 }
 
 
@@ -578,7 +578,7 @@ def test_a_private_model_holds_no_value_of_a_record(tmp_path):
         {"word": ["x", "y", "canaryword"] * 20, "whole": [1, 2, 8675309] * 20, "who": [f"canary{i}" for i in range(60)]}
     )
     table = chaffinch.prepare(frame, Schema(columns, public=True, rows=60))
-    for settings_ in (PrivBayes(epsilon=1.0), BayesNet(epsilon=1.0, delta=1e-6)):
+    for settings_ in (PrivBayes(epsilon=1.0), BayesNet(conditionals="tables", epsilon=1.0, delta=1e-6)):
         settings_.fit(table, seed=1).save(tmp_path / "m")
         content = (tmp_path / "m").read_bytes()
         for canary in (b"canary", b"8675309", np.int64(8675309).tobytes(), np.float64(8675309).tobytes()):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
+from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from .marginal import Marginal
 
-__all__ = ["Counter"]
+__all__ = ["Counter", "RowCounter"]
 
 
 @runtime_checkable
@@ -28,3 +29,11 @@ class Counter(Protocol):
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique (a list of column names), in the order given."""
+
+
+@runtime_checkable
+class RowCounter(Counter, Protocol):
+    """A counter that also hands out the codes of its rows, some at a time and always in the same order: what trees are counted from."""
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return batches of the codes of all columns, with the weights that records count by."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from ..table.table import Table
 from .marginal import Marginal
@@ -50,11 +54,20 @@ class MemoryCounter:
 
     def marginals(self, cliques: Sequence[Sequence[str]]) -> list[Marginal]:
         """Return the marginal of each clique, in the order given."""
-        weights = None if self.weight is None else self.table.weights(self.weight)
-        if weights is not None and self.total is not None:
-            weights = weights * (self.total / (float(weights.sum()) or 1.0))
+        weights = self._weights
         tally = CliqueTally(
             self.schema, cliques, weighted=weights is not None, dense_cells=self.dense_cells, threads=self.threads
         )
         tally.add(self.table.codes, weights)
         return tally.marginals()
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return the codes of all rows, in one batch."""
+        yield CodedBatch(self.table.codes, self._weights)
+
+    @property
+    def _weights(self) -> NDArray[np.float64] | None:
+        weights = None if self.weight is None else self.table.weights(self.weight)
+        if weights is not None and self.total is not None:
+            weights = weights * (self.total / (float(weights.sum()) or 1.0))
+        return weights

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from ..table.scan import CodedBatch
 from ..table.schema import Schema
 from ..table.table import Table
 from .marginal import Marginal
@@ -53,3 +54,7 @@ class ReferenceCounter:
             small = prod(sizes) <= 1 << 16
             out.append(Marginal(sparse.columns, sizes, sparse.dense()) if small else sparse)
         return out
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return the codes of all rows, in one batch."""
+        yield CodedBatch(self.table.codes, None if self.weight is None else self.table.weights(self.weight))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .._base.progress import Progress, silent
-from ..table.scan import Scan
+from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
 from .marginal import Marginal
 from .tally import DENSE_CELLS, CliqueTally
@@ -50,3 +50,11 @@ class StreamCounter:
             seen += batch.codes.n_rows
             self.progress("counting", seen / max(self.n_rows, 1))
         return tally.marginals()
+
+    def coded(self) -> Iterator[CodedBatch]:
+        """Return batches of the codes of all columns: each call reads the file once."""
+        seen = 0
+        for batch in self.scan.batches(weight=self.weight):
+            yield batch
+            seen += batch.codes.n_rows
+            self.progress("counting", seen / max(self.n_rows, 1))

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from .._base.errors import InputError, PrivacyError
-from ..counts.counter import Counter
+from ..counts.counter import Counter, RowCounter
 from ..counts.memory import MemoryCounter
+from ..counts.reference import ReferenceCounter
+from ..counts.stream import StreamCounter
 from ..privacy.opening import Undiscovered
+from ..table.finer import finer, finer_scan
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
-__all__ = ["counter_of", "private_data", "table_counter"]
+__all__ = ["counter_of", "fine_counter", "private_data", "table_counter"]
 
 
 def counter_of(data: Any) -> tuple[Counter, Origin | None]:
@@ -40,6 +44,17 @@ def table_counter(table: Table, *, threads: int | None = None) -> MemoryCounter:
         return MemoryCounter(table, threads=threads)
     total = effective_rows(table.weights(name))
     return MemoryCounter(with_constant_weight(table), weight=name, total=total, threads=threads)
+
+
+def fine_counter(counter: Counter) -> RowCounter:
+    """Return a counter of the same rows with numbers cut finer, as trees have them; one that hands out no rows is refused."""
+    if isinstance(counter, MemoryCounter | ReferenceCounter):
+        return replace(counter, table=finer(counter.table))
+    if isinstance(counter, StreamCounter):
+        return replace(counter, scan=finer_scan(counter.scan, progress=counter.progress))
+    if isinstance(counter, RowCounter):
+        return counter
+    raise InputError('Trees are learnt from rows, which this counter does not hand out. Use BayesNet(conditionals="tables").')
 
 
 def private_data(data: Any) -> tuple[Table | Counter | Undiscovered, Origin | None]:

@@ -23,7 +23,7 @@ from .table import Table
 from .text import Spelling
 from .types import whole_array
 
-__all__ = ["SubsetReader"]
+__all__ = ["SubsetReader", "profile_of", "tokens_of"]
 
 Tokens = NDArray[np.int16] | None
 
@@ -55,8 +55,8 @@ class SubsetReader:
         whole = replace(table, data=table.data.combine_chunks())
         inferred = set()
         for column in whole.schema.modelled:
-            values, tokens = whole_array(whole.data.column(column.name)), _tokens(column, whole.codes, whole.schema, None)
-            again = _inferred(column, _profile(column, values, tokens), whole.schema.rare_below)
+            values, tokens = whole_array(whole.data.column(column.name)), tokens_of(column, whole.codes, whole.schema, None)
+            again = _inferred(column, profile_of(column, values, tokens), whole.schema.rare_below)
             if again == column:
                 inferred.add(column.name)
         return cls(whole, frozenset(inferred))
@@ -71,8 +71,8 @@ class SubsetReader:
             if not column.modelled:
                 columns.append(column)
                 continue
-            values, tokens = whole_array(data.column(column.name)), _tokens(column, table.codes, table.schema, rows)
-            profile = _profile(column, values, tokens)
+            values, tokens = whole_array(data.column(column.name)), tokens_of(column, table.codes, table.schema, rows)
+            profile = profile_of(column, values, tokens)
             again = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else None
             plain = again if again is not None and again.modelled else replace(column, codec=None)
             fitted, _ = fit_column(plain, profile, rare_below=table.schema.rare_below)
@@ -88,7 +88,8 @@ class SubsetReader:
         return subset if not schema.rules else replace(subset, schema=replace(schema, functions=fitted_functions(subset, THRESHOLD)))
 
 
-def _profile(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
+def profile_of(column: Column, values: pa.Array, tokens: Tokens) -> Profile:
+    """Return what a fit needs of a column's values."""
     profile = Profile(values.type, column.missing)
     profile.add(values, tokens)
     return profile
@@ -106,8 +107,8 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     )  # fmt: skip
 
 
-def _tokens(column: Column, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
-    """Which missing code a file spelled beside each value (-1: none): values are null there, and only codes still say."""
+def tokens_of(column: Column, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
+    """Return which missing code a file spelled beside each value (-1: none): values are null there, and only codes still say."""
     codec: Codec = column.fitted_codec
     if not column.spelled or not codec.missing:
         return None

@@ -55,8 +55,8 @@ def test_a_new_table_read_with_the_schema_of_the_model(data):
     table = chaffinch.read(data / "diabetes.csv")
     model = BayesNet(parents=2, keep=table.schema.names[:2]).fit(table, seed=0)
     half = table.data.slice(0, 300)
-    with pytest.raises(chaffinch.errors.InputError, match="has other codes in this table"):
-        model.log_likelihood(chaffinch.read(half))
+    assert chaffinch.read(half).schema.sizes != model.schema.sizes, "numbers are cut otherwise there, and put on the model's codes"
+    assert model.log_likelihood(chaffinch.read(half)) == pytest.approx(model.log_likelihood(table)[:300])
     again = chaffinch.read(half, schema=model.schema)
     assert model.log_likelihood(again) == pytest.approx(model.log_likelihood(table)[:300])
     assert model.complete(again, keep=table.schema.names[:2], seed=0).n_rows == 300
@@ -119,12 +119,8 @@ def test_a_column_is_not_kept_without_its_parents(linked):
 
 
 def same_tables(one: BayesNetModel, other: BayesNetModel) -> bool:
-    return one.network == other.network and all(
-        np.array_equal(getattr(a, part), getattr(b, part))
-        for first, second in zip(one.tables, other.tables, strict=True)
-        for a, b in zip(first.levels, second.levels, strict=True)
-        for part in ("keys", "starts", "codes", "weights")
-    )
+    arrays = [model.state()[1] for model in (one, other)]
+    return one.network == other.network and arrays[0].keys() == arrays[1].keys() and all(np.array_equal(arrays[0][name], arrays[1][name]) for name in arrays[0])
 
 
 def test_a_stream_gives_the_same_model_as_memory(linked, tmp_path, how):

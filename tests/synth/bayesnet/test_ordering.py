@@ -74,7 +74,7 @@ def test_the_best_of_all_networks_is_found(rule, score, d, most, linked, all_net
         table = linked(seed, [2, 3, 4, 2, 3][:d], 60 + 100 * seed)
         scores = FamilyScores(MemoryCounter(table), penalty=default_penalty(table.n_rows, most))
         best, _ = best_of_all(all_networks, d, most, getattr(scores, score), obeys)
-        model = BayesNet(parents=most, score=score, **settings).fit(table)
+        model = BayesNet(conditionals="tables", parents=most, score=score, **settings).fit(table)
         assert model.fitted.fitness == pytest.approx(best, abs=1e-9)
         # and the network returned is worth what it says
         names = table.schema.names
@@ -94,7 +94,7 @@ def test_the_genetic_search_gets_there_too(rule, linked, all_networks):
         table = linked(seed, [2, 3, 4, 2, 3], 200)
         scores = FamilyScores(MemoryCounter(table))
         best, _ = best_of_all(all_networks, 5, 2, scores.pairwise, obeys)
-        model = BayesNet(parents=2, search="genetic", **settings).fit(table, seed=seed)
+        model = BayesNet(conditionals="tables", parents=2, search="genetic", **settings).fit(table, seed=seed)
         assert model.fitted.fitness == pytest.approx(best, abs=1e-9)
 
 
@@ -102,7 +102,7 @@ def test_greedy_is_never_above_the_best(linked, all_networks):
     for seed in range(5):
         table = linked(seed, [2, 3, 4, 2, 3], 200)
         best, _ = best_of_all(all_networks, 5, 2, FamilyScores(MemoryCounter(table)).joint, lambda e, a: True)
-        assert BayesNet(parents=2, search="greedy").fit(table, seed=seed).fitted.fitness <= best + 1e-9
+        assert BayesNet(conditionals="tables", parents=2, search="greedy").fit(table, seed=seed).fitted.fitness <= best + 1e-9
 
 
 @pytest.mark.parametrize("columns", [2, 6, 12, 16, 25, 60])
@@ -111,7 +111,7 @@ def test_one_parent_gives_the_maximum_spanning_tree(columns, linked):
         table = linked(seed, ([2, 3, 4, 2, 3] * 12)[:columns], 150)
         pairs = FamilyScores(MemoryCounter(table)).pairs()
         tree = -minimum_spanning_tree(-pairs).sum()
-        model = BayesNet(parents=1, score="pairwise").fit(table, seed=seed)
+        model = BayesNet(conditionals="tables", parents=1, score="pairwise").fit(table, seed=seed)
         assert model.fitted.fitness == pytest.approx(tree, abs=1e-9)
 
 
@@ -122,7 +122,7 @@ def test_the_spanning_tree_crosses_between_far_groups(coded):
     codes = [np.where(rng.random(400) < 0.1, rng.integers(0, 2, 400), g) for g in groups for _ in range(45)]
     table = coded(codes, [2] * 90)
     tree = -minimum_spanning_tree(-FamilyScores(MemoryCounter(table)).pairs()).sum()
-    assert BayesNet(parents=1, score="pairwise").fit(table, seed=0).fitted.fitness == pytest.approx(tree, abs=1e-9)
+    assert BayesNet(conditionals="tables", parents=1, score="pairwise").fit(table, seed=0).fitted.fitness == pytest.approx(tree, abs=1e-9)
 
 
 @pytest.mark.parametrize("score", ["pairwise", "joint", "penalised"])
@@ -131,10 +131,10 @@ def test_the_local_search_comes_close_and_never_above(score, rule, linked, monke
     settings = RULES[rule][0]
     for seed in range(3):
         table = linked(seed, [2, 3, 4, 2, 3, 2, 4, 3, 2, 2, 3], 300)
-        exact = BayesNet(parents=2, score=score, **settings).fit(table).fitted.fitness
+        exact = BayesNet(conditionals="tables", parents=2, score=score, **settings).fit(table).fitted.fitness
         with monkeypatch.context() as patch:
             patch.setattr(ordering, "EXACT", 0)
-            local = BayesNet(parents=2, score=score, **settings).fit(table, seed=seed).fitted.fitness
+            local = BayesNet(conditionals="tables", parents=2, score=score, **settings).fit(table, seed=seed).fitted.fitness
         assert 0.995 * exact <= local <= exact + 1e-9
 
 
@@ -160,8 +160,8 @@ def bundled(data, name, most_rows):
 def test_never_below_the_genetic_search_on_a_bundled_table(name, data):
     table = bundled(data, name, 5000)
     for most in (1, 2, 3, 4):
-        ours = BayesNet(parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
-        theirs = BayesNet(parents=most, search="genetic").fit(table, seed=0).fitted.fitness
+        ours = BayesNet(conditionals="tables", parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
+        theirs = BayesNet(conditionals="tables", parents=most, search="genetic").fit(table, seed=0).fitted.fitness
         assert ours >= theirs - 1e-9
 
 
@@ -170,13 +170,13 @@ def test_never_below_the_genetic_search_on_a_bundled_table(name, data):
 def test_never_below_the_genetic_search_whole_tables_and_many_seeds(name, data, monkeypatch):
     table = bundled(data, name, 1 << 40)
     for most in (1, 2, 3, 4):
-        ours = BayesNet(parents=most, score="pairwise").fit(table).fitted.fitness
+        ours = BayesNet(conditionals="tables", parents=most, score="pairwise").fit(table).fitted.fitness
         for seed in range(5):
             evolution = Evolution(generations=2000)
-            theirs = BayesNet(parents=most, search="genetic", evolution=evolution).fit(table, seed=seed).fitted.fitness
+            theirs = BayesNet(conditionals="tables", parents=most, search="genetic", evolution=evolution).fit(table, seed=seed).fitted.fitness
             assert ours >= theirs - 1e-9
         monkeypatch.setattr(ordering, "EXACT", 0)
-        local = BayesNet(parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
+        local = BayesNet(conditionals="tables", parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
         monkeypatch.undo()
         assert 0.995 * ours <= local <= ours + 1e-9
 
@@ -184,27 +184,27 @@ def test_never_below_the_genetic_search_whole_tables_and_many_seeds(name, data, 
 @pytest.mark.parametrize("most", [2, 3, 4])
 def test_many_columns_are_not_below_the_genetic_search(most, linked):
     table = linked(3, [2, 3, 4, 2, 3] * 5, 300)
-    ours = BayesNet(parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
-    theirs = BayesNet(parents=most, search="genetic").fit(table, seed=0).fitted.fitness
+    ours = BayesNet(conditionals="tables", parents=most, score="pairwise").fit(table, seed=0).fitted.fitness
+    theirs = BayesNet(conditionals="tables", parents=most, search="genetic").fit(table, seed=0).fitted.fitness
     assert ours >= theirs - 1e-9
 
 
 def test_the_exact_search_does_not_depend_on_the_seed(linked):
     table = linked(5, [2, 3, 4, 2, 3, 3], 300)
-    assert len({BayesNet(parents=2).fit(table, seed=seed).network for seed in range(5)}) == 1
+    assert len({BayesNet(conditionals="tables", parents=2).fit(table, seed=seed).network for seed in range(5)}) == 1
 
 
 def test_one_seed_one_network_beyond_exact(linked):
     table = linked(5, [2, 3] * 10, 300)
-    assert BayesNet(parents=2).fit(table, seed=1).network == BayesNet(parents=2).fit(table, seed=1).network
+    assert BayesNet(conditionals="tables", parents=2).fit(table, seed=1).network == BayesNet(conditionals="tables", parents=2).fit(table, seed=1).network
 
 
 def test_noise_has_no_parents(coded):
     rng = np.random.default_rng(0)
     table = coded(rng.integers(0, 4, (6, 5000)), [4] * 6)
     # 2 n I is chi-square: with x free cells it passes 4 x about never (x = 9: odds 1e-4, and the seed is fixed).
-    assert len(BayesNet(parents=3, penalty=2.0).fit(table).network.edges) == 0
-    assert len(BayesNet(parents=3, score="joint").fit(table).network.edges) > 0
+    assert len(BayesNet(conditionals="tables", parents=3, penalty=2.0).fit(table).network.edges) == 0
+    assert len(BayesNet(conditionals="tables", parents=3, score="joint").fit(table).network.edges) > 0
 
 
 def test_few_families_are_weighed_for_each_of_many_columns(linked):

@@ -26,14 +26,14 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_rows_have_the_distribution_of_the_network(shape, smoothing, linked, joint_of, count_cells, assert_drawn_from):
     table = linked(6, [2, 3, 2, 4], 25)  # few records, so that many combinations are unseen and back off
-    model = BayesNet(network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing).fit(table)
+    model = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES[shape]), smoothing=smoothing).fit(table)
     drawn = model.sample(100_000, seed=3)
     assert_drawn_from(count_cells(drawn), joint_of(model, table, smoothing))
 
 
 def test_large_domains_are_searched_with_the_same_result(linked, monkeypatch):
     table = linked(6, [2, 3, 2, 4], 25)
-    settings = BayesNet(network=Network.of(NAMES, SHAPES["full"]))
+    settings = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES["full"]))
     listed = settings.fit(table).sample(5000, seed=3)
     monkeypatch.setattr(tables_module, "LOOKUP_CELLS", 0)
     assert settings.fit(table).sample(5000, seed=3).data.equals(listed.data)
@@ -42,7 +42,7 @@ def test_large_domains_are_searched_with_the_same_result(linked, monkeypatch):
 def test_a_wrong_distribution_would_be_noticed(linked, joint_of, count_cells, assert_drawn_from):
     """The other end of the tests above: one unit of smoothing more is seen at once."""
     table = linked(6, [2, 3, 2, 4], 25)
-    model = BayesNet(network=Network.of(NAMES, SHAPES["full"]), smoothing=2.0).fit(table)
+    model = BayesNet(conditionals="tables", network=Network.of(NAMES, SHAPES["full"]), smoothing=2.0).fit(table)
     with pytest.raises(AssertionError):
         assert_drawn_from(count_cells(model.sample(100_000, seed=3)), joint_of(model, table, 1.0))
 
@@ -66,7 +66,7 @@ def mixed():
 
 
 def test_the_same_seed_gives_the_same_rows_whatever_the_threads(mixed):
-    model = BayesNet(parents=2).fit(mixed, seed=1)
+    model = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1)
     n = 2 * BATCH_ROWS + 5
     one = model.sample(n, seed=9, threads=1)
     assert one.n_rows == n
@@ -77,7 +77,7 @@ def test_the_same_seed_gives_the_same_rows_whatever_the_threads(mixed):
 
 def test_batches_together_are_the_sample(mixed, monkeypatch):
     monkeypatch.setattr(model_module, "BATCH_ROWS", 100)
-    model = BayesNet(parents=2).fit(mixed, seed=1)
+    model = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1)
     for n in (0, 1, 100, 101, 550):
         parts = list(model.batches(n, seed=4, threads=2))
         assert sum(part.n_rows for part in parts) == n
@@ -90,20 +90,20 @@ def test_batches_together_are_the_sample(mixed, monkeypatch):
 
 def test_more_rows_begin_with_the_same_batches(mixed, monkeypatch):
     monkeypatch.setattr(model_module, "BATCH_ROWS", 100)
-    model = BayesNet(parents=2).fit(mixed, seed=1)
+    model = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1)
     assert model.sample(900, seed=4).data.slice(0, 300).equals(model.sample(300, seed=4).data)
 
 
 def test_batches_differ_from_each_other(linked, monkeypatch):
     monkeypatch.setattr(model_module, "BATCH_ROWS", 200)
-    parts = list(BayesNet(parents=1).fit(linked(0, [5, 5], 100)).batches(400, seed=0))
+    parts = list(BayesNet(conditionals="tables", parents=1).fit(linked(0, [5, 5], 100)).batches(400, seed=0))
     assert not parts[0].data.equals(parts[1].data)
 
 
 def test_batches_are_drawn_when_asked_for(linked, monkeypatch):
     """A hundred million rows can be begun and left: nothing holds them all."""
     monkeypatch.setattr(model_module, "BATCH_ROWS", 1000)
-    model = BayesNet(parents=1).fit(linked(0, [5, 5], 100))
+    model = BayesNet(conditionals="tables", parents=1).fit(linked(0, [5, 5], 100))
     drawn, draw = [], type(model).draw_codes
     monkeypatch.setattr(type(model), "draw_codes", lambda *given: drawn.append(1) or draw(*given))
     rows = model.batches(100_000_000, seed=0, threads=2)
@@ -112,7 +112,7 @@ def test_batches_are_drawn_when_asked_for(linked, monkeypatch):
 
 
 def test_drawn_numbers_encode_to_their_own_code(mixed):
-    drawn = BayesNet(parents=2).fit(mixed, seed=1).sample(2000, seed=5)
+    drawn = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1).sample(2000, seed=5)
     again = chaffinch.read(drawn.data, schema=mixed.schema)
     for name in drawn.schema.names:
         column = mixed.schema[name]
@@ -121,7 +121,7 @@ def test_drawn_numbers_encode_to_their_own_code(mixed):
 
 
 def test_seeds_of_all_kinds(linked):
-    model = BayesNet(parents=1).fit(linked(0, [4, 4, 4], 200), seed=0)
+    model = BayesNet(conditionals="tables", parents=1).fit(linked(0, [4, 4, 4], 200), seed=0)
 
     def rows(seed):
         return model.sample(50, seed=seed).data
@@ -141,7 +141,7 @@ def test_seeds_of_all_kinds(linked):
 
 
 def test_no_rows_and_bad_numbers_of_rows(mixed):
-    model = BayesNet(parents=2).fit(mixed, seed=1)
+    model = BayesNet(conditionals="tables", parents=2).fit(mixed, seed=1)
     empty = model.sample(0, seed=1)
     assert empty.n_rows == 0
     assert empty.data.schema.equals(model.sample(3, seed=1).data.schema)
@@ -155,6 +155,6 @@ def test_no_rows_and_bad_numbers_of_rows(mixed):
 
 def test_an_empty_table_can_be_fitted_and_drawn_from(coded, how):
     table = coded([[], [], []], [2, 3, 1])
-    model = BayesNet(parents=2, **how).fit(table, seed=0)
+    model = BayesNet(conditionals="tables", parents=2, **how).fit(table, seed=0)
     assert model.sample(10, seed=0).n_rows == 10
     assert Independent().fit(table).sample(10, seed=0).n_rows == 10

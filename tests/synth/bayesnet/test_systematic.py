@@ -32,7 +32,7 @@ SIZES = [2, 3, 2, 4]
 
 def fitted(linked, *, smoothing=0.0, draw="systematic", rows=25):
     table = linked(6, SIZES, rows)
-    return BayesNet(network=Network.of(NAMES, FULL), smoothing=smoothing, draw=draw).fit(table), table
+    return BayesNet(conditionals="tables", network=Network.of(NAMES, FULL), smoothing=smoothing, draw=draw).fit(table), table
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 100, 720, 65_536])
@@ -233,10 +233,10 @@ def test_promises_draw_systematically_unless_told_otherwise(linked):
             rows=200,
         ),
     )
-    for settings in (BayesNet(epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)):
+    for settings in (BayesNet(conditionals="tables", epsilon=1.0), PrivBayes(epsilon=1.0), FieldGroups(epsilon=1.0)):
         assert settings.fit(declared, seed=1).fitted.draw == "systematic"
         assert settings.set_params(draw="independent").fit(declared, seed=1).fitted.draw == "independent"
-    for plain in (BayesNet(), Independent()):
+    for plain in (BayesNet(conditionals="tables"), Independent()):
         assert plain.fit(table, seed=1).fitted.draw == "independent"
         assert plain.set_params(draw="systematic").fit(table, seed=1).fitted.draw == "systematic"
     assert synthesiser_of("bayesnet:draw=systematic").draw == "systematic"

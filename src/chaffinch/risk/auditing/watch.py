@@ -138,7 +138,7 @@ class Look:
         for table in model.tables:
             child = names.index(table.child)
             edges[child, [names.index(parent) for parent in table.parents]] = 1
-            weights[child] = table.levels[-1].weights.sum()
+            weights[child] = table.total_weight
         own = [edges.ravel(), weights, [float(model.n_rows)]]
         return np.concatenate([self._white.nodes(model).ravel(), self._white.cells(model), *own]).astype(np.float32)
 

@@ -20,6 +20,7 @@ from ..._base.errors import InputError, TooLargeError, unknown_name
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.bayesnet.tables import ConditionalTable
+from ...synth.bayesnet.trees.table import TreeTable
 from ...table.schema import Schema
 
 __all__ = ["FLOOR", "NodeFamily", "WhiteBox"]
@@ -163,17 +164,28 @@ def _families(schema: Schema, reference: Network) -> tuple[NodeFamily, ...]:
     return tuple(out)
 
 
-def _chances(family: NodeFamily, table: ConditionalTable) -> NDArray[np.float64]:
+def _chances(family: NodeFamily, table: ConditionalTable | TreeTable) -> NDArray[np.float64]:
     """The chance of each code of the child for each combination of parents."""
     grid = np.indices(family.sizes).reshape(len(family.sizes), -1)
     codes = dict(zip((*family.parents, family.child), grid, strict=True))
     return table.probabilities(codes[family.child], [codes[name] for name in table.parents])
 
 
-def _weights(family: NodeFamily, table: ConditionalTable) -> NDArray[np.float64]:
-    """The weights of the table with all its parents, 0 where it has none."""
+def _weights(family: NodeFamily, table: ConditionalTable | TreeTable) -> NDArray[np.float64]:
+    """The weights of the table with all its parents, 0 where it has none; of a tree those of the leaf that parents come to."""
+    if isinstance(table, TreeTable):
+        return _leaf_weights(family, table)
     level = table.levels[-1]
     dense = np.zeros((prod(level.sizes), table.size))
     dense[np.repeat(level.keys, np.diff(level.starts)), level.codes] = level.weights
     axes = [*(table.parents.index(name) for name in family.parents), len(table.parents)]
     return dense.reshape(*level.sizes, table.size).transpose(axes).ravel()
+
+
+def _leaf_weights(family: NodeFamily, table: TreeTable) -> NDArray[np.float64]:
+    grid = np.indices(family.sizes).reshape(len(family.sizes), -1)
+    codes = dict(zip((*family.parents, family.child), grid, strict=True))
+    leaves = table.leaves([codes[name] for name in table.parents], grid.shape[1])
+    dense = np.zeros((len(table.splits), table.size))
+    dense[np.repeat(np.arange(len(table.splits)), np.diff(table.starts)), table.codes] = table.weights
+    return np.asarray(dense[leaves, codes[family.child]])

@@ -28,7 +28,6 @@ from ...table.schema import Column
 from ...table.table import Table
 from ...table.text import Spelling, parse_words
 from ...table.types import is_numeric, parse_type
-from .tables import ConditionalTable
 
 if TYPE_CHECKING:
     from .model import BayesNetModel
@@ -56,7 +55,7 @@ class Evidence:
                 raise unknown_name("column", name, model.schema.names)
             codes[name], values[name] = _code(model.schema[name], value)
             table = model.tables[model.network.order.index(name)]
-            bounds[name] = _largest(table, codes[name])
+            bounds[name] = table.largest(codes[name])
             if bounds[name] <= 0:
                 raise InputError(
                     f"The value given for '{name}' cannot occur in this model. Give another, or leave it out."
@@ -107,21 +106,6 @@ class Evidence:
             if table.parents:
                 out *= table.probabilities(codes[name], [codes[p] for p in table.parents]) / bound
         return out
-
-
-def _largest(table: ConditionalTable, code: int) -> float:
-    """Return an upper bound of P(code | parents) over all parents: level by level, the best that can be reached."""
-    bound = 0.0
-    for i, level in enumerate(table.levels):
-        if not len(level.keys):
-            continue
-        at = np.flatnonzero(level.codes == code)
-        rows = np.searchsorted(level.starts, at, side="right") - 1
-        weights, totals = level.weights[at], level.totals[rows]
-        a = table.smoothing if i else 0.0
-        reach = float(((weights + a * bound) / (totals + a)).max(initial=0.0))
-        bound = max(bound, reach) if i else reach
-    return min(bound, 1.0)
 
 
 def _code(column: Column, value: Any) -> tuple[int, pa.Scalar]:

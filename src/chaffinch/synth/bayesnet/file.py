@@ -17,11 +17,17 @@ from .model import BayesNetModel, FitSummary
 from .network import Network
 from .protection import Cut, Protection
 from .tables import ConditionalTable, Level
+from .trees.table import TreeTable
 
 __all__ = ["network_from_state", "network_state"]
 
 PARTS = {"keys": np.int64, "starts": np.int64, "codes": np.uint32, "weights": np.float64}
 """The arrays of a level of a table, and their types."""
+
+TREE_PARTS = {
+    "splits": np.int32, "below": np.int32, "first_sides": np.int64, "sides": np.uint8, "starts": np.int64, "codes": np.uint32, "weights": np.float64,
+}  # fmt: skip
+"""The arrays of a tree, and their types."""
 
 AnyNetwork = TypeVar("AnyNetwork", bound=BayesNetModel)
 
@@ -40,12 +46,14 @@ def network_state(model: BayesNetModel) -> tuple[dict[str, Any], dict[str, NDArr
         "smoothing": [table.smoothing for table in model.tables],
         "fitted": summary,
     }
-    arrays = {
-        f"{t}.{i}.{part}": getattr(level, part)
-        for t, table in enumerate(model.tables)
-        for i, level in enumerate(table.levels)
-        for part in PARTS
-    }
+    arrays: dict[str, NDArray[Any]] = {}
+    for t, table in enumerate(model.tables):
+        if isinstance(table, TreeTable):
+            arrays |= {f"{t}.tree.{part}": getattr(table, part) for part in TREE_PARTS}
+        else:
+            arrays |= {f"{t}.{i}.{part}": getattr(level, part) for i, level in enumerate(table.levels) for part in PARTS}
+    if any(isinstance(table, TreeTable) for table in model.tables):
+        data["trees"] = [t for t, table in enumerate(model.tables) if isinstance(table, TreeTable)]
     return data, arrays
 
 
@@ -54,21 +62,30 @@ def network_from_state(
 ) -> AnyNetwork:
     """Return the model that `network_state` wrote; raise where its parts do not fit together."""
     network = Network(tuple(data["order"]), tuple(tuple(parents) for parents in data["parents"]))
-    n_arrays = len(PARTS) * sum(len(parents) + 1 for parents in network.parents)
+    trees = set(data.get("trees", []))
+    n_tables = sum(len(parents) + 1 for t, parents in enumerate(network.parents) if t not in trees)
+    n_arrays = len(PARTS) * n_tables + len(TREE_PARTS) * len(trees)
     if len(arrays) != n_arrays or len(data["smoothing"]) != len(network.order):
         raise InputError("There are more or fewer tables than the network needs.")
     sizes = dict(zip(schema.names, schema.sizes, strict=True))
-    tables = []
+    tables: list[ConditionalTable | TreeTable] = []
     for t, (name, parents) in enumerate(zip(network.order, network.parents, strict=True)):
-        levels = []
-        for i in range(len(parents) + 1):
-            parts = [arrays[f"{t}.{i}.{part}"] for part in PARTS]
-            if any(a.ndim != 1 or a.dtype != kind for a, kind in zip(parts, PARTS.values(), strict=True)):
-                raise InputError("A table has the wrong type.")
-            levels.append(Level(tuple(sizes[p] for p in parents[:i]), *parts))
-        tables.append(ConditionalTable(name, sizes[name], parents, tuple(levels), float(data["smoothing"][t])))
+        widths, smoothing = tuple(sizes[p] for p in parents), float(data["smoothing"][t])
+        if t in trees:
+            tables.append(TreeTable(name, sizes[name], parents, widths, smoothing, *_parts(arrays, f"{t}.tree", TREE_PARTS)))
+        else:
+            levels = [Level(widths[:i], *_parts(arrays, f"{t}.{i}", PARTS)) for i in range(len(parents) + 1)]
+            tables.append(ConditionalTable(name, sizes[name], parents, tuple(levels), smoothing))
         tables[-1].check()
     return kind(schema, network, tuple(tables), _summary(data["fitted"], schema.names, network))
+
+
+def _parts(arrays: Mapping[str, NDArray[Any]], of: str, types: Mapping[str, Any]) -> list[NDArray[Any]]:
+    """The arrays of a level or a tree, of the right types."""
+    parts = [arrays[f"{of}.{part}"] for part in types]
+    if any(a.ndim != 1 or a.dtype != kind for a, kind in zip(parts, types.values(), strict=True)):
+        raise InputError("A table has the wrong type.")
+    return parts
 
 
 def _summary(data: Mapping[str, Any], names: tuple[str, ...], network: Network) -> FitSummary:

@@ -14,6 +14,7 @@ from ..._base.drawing import Drawing
 from ..._base.errors import InputError, unknown_name
 from ..._base.seeds import Seed
 from ...privacy.account import Account
+from ...table.finer import on_codes_of
 from ...table.read import open_table
 from ...table.schema import Schema
 from ...table.table import Origin, Table
@@ -27,6 +28,7 @@ from .protection import Protection
 from .sampling import Sampler
 from .systematic import TIES
 from .tables import ConditionalTable
+from .trees.table import TreeSampler, TreeTable
 
 __all__ = ["BayesNetModel", "FitSummary"]
 
@@ -66,7 +68,7 @@ class BayesNetModel(FittedModel):
     kind: ClassVar[str] = "bayesnet"
     schema: Schema
     network: Network
-    tables: tuple[ConditionalTable, ...]
+    tables: tuple[ConditionalTable | TreeTable, ...]
     fitted: FitSummary
     origin: Origin | None = None
 
@@ -76,7 +78,7 @@ class BayesNetModel(FittedModel):
         sizes = dict(zip(self.schema.names, self.schema.sizes, strict=True))
         for name, parents, table in zip(self.network.order, self.network.parents, self.tables, strict=True):
             fits = table.child == name and table.parents == parents and table.size == sizes[name]
-            if not fits or table.levels[-1].sizes != tuple(sizes[p] for p in parents):
+            if not fits or table.sizes != tuple(sizes[p] for p in parents):
                 raise InputError(f"The table of column '{name}' does not belong to the network.")
 
     @property
@@ -146,17 +148,10 @@ class BayesNetModel(FittedModel):
         return total
 
     def _coded(self, data: Any, names: Sequence[str]) -> Table:
-        """Return data on the codes of the model; a table that was read already must have them."""
+        """Return data on the codes of the model; numbers of a table that was read already may be cut otherwise, as trees do."""
         if not isinstance(data, Table):
             return open_table(data, self.schema)
-        for name in names:
-            ours, theirs = self.schema[name].codec, data.schema[name].codec
-            if ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict()):
-                raise InputError(
-                    f"Column '{name}' has other codes in this table than in the model. Read it with the model's schema: "
-                    "chaffinch.read(data, schema=model.schema)."
-                )
-        return data
+        return on_codes_of(data, self.schema, names)
 
     def state(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return what a file needs beside the schema."""
@@ -235,8 +230,8 @@ class BayesNetModel(FittedModel):
         return dict(zip(self.schema.names, self.schema.sizes, strict=True))
 
     @cached_property
-    def _samplers(self) -> tuple[Sampler, ...]:
-        return tuple(Sampler(table) for table in self.tables)
+    def _samplers(self) -> tuple[Sampler | TreeSampler, ...]:
+        return tuple(table.sampler() if isinstance(table, TreeTable) else Sampler(table) for table in self.tables)
 
     def draw_codes(
         self,

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import comb
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..._base.errors import InputError, unknown_name
 from ..._base.progress import Progress, silent
 from ..._base.seeds import Seed, generator
+from ...counts.counter import RowCounter
 from ...counts.entropies import Columns
 from ...privacy.ledger import Plan
 from ...privacy.relation import Neighbours
 from ...table.schema import Schema
-from ..data import counter_of
+from ..data import counter_of, fine_counter
 from ..model import Draw
 from ..settings import SYNTHESISERS, MethodOptions, Settings
 from .genetic import Evolution, genetic_search
@@ -28,18 +30,21 @@ from .private import fit_private, plan_private
 from .protection import protected_schema, protection_of
 from .rules import Constraints, Protect, Rules, make_rules
 from .scores import FamilyScores, Score, default_penalty
-from .tables import table_from_marginal
+from .tables import ConditionalTable, table_from_marginal
+from .trees import TreeSettings, TreeTable, learn_trees
+from .trees.learning import CANDIDATES
 
 __all__ = ["SMOOTHING", "BayesNet"]
 
 Search = Literal["ordering", "greedy", "genetic"]
+Conditionals = Literal["tables", "trees"]
 Edge = tuple[str, str]
 
-SMOOTHING = 1.0
-"""Weight of fewer parents, in records. See docs/design/0005."""
+SMOOTHING, TREE_SMOOTHING = 1.0, 3.0
+"""Weight of fewer parents in tables, of the node above in trees, in records. See docs/design/0005 and 0022."""
 
-PARENTS, PRIVATE_PARENTS = 3, 5
-"""The most parents of a column unless told otherwise, without and with a promise."""
+PARENTS, PRIVATE_PARENTS, TREE_PARENTS = 3, 5, 6
+"""The most parents of a column unless told otherwise: of tables without and with a promise, and of trees."""
 
 _SCORES: dict[str, tuple[Score, ...]] = {
     "ordering": ("penalised", "pairwise", "joint"),
@@ -56,7 +61,7 @@ class BayesNet(Settings):
     Parameters
     ----------
     parents
-        The most parents of a column (k in the papers). None: 3; under a promise up to 5, where only links that are
+        The most parents of a column (k in the papers). None: 3, of trees 6; under a promise up to 5, where only links that are
         worth their noise are taken, and 3 where even single columns are noisy.
     search
         "ordering" (the default; orders are searched, parents solved exactly), "greedy" (GreedyBayes) or "genetic" (Hittmeir,
@@ -70,8 +75,11 @@ class BayesNet(Settings):
         Columns to be kept when a given table is completed: nothing else becomes their parent.
     require, forbid, order, root, network
         Edges (parent, child) that must or must not be; a fixed order; a fixed first column; or the whole network.
+    conditionals, leaf
+        "tables" of counts by the parents' codes, or "trees" that split these where it matters, over any columns before (at most 6 of them, or `parents`),
+        with at least `leaf` records in a leaf and numbers cut finer (docs/design/0022). Private fits have tables.
     smoothing
-        How much, in records, fewer parents weigh in each conditional distribution; 0 turns it off.
+        How much, in records, fewer parents (the node above, in trees) weigh in each conditional distribution; 0 turns it off. None: 1 record, 3 in trees.
     penalty
         What each free cell of a family costs under "penalised", in nats. None: half a nat with one or two parents, less
         with more (`default_penalty`).
@@ -113,7 +121,9 @@ class BayesNet(Settings):
     order: tuple[str, ...] | None = None
     root: str | None = None
     network: Network | None = None
-    smoothing: float = SMOOTHING
+    conditionals: Conditionals = "tables"
+    leaf: int = 10
+    smoothing: float | None = None
     penalty: float | None = None
     evolution: Evolution = field(default_factory=Evolution)
     epsilon: float | None = None
@@ -141,6 +151,12 @@ class BayesNet(Settings):
             self._check_private()
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
+        if self.conditionals not in get_args(Conditionals):
+            raise unknown_name("kind of conditionals", self.conditionals, get_args(Conditionals))
+        if self.conditionals == "trees" and self.epsilon is not None:
+            raise InputError('Trees have no private fit: leave out conditionals="trees", or leave out epsilon.')
+        if isinstance(self.leaf, bool) or not isinstance(self.leaf, int | np.integer) or self.leaf < 1:
+            raise InputError(f"leaf must be a whole number of records, at least 1. Got {self.leaf!r}.")
         if self.search not in _SCORES:
             raise unknown_name("search", self.search, _SCORES)
         if self.score is not None and self.score not in _SCORES[self.search]:
@@ -156,6 +172,17 @@ class BayesNet(Settings):
         if self.parents is not None:
             return int(self.parents)
         return PARENTS if self.epsilon is None else PRIVATE_PARENTS
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether conditional distributions are trees."""
+        return self.conditionals == "trees"
+
+    @property
+    def weight_above(self) -> float:
+        """How much, in records, fewer parents weigh."""
+        usual = TREE_SMOOTHING if self.has_trees else SMOOTHING
+        return usual if self.smoothing is None else float(self.smoothing)
 
     @classmethod
     def from_options(cls, options: MethodOptions) -> Self:
@@ -186,7 +213,15 @@ class BayesNet(Settings):
         strongest = [sorted(chosen, key=(-pairs[i]).tolist().__getitem__) for i, chosen in enumerate(parents)]
         network = _network(rules, strongest, label=self.label if self.sensitive else None)
         cliques = [(*network[name], name) for name in network.order]
-        tables = tuple(table_from_marginal(m, smoothing=self.smoothing) for m in counter.marginals(cliques))
+        tables: tuple[ConditionalTable | TreeTable, ...]
+        if self.has_trees:
+            progress("growing the trees", -1)
+            fine = fine_counter(counter)
+            schema, untied = protected_schema(fine.schema, self.label, self.sensitive, self.protect)
+            tables = self._trees(fine, rules, network, pairs)
+            network = Network(network.order, tuple(table.parents for table in tables))
+        else:
+            tables = tuple(table_from_marginal(m, smoothing=self.weight_above) for m in counter.marginals(cliques))
         strengths = tuple(float(pairs[names.index(child), names.index(p)]) for p, child in network.edges)
         fitted = FitSummary(
             method="bayesnet",
@@ -200,9 +235,25 @@ class BayesNet(Settings):
             keep=self.keep,
             protection=protection_of(counter, self.label, self.sensitive, self.protect, untied) if self.sensitive else None,
             n_rows=counter.n_rows,
-            parents=self.most_parents,
+            parents=(TREE_PARENTS if self.parents is None else self.most_parents) if self.has_trees else self.most_parents,
         )
         return BayesNetModel(schema, network, tables, fitted, origin)
+
+    def _trees(self, counter: RowCounter, rules: Rules, network: Network, pairs: NDArray[np.float64]) -> tuple[TreeTable, ...]:
+        """The tree of each column, over those before it that rules allow, of these the ones that tell most of it and its parents among tables."""
+        names = list(counter.schema.names)
+        given, before = self.network is not None, list[str]()
+        candidates: dict[str, Sequence[str]] = {}
+        for name in network.order:
+            child = names.index(name)
+            allowed = [other for other in before if rules.allowed[child, names.index(other)]]
+            nearest = sorted(allowed, key=lambda other: -pairs[child, names.index(other)])
+            own = list(network[name])
+            candidates[name] = own if given else list(dict.fromkeys([*own, *nearest]))[: max(CANDIDATES, len(own))]
+            before.append(name)
+        required = {name: list(network[name]) if given else [names[j] for j in rules.required[names.index(name)]] for name in names}
+        settings = TreeSettings(least=self.leaf, parents=TREE_PARENTS if self.parents is None else self.most_parents, smoothing=self.weight_above)
+        return learn_trees(counter, network.order, candidates, required, settings)
 
     def rules(self, names: Sequence[str]) -> Rules:
         """Return the rules that the settings amount to for these columns; raise where they contradict each other."""

@@ -98,6 +98,16 @@ class ConditionalTable:
     levels: tuple[Level, ...]
     smoothing: float
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of codes of the parents."""
+        return self.levels[-1].sizes
+
+    @property
+    def total_weight(self) -> float:
+        """The weights of all combinations of all parents together."""
+        return float(self.levels[-1].weights.sum())
+
     def check(self) -> None:
         """Raise unless the levels fit together: for tables that come from a file."""
         for level in self.levels:
@@ -124,6 +134,20 @@ class ConditionalTable:
             total = level.totals[row[known]]
             out[known] = (weight[known] + smoothing * out[known]) / (total + smoothing)
         return out
+
+    def largest(self, code: int) -> float:
+        """Return an upper bound of P(code | parents) over all parents: level by level, the best that can be reached."""
+        bound = 0.0
+        for i, level in enumerate(self.levels):
+            if not len(level.keys):
+                continue
+            at = np.flatnonzero(level.codes == code)
+            rows = np.searchsorted(level.starts, at, side="right") - 1
+            weights, totals = level.weights[at], level.totals[rows]
+            a = self.smoothing if i else 0.0
+            reach = float(((weights + a * bound) / (totals + a)).max(initial=0.0))
+            bound = max(bound, reach) if i else reach
+        return min(bound, 1.0)
 
 
 def _weights_of(level: Level, rows: NDArray[np.int64], codes: NDArray[np.integer], size: int) -> NDArray[np.float64]:

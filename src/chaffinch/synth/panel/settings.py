@@ -63,6 +63,8 @@ class Panel(Settings):
         unfit = [name for name in ("epsilon", "keep", "order", "root", "network") if getattr(self.rows, name)]
         if unfit:
             raise InputError(f"A panel draws sequences without a promise, in an order of its own: leave out {listed(unfit)}.")
+        if self.rows.conditionals == "trees":
+            raise InputError('A panel has tables, not trees yet: leave out conditionals="trees".')
 
     @property
     def label(self) -> str | None:

@@ -1,0 +1,106 @@
+"""Numbers with their grain: the same table with as many levels for a numeric column as its records bear.
+
+Tables of counts need few levels; trees split where it matters, so that more cost them little, and what is drawn keeps the grain of the data: values that ten records share
+stay themselves, and what lies inside a narrow bin hangs on the same narrow bins of other columns. No level stands for fewer than ten records (`discretise.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from .._base.errors import InputError
+from .._base.masking import THRESHOLD
+from .._base.progress import Progress, silent
+from .codec import Intervals
+from .codes import Codes
+from .constraints import cut_schema
+from .encode import encode_column
+from .fit import fit_column
+from .fit_schema import fit_schema
+from .kept_rules import fitted_functions, rules_of_batches
+from .reread import profile_of, tokens_of
+from .scan import Scan
+from .schema import Column, Schema
+from .table import Table
+from .types import whole_array
+
+__all__ = ["FINE", "finer", "finer_scan", "on_codes_of"]
+
+FINE = 150
+"""Levels of a numeric column at most."""
+
+
+def is_coarse(column: Column) -> bool:
+    """Return whether a column's levels are what inference cuts by default, so that nobody asked for just these."""
+    usual = column.binning == "quantile" and column.bins == Column.bins and column.atoms is None and column.edges is None
+    return usual and column.modelled and column.role != "weight" and isinstance(column.codec, Intervals)
+
+
+def finer(table: Table) -> Table:
+    """Return a table with its numbers cut finer.
+
+    Examples
+    --------
+    >>> import chaffinch, pyarrow as pa
+    >>> table = chaffinch.read(pa.table({"age": list(range(20, 60)) * 12, "sex": ["f", "m"] * 240}))
+    >>> table.schema["age"].size, finer(table).schema["age"].size
+    (20, 40)
+    """
+    schema = table.schema
+    if not any(is_coarse(column) for column in schema):
+        return table
+    columns, arrays = list[Column](), []
+    for column in schema:
+        if is_coarse(column):
+            values, tokens = whole_array(table.data.column(column.name)), tokens_of(column, table.codes, schema, None)
+            fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile_of(column, values, tokens), rare_below=schema.rare_below)
+            column = replace(column, codec=fitted.codec)
+            arrays.append(encode_column(column, values, tokens))
+        elif column.modelled:
+            arrays.append(table.code(column.name))
+        columns.append(column)
+    fine = cut_schema(replace(schema, columns=tuple(columns), sealed=False))
+    out = replace(table, schema=fine, codes=Codes.of(arrays, fine.sizes, n_rows=table.n_rows))
+    return replace(out, schema=replace(fine, functions=fitted_functions(out, THRESHOLD)))
+
+
+def finer_scan(scanned: Scan, *, progress: Progress = silent) -> Scan:
+    """Return a scan of the same file with its numbers cut finer: one more pass over it."""
+    schema = scanned.schema
+    if not any(is_coarse(column) for column in schema):
+        return scanned
+    asked = replace(schema, columns=tuple(replace(c, bins=FINE if is_coarse(c) else c.bins, codec=None) for c in schema), sealed=False)
+    fitted = fit_schema(scanned.source, asked, rare="pool", threshold=THRESHOLD, progress=progress)
+    columns = tuple(replace(own, codec=new.codec) for own, new in zip(schema, fitted.schema, strict=True))
+    out = replace(scanned, schema=cut_schema(replace(schema, columns=columns, sealed=False)))
+    if not schema.rules:
+        return out
+    return replace(out, schema=rules_of_batches(out.schema, out.n_rows, out.row_batches, find=False, threshold=THRESHOLD)[0])
+
+
+def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
+    """Return a table with some numeric columns on the codes of another schema of the same columns; all others must have them already."""
+    arrays, columns = [], list[Column]()
+    for column in table.schema:
+        if column.modelled and column.name in names and _differ(column, schema[column.name]):
+            if not isinstance(column.codec, Intervals) or not isinstance(schema[column.name].codec, Intervals):
+                raise InputError(
+                    f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
+                    "chaffinch.read(data, schema=model.schema)."
+                )
+            values, tokens = whole_array(table.data.column(column.name)), tokens_of(column, table.codes, table.schema, None)
+            column = schema[column.name]
+            arrays.append(encode_column(column, values, tokens))
+        elif column.modelled:
+            arrays.append(table.code(column.name))
+        columns.append(column)
+    if columns == list(table.schema.columns) and all(a.codec is b.codec for a, b in zip(columns, table.schema, strict=True)):
+        return table
+    whole = replace(table.schema, columns=tuple(columns))
+    return replace(table, schema=whole, codes=Codes.of(arrays, whole.sizes, n_rows=table.n_rows))
+
+
+def _differ(column: Column, other: Column) -> bool:
+    ours, theirs = column.codec, other.codec
+    return ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict())
