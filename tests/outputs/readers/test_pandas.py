@@ -97,3 +97,16 @@ def test_totals_that_cannot_be_read_are_refused(frame):
         table_of(wrong, name="t")
     level = pd.DataFrame({"a": ["All", "x", "x"]}).value_counts().sort_index(ascending=False)
     assert table_of(level, name="t", by=["a"], margins=False)["cells"] == {"x": 2, "All": 1}
+
+
+def test_weighted_tables_name_their_weight(frame, satisfied):
+    weighted = pd.crosstab(frame["school"], frame["works"], values=frame["method"], aggfunc="sum")
+    entry = table_of(weighted, name="w", weight="method")
+    assert (entry["kind"], entry["weight"]) == ("weighted-table", "method")
+    assert satisfied(frame, entry).within
+    shares = 100 * weighted.div(weighted.sum(axis=1), axis=0)
+    assert satisfied(frame, table_of(shares, name="w", weight="method", percentages="rows")).within
+    with pytest.raises(InputError, match=r"has counts that are not whole. If they are weighted, name the column of weights"):
+        table_of(weighted * 0.7, name="w")
+    with pytest.raises(InputError, match="only tables without totals"):
+        table_of(weighted, name="w", weight="method", kind="mean", of="age")

@@ -32,7 +32,7 @@ class DescribeSpec(PartedNumbers):
     by: list[str] = Key(default_factory=list)
     groups: dict[str, Any] = Key(default_factory=dict)
     at: list[Annotated[float, Key(ge=0, le=1)]] = Key(default_factory=lambda: [0, 0.25, 0.5, 0.75, 1], min_length=1)
-    counts: list[Any] | None = None
+    counts: list[Any] | dict[str, Any] | None = None
     mean: Any = None
     sd: Any = None
     quantiles: Any = None
@@ -48,7 +48,7 @@ class DescribeSpec(PartedNumbers):
         if key == "counts":
             if not self.by:
                 raise self.fault(" has no groups, so it cannot have counts. Use n.")
-            return KindPart("table", "counts", groups)
+            return KindPart("table", "cells" if isinstance(self.counts, dict) else "counts", groups)
         if key == "quantiles":
             known = self.counts if self.by else self.n
             more = {} if known is None else {"n": known}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
 from ..._base.errors import InputError, listed, unknown_name
@@ -40,6 +40,7 @@ def table_of(
     of: str | None = None,
     count: str | None = None,
     percentages: Literal["all", "rows", "columns"] | None = None,
+    weight: str | None = None,
     **keys: Unpack[_Keys],
 ) -> dict[str, Any]:
     """Return a pandas or polars table as an entry of a specification's outputs.
@@ -55,6 +56,8 @@ def table_of(
         The columns that are crossed, in the order of the table's index and then its columns; by default their names.
     kind, of
         What the numbers are: counts, or a summary of the column `of` in each cell.
+    weight
+        The column of weights that a weighted table sums up in each cell; with `percentages` they are percentages of the weights.
     percentages, keys
         As in a specification: margins, where, n, decimals, threshold, base. Cells that are missing (NaN, null) are suppressed ones, below the
         threshold. Totals of counts (pandas' `margins=True`) are read as such; `margins=False` says that a last row or column called All is a level.
@@ -81,8 +84,11 @@ def table_of(
     if count is None and "margins" not in keys and (totals := _totals(cells)):
         cells = _with_totals(cells, totals, name, counts=kind == "table" and percentages is None)
         keys["margins"] = True
-    if kind == "table":
+    if kind == "table" and weight is None:
         _check_shares(cells, name, percentages)
+        _check_whole(cells, name, percentages)
+    if weight is not None:
+        return _weighted(cells, columns, name, kind, weight, percentages, keys)
     numbers = {_key(levels, name): _cell(number, kind, percentages) for levels, number in cells}
     if len(numbers) < len(cells):
         raise InputError(f"Output '{name}' has two rows for the same cell.")
@@ -156,6 +162,29 @@ def _check_shares(cells: Cells, name: str, percentages: str | None) -> None:
                 f"Output '{name}' has shares of 1 ({words}) where {'percentages' if percentages else 'counts'} are needed. Make the table without normalize, or pass "
                 f'100 times its numbers with percentages="{words}".'
             )
+
+
+def _check_whole(cells: Cells, name: str, percentages: str | None) -> None:
+    """Raise InputError where counts are not whole numbers: they are weighted, or a summary."""
+    numbers = [] if percentages is not None else [plain(number) for _, number in cells]
+    if any(isinstance(number, float) and math.isfinite(number) and not number.is_integer() for number in numbers):
+        raise InputError(
+            f"Output '{name}' has counts that are not whole. If they are weighted, name the column of weights: weight=...; if they are a summary, say "
+            'which and of what: kind="mean", of=...; percentages are percentages="rows", "columns" or "all".'
+        )
+
+
+def _weighted(
+    cells: Cells, by: list[str], name: str, kind: str, weight: str, percentages: str | None, keys: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A weighted table as an entry."""
+    if kind != "table" or keys.get("margins"):
+        raise InputError(f"Output '{name}' has weights: only tables without totals can have them. Leave out the totals, or use kind = \"weighted-mean\" in a file.")
+    numbers = {_key(levels, name): _cell(number, "sum", None) for levels, number in cells}
+    values = {key: "x" if number is None else number for key, number in numbers.items()}
+    shares = {} if percentages is None else {"percentages": percentages}
+    entry = {"name": name, "kind": "weighted-table", "by": by, "weight": weight, **shares, "values": values}
+    return {**entry, **without_none({key: value for key, value in keys.items() if value is not False})}
 
 
 def _crossed(table: Any, by: Sequence[str] | None, name: str) -> tuple[list[str], Cells]:

@@ -1,0 +1,294 @@
+"""Summaries from pandas and polars: `describe()`, `corr()`, `quantile()` and `groupby().agg()`, with full precision.
+
+An object does not say all of what made it. What is not certain is not guessed: the error says what was understood, and which word is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from ..._base.errors import InputError, listed, unknown_name
+from ..._base.plain import without_none
+from .pandas import plain, table_of
+
+__all__ = ["summaries_of"]
+
+FUNCTIONS = {
+    "mean": "mean", "sum": "sum", "std": "sd", "var": "variance", "median": "median", "min": "min", "max": "max", "size": "table",
+    "count": "table", "len": "table",
+}  # fmt: skip
+"""What pandas and polars call the functions that are read, and the kinds that these are."""
+DESCRIBED = ("count", "mean", "std", "min", "max")
+"""What `describe()` always has of a column of numbers."""
+WORDS_DESCRIBED = ("unique", "top", "freq")
+NEAR = 1e-9
+
+
+def summaries_of(
+    table: Any,
+    *,
+    name: str,
+    of: str | None = None,
+    by: Sequence[str] | None = None,
+    method: Literal["pearson", "spearman", "kendall"] | None = None,
+    interpolation: str | None = None,
+    columns: Mapping[str, tuple[str, str]] | None = None,
+    where: str | None = None,
+    decimals: int | None = None,
+    threshold: int | None = None,
+) -> list[dict[str, Any]]:
+    """Return a summary of pandas or polars as entries of a specification's outputs: one for each column, or function of one.
+
+    Read are `describe()` of a column, a table or groups; `corr()`; `quantile()` of several points; `groupby().agg()` with functions by name.
+    Counts and crosstabs are `table_of`'s.
+
+    Parameters
+    ----------
+    name
+        What to call the output; where there are several, followed by the column and the function.
+    of, by
+        The column that is summed up, and those that make the groups, where the object does not name them.
+    method
+        Of correlations: they do not say which they are. Only Pearson's are read.
+    interpolation
+        How quantiles of polars were taken: its `describe()` takes the nearest value unless told "linear", which is what is read.
+    columns
+        What the columns of an aggregation are that have names of their own: `{"average": ("age", "mean")}`.
+    where, decimals, threshold
+        As in a specification. Missing numbers are withheld ones.
+
+    Raises
+    ------
+    InputError
+        If it is none of these, or does not say enough: with what was understood, and what to add.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30, 40, 50]})
+    >>> summaries_of(frame.groupby("sex")["age"].agg(["mean"]), name="a", of="age")
+    [{'name': 'a: mean of age', 'kind': 'mean', 'by': ['sex'], 'of': 'age', 'values': {'f': 30.0, 'm': 45.0}}]
+    """
+    keys = without_none({"where": where, "decimals": decimals, "threshold": threshold})
+    if not hasattr(table, "index"):
+        return _polars_described(table, name, interpolation, keys)
+    wide = hasattr(table, "columns")
+    index = [str(label) for label in table.index]
+    heads = [label if isinstance(label, tuple) else (label,) for label in table.columns] if wide else []
+    if _is_described(index):
+        return _described(table, name, of, keys)
+    if any(set(WORDS_DESCRIBED) & {str(part) for part in head} for head in (*heads, *((label,) for label in index))):
+        raise InputError(f"Output '{name}' describes words: how many there are, and the most common. Use table_of with value_counts() of the column.")
+    if heads and _is_described([str(head[-1]) for head in heads]):
+        return _described_by_groups(table, name, of, by, keys)
+    if wide and index and index == [str(head[0]) for head in heads] and _is_correlation(table):
+        return [_correlation(table, name, method, keys)]
+    if _is_share(table.index):
+        return _quantiles(table, name, of, by, keys)
+    if wide:
+        return _aggregated(table, name, of, by, columns, keys)
+    raise InputError(
+        f"Output '{name}' is a series by {listed(_index_names(table)) or 'an index without a name'}, and does not say what its numbers are: "
+        'use table_of with kind="mean" (or another) and of=..., or agg(["mean"]) in place of mean().'
+    )
+
+
+def _is_described(words: Sequence[str]) -> bool:
+    """Whether words are what `describe()` has, and no more: an aggregation may have all of them, and others."""
+    return set(DESCRIBED) <= set(words) and all(word in DESCRIBED or word.endswith("%") for word in words)
+
+
+def _described(table: Any, name: str, of: str | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`describe()` of a column (a series) or of several."""
+    if not hasattr(table, "columns"):
+        column = of if of is not None else table.name
+        if column is None:
+            raise InputError(f"Output '{name}' describes a column without a name. Say which: of=...")
+        return [_one_described(name, str(column), dict(zip(map(str, table.index), table.tolist(), strict=True)), keys)]
+    entries = []
+    for column in table.columns:
+        numbers = dict(zip(map(str, table.index), table[column].tolist(), strict=True))
+        if math.isnan(float(numbers["mean"])):  # a column of words beside numbers
+            continue
+        entries.append(_one_described(f"{name}: {column}", str(column), numbers, keys))
+    return entries
+
+
+def _one_described(name: str, column: str, numbers: Mapping[str, Any], keys: Mapping[str, Any]) -> dict[str, Any]:
+    points = _points(numbers)
+    return {
+        "name": name, "kind": "describe", "of": column, "n": int(numbers["count"]), "mean": plain(numbers["mean"]), "sd": plain(numbers["std"]),
+        "at": list(points), "quantiles": [plain(numbers[word]) for word in points.values()], **keys,
+    }  # fmt: skip
+
+
+def _points(words: Mapping[str, Any] | Sequence[str]) -> dict[float, str]:
+    """The quantiles among what `describe()` has, with their words: min is at 0, "25%" at 0.25."""
+    points = {0.0: "min", 1.0: "max"}
+    points |= {round(float(word[:-1]) / 100.0, 9): word for word in words if word.endswith("%")}
+    return dict(sorted(points.items()))
+
+
+def _described_by_groups(
+    table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """`groupby(...).describe()` of one column, or of several."""
+    groups = _groups(table, name, by)
+    nested = isinstance(table.columns[0], tuple)
+    if not nested and of is None:
+        raise InputError(f"Output '{name}' describes a column by {listed(groups)}, and does not say which column. Say it: of=...")
+    entries = []
+    for column in dict.fromkeys(label[0] for label in table.columns) if nested else [of]:
+        some = table[column] if nested else table
+        words = [str(word) for word in some.columns]
+        if not _is_described(words):
+            raise InputError(f"Output '{name}' describes several columns, and '{column}' in another way. Pass them one at a time.")
+        labels = [_label(label) for label in some.index]
+        numbers = {word: dict(zip(labels, some[word].tolist(), strict=True)) for word in words}
+        points = _points(words)
+        quantiles = {label: [plain(numbers[word][label]) for word in points.values()] for label in labels}
+        entries.append({
+            "name": f"{name}: {column}" if nested else name, "kind": "describe", "of": str(column), "by": groups, "at": list(points),
+            "counts": {label: int(count) for label, count in numbers["count"].items()}, "mean": _known(numbers["mean"]), "sd": _known(numbers["std"]),
+            "quantiles": {label: some for label, some in quantiles.items() if not any(math.isnan(q) for q in some)}, **keys,
+        })  # fmt: skip
+    return entries
+
+
+def _known(numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers with those that are missing marked as withheld."""
+    return {label: "x" if math.isnan(number) else plain(number) for label, number in numbers.items()}
+
+
+def _polars_described(table: Any, name: str, interpolation: str | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`describe()` of polars; other tables of polars are long, and for `table_of`."""
+    heads = list(getattr(table, "columns", []))
+    words = [str(word) for word in table["statistic"]] if "statistic" in heads else []
+    if not _is_described([word for word in words if word != "null_count"]):
+        raise InputError(
+            f"Output '{name}' is no summary that is known by its form. Of a long table of polars name the numbers: table_of(table, count=..., kind=..., of=...)."
+        )
+    if interpolation not in (None, "linear"):
+        raise InputError(f"Output '{name}': quantiles are read as \"linear\" ones. Got {interpolation!r}: make them anew with describe(interpolation=\"linear\").")
+    if interpolation is None and any(word.endswith("%") for word in words):
+        raise InputError(
+            f"Output '{name}' is a description of {listed(str(head) for head in heads if head != 'statistic')}; polars takes the nearest value for a quantile unless told otherwise, and does not "
+            'say which. Pass interpolation="linear" if it was made so, or make it with describe(percentiles=None).'
+        )
+    entries = []
+    for column in heads:
+        numbers = dict(zip(words, list(table[column]), strict=True))
+        if column != "statistic" and isinstance(numbers["mean"], int | float):
+            entries.append(_one_described(f"{name}: {column}", str(column), numbers, keys))
+    return entries
+
+
+def _is_correlation(table: Any) -> bool:
+    """Whether a square table is symmetric, with ones on its diagonal and nothing beyond 1."""
+    try:
+        rows = [[float(number) for number in row] for row in table.to_numpy().tolist()]
+    except (TypeError, ValueError):
+        return False
+    return all(abs(rows[k][k] - 1.0) < NEAR for k in range(len(rows))) and all(
+        math.isnan(rows[a][b]) or (abs(rows[a][b] - rows[b][a]) < NEAR and abs(rows[a][b]) <= 1.0 + NEAR)
+        for a in range(len(rows))
+        for b in range(len(rows))
+    )
+
+
+def _correlation(table: Any, name: str, method: str | None, keys: Mapping[str, Any]) -> dict[str, Any]:
+    columns = [str(column) for column in table.columns]
+    if method is None:
+        raise InputError(
+            f"Output '{name}' is a matrix of correlations of {listed(columns)}, and does not say of which kind. Pass method=\"pearson\" if they are Pearson's, as corr() makes them unless told otherwise."
+        )
+    if method != "pearson":
+        raise InputError(f"Output '{name}': only Pearson's correlations are read. Got method={method!r}; there is no kind of output for these yet.")
+    values = [["x" if math.isnan(number) else float(number) for number in row] for row in table.to_numpy().tolist()]
+    return {"name": name, "kind": "correlation", "of": columns, "values": values, **keys}
+
+
+def _is_share(index: Any) -> bool:
+    """Whether the last level of an index has no name and only numbers with a fraction between 0 and 1: points of quantiles."""
+    if index.names[-1] is not None:
+        return False
+    last = index.get_level_values(-1)
+    return len(last) > 0 and str(last.dtype).startswith("float") and all(0.0 <= float(q) <= 1.0 for q in last)
+
+
+def _quantiles(table: Any, name: str, of: str | None, by: Sequence[str] | None, keys: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """`quantile([...])` of a column, of several, or by groups."""
+    wide = hasattr(table, "columns")
+    if wide and table.index.nlevels > 1:
+        raise InputError(f"Output '{name}' has quantiles of several columns by groups. Pass one column at a time.")
+    if wide:
+        return [one for column in table.columns for one in _quantiles(table[column].rename(column), f"{name}: {column}", str(column), by, keys)]
+    column = of if of is not None else table.name
+    if column is None:
+        raise InputError(f"Output '{name}' has quantiles of a column without a name. Say which: of=...")
+    at = [float(q) for q in dict.fromkeys(table.index.get_level_values(-1))]
+    entry: dict[str, Any] = {"name": name, "kind": "quantiles", "of": str(column), "at": at}
+    if table.index.nlevels == 1:
+        return [{**entry, "values": [plain(number) for number in table.tolist()], **keys}]
+    groups = list(by) if by is not None else [str(one) for one in table.index.names[:-1]]
+    if len(groups) != table.index.nlevels - 1 or "None" in groups:
+        raise InputError(f"Output '{name}' has quantiles by groups: name their columns in order, by=[...].")
+    values: dict[str, list[Any]] = {}
+    for label, number in zip(table.index, table.tolist(), strict=True):
+        values.setdefault(_label(label[:-1]), []).append(plain(number))
+    return [{**entry, "by": groups, "values": values, **keys}]
+
+
+def _aggregated(
+    table: Any, name: str, of: str | None, by: Sequence[str] | None, columns: Mapping[str, tuple[str, str]] | None, keys: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    """`groupby(...).agg(...)`: a column of functions, several, or names of one's own."""
+    groups, entries = _groups(table, name, by), []
+    for k, head in enumerate(table.columns):
+        column, function = _made_of(head, name, of, columns)
+        if function not in FUNCTIONS:
+            raise InputError(f"Output '{name}': column {_label(head)!r} is the {function!r} of '{column}'. {unknown_name('function', function, FUNCTIONS)} Leave it out.")
+        kind, series = FUNCTIONS[function], table.iloc[:, k]
+        called = f"{name}: {function if kind == 'table' else f'{function} of {column}'}"
+        if kind in ("min", "max"):
+            values = {label: [number] for label, number in _known({_label(one): float(number) for one, number in series.items()}).items()}
+            entries.append({"name": called, "kind": "quantiles", "of": column, "at": [float(kind == "max")], "by": groups, "values": values, **keys})
+            continue
+        wanted: Any = {"of": None if kind == "table" else column, "kind": kind, **keys}
+        entries.append(table_of(series, name=called, by=groups, margins=False, **wanted))
+    return entries
+
+
+def _made_of(head: Any, name: str, of: str | None, columns: Mapping[str, tuple[str, str]] | None) -> tuple[str, str]:
+    """The column and the function behind a column of an aggregation."""
+    if columns is not None and not isinstance(head, tuple) and head in columns:
+        column, function = columns[head]
+        return str(column), str(function)
+    if isinstance(head, tuple) and len(head) == 2:
+        return str(head[0]), str(head[1])
+    if str(head) in FUNCTIONS and of is not None:
+        return of, str(head)
+    understood = f"the {head!r} of a column" if str(head) in FUNCTIONS else f"a column called {head!r}"
+    raise InputError(
+        f"Output '{name}' has {understood}, and does not say of which column or by which function. Say it: "
+        + (f"of=... or columns={{{str(head)!r}: (column, {str(head)!r})}}." if str(head) in FUNCTIONS else f'columns={{{str(head)!r}: (column, "mean")}}.')
+    )
+
+
+def _groups(table: Any, name: str, by: Sequence[str] | None) -> list[str]:
+    names = _index_names(table)
+    groups = list(by) if by is not None else names
+    if len(groups) != table.index.nlevels or not groups:
+        raise InputError(f"Output '{name}' is by {table.index.nlevels} columns: name them in order, by=[...]. Got {listed(groups) or 'none'}.")
+    return groups
+
+
+def _index_names(table: Any) -> list[str]:
+    return [str(one) for one in table.index.names if one is not None]
+
+
+def _label(label: Any) -> str:
+    parts = label if isinstance(label, tuple) else (label,)
+    return "|".join(str(plain(part)) for part in parts)
