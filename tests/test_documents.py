@@ -15,6 +15,8 @@ import pytest
 
 from .test_house import DATA, ROOT, python, text_of
 
+pytestmark = pytest.mark.slow  # minutes: every block of every page is run
+
 BLOCK = '''"""Refuse every connection: Python imports a module of this name when it starts."""
 import socket
 

@@ -60,7 +60,7 @@ def test_a_mean_and_a_spread_contradict_only_if_no_dataset_has_both(n: int, cent
                 assert contradictions(spec) == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(4, 30))
 def test_what_records_have_is_within_all_bounds(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)

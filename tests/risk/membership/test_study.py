@@ -44,6 +44,7 @@ def test_a_copy_is_caught(table, design, features):
     assert found.pooled.advantage > 0.9
 
 
+@pytest.mark.slow
 def test_a_generator_that_ignores_its_input_is_at_one_half_at_the_stated_rate(table):
     """95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = sum(

@@ -231,6 +231,7 @@ def null_draw(seed: int, n: int = 100):
     )
 
 
+@pytest.mark.slow
 def test_strangers_are_found_as_often_as_the_level_says() -> None:
     # 120 draws: more than 15 at a level of 5 % comes once in 2,000 runs of other seeds, none at all once in 470. The study of 2,000 draws is
     # experiments/attack_what_leaves/calibration_memorisation.py.

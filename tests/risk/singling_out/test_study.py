@@ -61,6 +61,7 @@ def test_the_guess_is_told_as_one_number(table):
         assert percent(told.baseline).replace("\xa0", "") == f"{told.baseline:.1%}".replace(".0%", "%")
 
 
+@pytest.mark.slow
 def test_a_generator_that_ignores_its_input_is_at_the_baseline_at_the_stated_rate(table):
     """Exact 95 % intervals of 30 studies: 10 or more miss with chance 2e-6."""
     missed = 0
