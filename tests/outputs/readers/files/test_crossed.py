@@ -7,6 +7,7 @@ import pytest
 from chaffinch.outputs.readers.files.companion import Help
 from chaffinch.outputs.readers.files.crossed import Crossed, OpenQuestionError, table_facts
 from chaffinch.outputs.readers.files.found import LineError
+from chaffinch.outputs.rules import Policy
 
 
 def crossed(*rows: str, columns: str = "n s", names: str = "f m", counts: bool | None = None, said: bool = True) -> Crossed:
@@ -20,6 +21,16 @@ def test_totals_that_add_up_say_that_numbers_are_counts() -> None:
     assert facts.labels == (("f", "m"), ("n", "s"))
     assert facts.cells["f", "n"] == 12
     assert facts.cells["All", "All"] == 132
+
+
+def test_counts_that_only_their_form_tells_are_for_a_person_to_look_at() -> None:
+    sums = table_facts(crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help())
+    assert not sums.said
+    assert "(by their form)" in sums.understood
+    assert [one.status for one in sums.findings("t", Policy()) if one.rule == "taken for counts"] == ["review"]
+    said = table_facts(crossed("12 30 42", "40 50 90", "52 80 132", columns="n s Total", names="f m Total"), Help(kind="table"))
+    assert said.said
+    assert "taken for counts" not in [one.rule for one in said.findings("t", Policy())]
 
 
 def test_whole_numbers_without_totals_are_asked_about() -> None:

@@ -143,6 +143,12 @@ def test_models_of_some_records_and_weighted_ones_say_so() -> None:
     assert "write where" in fits(LM.replace("data = mtcars)", "data = mtcars[1:16, ])"))[0].unsaid
 
 
+def test_few_records_that_were_left_out_are_said() -> None:
+    text = LM.replace("28 degrees of freedom", "28 degrees of freedom\n  (3 observations deleted due to missingness)")
+    assert fits(text)[0].left_out == 3
+    assert [one.rule for one in fits(text)[0].beside("m")] == ["records left out", "extremes of residuals"]
+
+
 def test_other_functions_are_asked_about() -> None:
     with pytest.raises(OpenQuestionError) as asked:
         fits(LM.replace("lm(", "rlm("))

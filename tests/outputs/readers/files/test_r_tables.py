@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chaffinch.outputs.readers.files.companion import Help
+from chaffinch.outputs.readers.files.crossed import OpenQuestionError
 from chaffinch.outputs.readers.files.found import LineError
 from chaffinch.outputs.readers.files.printed_table import PrintedTable
 from chaffinch.outputs.readers.files.r_tables import read_r_tables
@@ -77,6 +78,23 @@ def test_totals_and_several_tables_in_one_file() -> None:
 def test_a_row_that_is_cut_is_not_left_out_in_silence() -> None:
     with pytest.raises(LineError, match="line 5"):
         tables(TWO.rsplit("  2\n", 1)[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "        hp\nMazda  110\nDatsun  93\nHornet 110\n",  # mtcars["hp"]: records
+        "\n f  m \n90 87 \n",  # tapply(age, sex, max)
+    ],
+)
+def test_values_in_the_form_of_a_table_are_asked_about(text: str) -> None:
+    (piece,) = read_r_tables(text.splitlines())
+    with pytest.raises(OpenQuestionError, match="Are they counts of people"):
+        piece.facts(Help())
+
+
+def test_records_with_their_numbers_are_no_table() -> None:
+    assert read_r_tables(["   age", "1   45", "2   37", "3   62"]) == []
 
 
 def test_text_is_no_table() -> None:

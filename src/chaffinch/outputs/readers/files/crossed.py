@@ -186,6 +186,7 @@ def _misfits(table: Crossed, texts: Sequence[Sequence[str]], bottom: bool, right
 
 def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: Help) -> PrintedTable:
     bottom, right = _ends(table) if given.totals is not False else (False, False)
+    said = bool(given.kind) or bool(table.counts and table.said)
     misfits = _misfits(table, texts, bottom, right)
     if misfits and given.base == 1:
         raise OpenQuestionError(
@@ -218,7 +219,7 @@ def _counts(table: Crossed, texts: list[list[str]], by: tuple[str, ...], given: 
     _check_labels((*row_labels, *column_labels), table.lines[0])
     labels = (tuple(row_labels), tuple(column_labels)) if columns else (tuple(row_labels),)
     return _exact_without_totals(
-        PrintedTable(by, labels, cells, margins, None, given.threshold, given.base, given.where)
+        PrintedTable(by, labels, cells, margins, None, given.threshold, given.base, given.where, said)
     )
 
 

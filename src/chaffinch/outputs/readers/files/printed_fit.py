@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...._base.errors import InputError
+from ...._base.masking import THRESHOLD
 from ...._base.plain import without_none
 from ...fields import Fields
 from ...kinds import KINDS
@@ -84,7 +85,8 @@ class PrintedFit:
     `formula` is that of the program, None where it is not printed; `label` the dependent variable. `n` and `dof` (residual) are None where the file
     does not tell. `extremes`: whether the least and largest residual are shown. `robust`: whether standard errors are not the usual ones.
     `exponentiated`: whether coefficients are odds ratios and the like. `columns` renames: from what is printed to what the data have. `unsaid`: why the
-    records behind it cannot be told, if so. `extra` are keys that its kind alone has.
+    records behind it cannot be told, if so. `extra` are keys that its kind alone has. `left_out`: how many records were left
+    out, where the file says so.
     """
 
     kind: str
@@ -105,6 +107,7 @@ class PrintedFit:
     columns: Mapping[str, str] = field(default_factory=dict, repr=False)
     unsaid: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    left_out: int | None = None
 
     @property
     def understood(self) -> str:
@@ -125,11 +128,18 @@ class PrintedFit:
         return f"{self.kind}: {what}{of}{terms}{ratios}{errors}{n}{formula}."
 
     def beside(self, name: str) -> list[Finding]:
-        """Return that the least and the largest residual are those of single people, where they are shown."""
+        """Return that the least and the largest residual are those of single people, and that few were left out, where these are shown."""
+        few = []
+        if self.left_out is not None and 0 < self.left_out < THRESHOLD:
+            words = f"It says how many records were left out for missing values: fewer than {THRESHOLD}."
+            few = [
+                finding(name, self.kind, "records left out", ["left out"], of=1, good="", bad=words, status="review")
+            ]
         if not self.extremes:
-            return []
+            return few
         words = "The least and the largest residual are shown: each is that of one person."
         return [
+            *few,
             finding(
                 name,
                 self.kind,
@@ -139,7 +149,7 @@ class PrintedFit:
                 good="",
                 bad=words,
                 status="review",
-            )
+            ),
         ]
 
     def findings(self, name: str, policy: Policy) -> list[Finding]:

@@ -39,7 +39,8 @@ class PrintedTable:
     """Counts by the labels of each axis; with totals (`margins`, called as files of outputs call them) where they are printed.
 
     `percentages` says of what numbers are shares, in place of counts. Withheld cells hold their mark; `threshold` is the count below which
-    they are withheld, `base` what counts were rounded to.
+    they are withheld, `base` what counts were rounded to. `said`: whether the file, or somebody, says that these are counts; otherwise it is their form
+    that does, which sums have, too.
     """
 
     by: tuple[str, ...]
@@ -50,6 +51,7 @@ class PrintedTable:
     threshold: int | None = None
     base: int = 1
     where: str | None = None
+    said: bool = True
 
     kind = "table"
 
@@ -60,12 +62,13 @@ class PrintedTable:
         named = [f"'{name}'" if name not in UNNAMED else f"{name[1:-1]} whose column is not named" for name in self.by]
         size = " x ".join(str(len(some)) for some in self.labels)
         total = " with totals" if self.margins else ""
+        by_form = "" if self.said or self.percentages else " (by their form)"
         withheld = (
             ", some withheld"
             if any(isinstance(cell, str) for cell in self.cells.values()) and not self.percentages
             else ""
         )
-        return f"a table of {what} of {' by '.join(named)}, {size} cells{total}{withheld}."
+        return f"a table of {what}{by_form} of {' by '.join(named)}, {size} cells{total}{withheld}."
 
     @property
     def variables(self) -> list[str]:
@@ -119,9 +122,16 @@ class PrintedTable:
         places = np.stack([place.ravel() for place in np.indices(counts.shape)], axis=1)
         codes = np.repeat(places, counts.ravel(), axis=0).astype(np.int32)
         entry = {key: value for key, value in self.entry(name).items() if key != "where"}
-        return list(
+        return self._by_form(name) + list(
             check_entries([entry], fields, codes, policy.model_copy(update={"household": None, "weight": None}))
         )
+
+    def _by_form(self, name: str) -> list[Finding]:
+        """That numbers are taken for counts by their form alone, where nothing says so."""
+        if self.said:
+            return []
+        words = 'Nothing in the file says that its numbers are counts of people: sums and largest values look the same. If they are, write kind = "table"; or name the records: --data.'
+        return [finding(name, "table", "taken for counts", ["all"], of=1, good="", bad=words, status="review")]
 
     def interval(self, cell: Any, threshold: int, most: int) -> tuple[int, int]:
         """Return the least and largest count that a cell may be."""

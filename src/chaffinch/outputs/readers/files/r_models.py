@@ -103,7 +103,8 @@ def _facts(body: Sequence[str], first: int, given: Help) -> Facts:
     )  # fmt: skip
     text = "\n".join(body)
     fit = {"lm": _lm, "glm": _glm, "coxph": _cox}[function](fit, text, keys, first, len(body))
-    return replace(fit, **fit_keys(given))
+    gone = re.search(r"\((\d+) observations? deleted due to missingness\)", text)
+    return replace(fit, left_out=int(gone[1]) if gone else None, **fit_keys(given))
 
 
 def _unsaid(keys: dict[str, str], given: Help) -> str:

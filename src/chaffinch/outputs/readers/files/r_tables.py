@@ -55,6 +55,12 @@ def read_r_tables(lines: Sequence[str]) -> list[Piece]:
 
 
 def _facts(block: _Block, given: Help) -> Facts:
+    if given.kind is None and (len(block.columns) == 1 or (not block.columns and block.row_name is None)):
+        raise OpenQuestionError(
+            "R: numbers below labels.",
+            "R prints values by name, and columns of records, in this form, too. Are they counts of people?",
+            {"kind": "table", "by": [block.row_name or "COLUMN", *(["COLUMN"] if block.columns else [])]},
+        )
     whole = all("." not in cell for row in block.cells for cell in row)
     return table_facts(
         Crossed(
@@ -113,6 +119,8 @@ def _two(lines: Sequence[str], at: int) -> _Block | None:
         row_lines.append(k + 1)
         k += 1
     row_name = head[:left].strip() or None
+    if row_name is not None and _CELL.fullmatch(row_name):
+        return None  # the number of a row: records, not a table
     block = _Block(
         range(at + 1, k + 1), row_name, top.strip() or None, tuple(labels), tuple(rows), tuple(cells), tuple(row_lines)
     )
@@ -217,7 +225,7 @@ def _layered(blocks: Sequence[tuple[str | None, str, _Block]], line: int, cut: b
             raise OpenQuestionError("R: a table of three columns.", "Its numbers are no counts.", {"ignore": True})
         cells |= {(*key, level): cell for key, cell in plain.cells.items()}
     labels = (tuple(first.rows), tuple(first.columns), tuple(level for _, level, _ in blocks))
-    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where)
+    return PrintedTable(by, labels, cells, False, None, given.threshold, given.base, given.where, bool(given.kind))
 
 
 READERS.register(TextReader("r tables", "table(), xtabs() and prop.table() in R", read_r_tables))

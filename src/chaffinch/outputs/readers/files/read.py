@@ -96,7 +96,7 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 unclear.append(
                     UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
                 )
-            except (ValueError, OverflowError):  # a count that is none, a number too large: of this output alone
+            except (ValueError, OverflowError, LookupError):  # a count that is none, a row that is too short: of this output alone
                 unclear.append(
                     UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
                 )

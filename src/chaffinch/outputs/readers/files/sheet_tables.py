@@ -32,7 +32,6 @@ COUNTS = (
     "effectif",
     "people",
     "persons",
-    "number",
     "nobs",
     "size",
 )

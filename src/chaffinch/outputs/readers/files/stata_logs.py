@@ -74,7 +74,7 @@ def _joined(lines: Sequence[str], start: int, stop: int) -> str:
 
 
 def _facts(command: str, body: Sequence[str], first: int, given: Help) -> Facts:
-    verb = command.split(",")[0].split()[0]
+    verb = (command.split(",")[0].split() or [""])[0]
     if verb in _KINDS:
         return _model(command, body, first, given)
     if verb in _TABLES:
