@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal
 from chaffinch._base.errors import InputError
 from chaffinch.outputs.document import recipes_of
 from chaffinch.outputs.fields import Field, Fields
+from chaffinch.outputs.kinds.grouped import random_intercept
 from chaffinch.outputs.refit import compared
 from chaffinch.outputs.rules import Policy, check_entries
 
@@ -57,6 +58,23 @@ def test_a_mixed_model_by_its_likelihood() -> None:
     restricted = recipes_of([{**recipe, "reml": True}], FIELDS).computed(codes).outputs[0].to_dict()
     assert float(restricted["group_variance"]) > float(numbers["group_variance"])  # as it should, with twelve schools
     assert spec.rules_only == {"o": "this kind has no equations"}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("reml", [True, False])
+def test_a_mixed_model_by_statsmodels(reml: bool) -> None:
+    """Groups of unequal sizes, and restricted likelihood, too."""
+    codes = pupils(3)[np.random.default_rng(1).random(240) < 0.7]
+    frame = pd.DataFrame({name: codes[:, k] for k, name in enumerate(FIELDS.names)})
+    theirs = smf.mixedlm("marks ~ sex + hours", frame, groups="school").fit(reml=reml, method="bfgs", gtol=1e-9)
+    ours = random_intercept(np.c_[np.ones(len(codes)), codes[:, 1:3]], codes[:, 3].astype(float), codes[:, 0], reml=reml)
+    np.testing.assert_allclose(ours.coefficients, theirs.fe_params, rtol=1e-5)
+    np.testing.assert_allclose(ours.errors, theirs.bse_fe, rtol=2e-3)  # as far as it agrees with R
+    assert ours.singles["loglik"] == pytest.approx(theirs.llf, abs=1e-5)
+    assert ours.singles["group_variance"] == pytest.approx(float(theirs.cov_re.to_numpy()[0, 0]), rel=1e-3)
+    assert ours.singles["residual_variance"] == pytest.approx(theirs.scale, rel=1e-4)
+    alike = random_intercept(np.ones((40, 1)), np.tile([1.0, 3.0], 20), np.repeat(np.arange(10), 4).astype(np.int32), reml=reml)
+    assert alike.singles["group_variance"] == 0.0  # all groups have the same mean
 
 
 @pytest.mark.parametrize("correlation", ["independence", "exchangeable"])

@@ -1,11 +1,13 @@
 """Models of records that belong together: mixed models with a random intercept, and generalised estimating equations (GEE).
 
-What was published depends on all records of a group at once, so there are no equations over records: rules only. They are fitted by statsmodels.
+What was published depends on all records of a group at once, so there are no equations over records: rules only.
 """
 
 from __future__ import annotations
 
+import math
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
@@ -21,7 +23,7 @@ from ..rules.findings import finding
 from .base import KINDS, Finding, Kind, OutputTally, Policy, Sample, Tallier
 from .model import EstimatedModel, ModelFit, design_of, label_of
 
-__all__ = ["GeeSpec", "MixedSpec"]
+__all__ = ["GeeSpec", "MixedSpec", "random_intercept"]
 
 
 class _GroupedModel(EstimatedModel):
@@ -50,18 +52,18 @@ class _GroupedModel(EstimatedModel):
         return label_of(formula, sample.fields, sample.inside)
 
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
-        """Return the fit by statsmodels."""
+        """Return the fit; InputError for one group, or coefficients that records do not determine."""
         x, offset = design_of(formula, sample.inside)
         groups = sample.inside[:, sample.fields.position(self.group)]
         if len(np.unique(groups)) < 2:
             raise InputError("all its records are in one group")
         if np.linalg.matrix_rank(x / np.maximum(np.abs(x).max(axis=0), 1e-300)) < x.shape[1]:
             raise InputError("a coefficient cannot be told apart from others, or no record is behind it")
-        return _quietly(lambda sm: self.estimated(sm, self.label(sample, formula), x, offset, groups))
+        return self.estimated(self.label(sample, formula), x, offset, groups)
 
-    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
-        """Return the fit of statsmodels, `sm`."""
-        raise NotImplementedError
+    @abstractmethod
+    def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit on records that have one."""
 
     def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
         """Return what degrees of freedom, covariate patterns, groups behind coefficients and the number of groups say."""
@@ -102,17 +104,16 @@ class MixedSpec(_GroupedModel):
         "loglik": "the log-likelihood", "group_variance": "the variance of groups", "residual_variance": "the residual variance",
     }  # fmt: skip
 
+    ERRORS_DIFFER: ClassVar[float] = 2e-3  # statsmodels has the observed information of all parameters, R that of coefficients alone
+
     kind: Literal["mixed"] = "mixed"
     reml: bool = True
     group_variance: Any = None
     residual_variance: Any = None
 
-    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
-        """Return the fit of statsmodels: the best of several ways to climb."""
-        result = sm.MixedLM(y - offset, x, groups=groups).fit(reml=self.reml, method=["lbfgs", "bfgs", "cg"], gtol=1e-10)
-        p = x.shape[1]
-        singles = {"loglik": float(result.llf), "group_variance": float(np.asarray(result.cov_re)[0, 0]), "residual_variance": float(result.scale)}
-        return ModelFit(np.asarray(result.fe_params, dtype=float), np.asarray(result.bse, dtype=float)[:p], singles)
+    def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit: one ratio of variances is all that has to be searched for."""
+        return random_intercept(x, y - offset, groups, reml=self.reml)
 
 
 class GeeSpec(_GroupedModel):
@@ -155,8 +156,11 @@ class GeeSpec(_GroupedModel):
             return (sample.inside[:, position] == code).astype(float)
         return super().label(sample, formula)
 
-    def estimated(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
-        """Return the fit of statsmodels."""
+    def estimated(self, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
+        """Return the fit by statsmodels."""
+        return _quietly(lambda sm: self._by_statsmodels(sm, y, x, offset, groups))
+
+    def _by_statsmodels(self, sm: Any, y: Floats, x: Floats, offset: Floats, groups: Codes) -> ModelFit:
         family = {"gaussian": sm.families.Gaussian, "binomial": sm.families.Binomial, "poisson": sm.families.Poisson}[self.family]()
         structure = sm.cov_struct.Independence() if self.correlation == "independence" else sm.cov_struct.Exchangeable()
         model = sm.GEE(y, x, groups=groups, family=family, cov_struct=structure, offset=offset if offset.any() else None)
@@ -167,12 +171,48 @@ class GeeSpec(_GroupedModel):
         return ModelFit(params, errors)
 
 
+def random_intercept(x: Floats, y: Floats, groups: Codes, *, reml: bool) -> ModelFit:
+    """Return a linear mixed model with a random intercept: the largest likelihood over the ratio r of both variances, the rest in closed form.
+
+    With V = I + r J within a group of m records, V^-1 = I - r / (1 + r m) J and log det V = log(1 + r m), so that sums over groups are all that is
+    needed (Laird and Ware 1982, section 3).
+    """
+    from scipy.optimize import minimize_scalar
+
+    _, of = np.unique(groups, return_inverse=True)
+    size = np.bincount(of).astype(float)
+    both = np.column_stack([x, y])
+    sums = np.zeros((len(size), both.shape[1]))
+    np.add.at(sums, of, both)
+    squares, (n, p) = both.T @ both, x.shape
+    free = n - p if reml else n
+
+    def at(ratio: float) -> tuple[float, Floats, Floats, float]:
+        """Log-likelihood, coefficients, the inverse of x'V^-1 x and the residual variance."""
+        whole = squares - sums.T @ ((ratio / (1.0 + ratio * size))[:, None] * sums)
+        inner = np.linalg.inv(whole[:p, :p])
+        b = inner @ whole[:p, p]
+        variance = max(float(whole[p, p] - b @ whole[:p, p]), 1e-300) / free
+        bent = float(np.log1p(ratio * size).sum()) + (float(np.linalg.slogdet(whole[:p, :p])[1]) if reml else 0.0)
+        loglik = -0.5 * (free * (math.log(2.0 * math.pi * variance) + 1.0) + bent)
+        return loglik, b, np.asarray(inner, dtype=float), variance
+
+    grid = np.linspace(-16.0, 16.0, 65)
+    best = grid[int(np.argmax([at(float(np.exp(one)))[0] for one in grid]))]
+    found = minimize_scalar(lambda one: -at(float(np.exp(one)))[0], bounds=(best - 0.5, best + 0.5), method="bounded", options={"xatol": 1e-10})
+    ratio = float(np.exp(found.x))
+    ratio = 0.0 if at(0.0)[0] >= at(ratio)[0] - 1e-10 else ratio
+    loglik, b, inner, variance = at(ratio)
+    singles = {"loglik": float(loglik), "group_variance": ratio * variance, "residual_variance": variance}
+    return ModelFit(b, np.sqrt(variance * np.diag(inner)), singles)
+
+
 def _quietly(fit: Callable[[Any], ModelFit]) -> ModelFit:
     """A fit without the warnings of statsmodels; InputError where there is none."""
     try:
         import statsmodels.api as sm  # type: ignore[import-untyped]
     except ImportError:
-        raise MissingExtraError("Fitting a mixed model or GEE", "statsmodels") from None
+        raise MissingExtraError("Fitting GEE", "statsmodels") from None
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:

@@ -170,6 +170,8 @@ class EstimatedModel(ModelSpec):
 
     SINGLES: ClassVar[dict[str, str]] = {"loglik": "the log-likelihood"}
     """What messages call the single numbers under each key."""
+    ERRORS_DIFFER: ClassVar[float] = 0.0
+    """By which share of a standard error programs differ, so that a difference says nothing of the data."""
 
     @abstractmethod
     def fitted(self, sample: Sample, formula: Formula) -> ModelFit:
@@ -260,6 +262,7 @@ class EstimatedModel(ModelSpec):
         if self.standard_errors is not None:
             for k, (low, high) in zip(*self.error_keys(formula), strict=True):
                 error = float(fit.errors[k - first])
+                low, high = low * (1.0 - self.ERRORS_DIFFER), high * (1.0 + self.ERRORS_DIFFER)
                 yield Number(f"standard error of {formula.names[k]}", low, high, error, error / math.sqrt(2 * n))
         yield from self.recomputed_beside(fit, formula, sample)
         for key, word in self.SINGLES.items():

@@ -15,17 +15,24 @@ from ..._base.plain import without_none
 from ..document import FORMAT, VERSION, Outputs
 from ..tables import columns_of
 from .pandas import plain, table_of
+from .understood import Said, renamed, understood_formula
 
 __all__ = ["columns_of", "levels_of", "outputs_of", "spec_of", "table_of"]
 
 _KINDS = {
     "OLS": "ols",
+    "WLS": "ols",
     "Logit": "logit",
     "Probit": "probit",
     "Poisson": "poisson",
     "MNLogit": "multinomial",
     "NegativeBinomial": "negative-binomial",
     "GLM": "glm",
+    "GEE": "gee",
+    "MixedLM": "mixed",
+    "QuantReg": "quantile-regression",
+    "OrderedModel": "ordered",
+    "PHReg": "cox",
 }
 _FAMILIES = ("Gaussian", "Binomial", "Poisson", "NegativeBinomial", "Gamma", "InverseGaussian")
 _LINKS = {
@@ -46,29 +53,33 @@ def outputs_of(
     where: str | None = None,
     formula: str | None = None,
     success: str | int | float | bool | None = None,
-    offset: str | None = None,
     standard_errors: bool = False,
     loglik: bool = False,
+    names: Mapping[str, str] | None = None,
+    **said: Any,
 ) -> dict[str, Any]:
     """Return a fitted statsmodels result as an entry of a specification's outputs: formula, coefficients and n, in full precision.
 
     Parameters
     ----------
     result
-        What `.fit()` returned, of OLS, Logit, Probit, Poisson, NegativeBinomial, MNLogit or GLM; statsmodels 0.14 or 0.15, with
-        formulas by patsy or formulaic. `remove_data()` may have been called.
+        What `.fit()` returned, of OLS, WLS, Logit, Probit, Poisson, NegativeBinomial, MNLogit, GLM, GEE, MixedLM (random intercept), QuantReg,
+        OrderedModel or PHReg; statsmodels 0.14 or 0.15, with formulas by patsy or formulaic. `remove_data()` may have been called.
     name
         What to call the output.
     where
         The filter it was run with, in the words of a specification: a result does not know.
     formula
-        The formula, for a model that was not made by one; coefficients must have the names that it makes.
+        The formula, for a model that was not made by one. Without it columns with names are taken as numbers, and the entry's comment says so.
     success
         The level that counts as 1, where the specification's column has words (or other numbers) in place of 0 and 1.
-    offset
-        The column behind the model's offset, if it has one.
     standard_errors, loglik
         Whether these were published too.
+    names
+        What coefficients are called by the formula, where the model calls them otherwise: {"school_e2": "school[T.e2]"}.
+    said
+        Names of columns that a model does not know: `offset`, `weights`, `cluster` (of its standard errors), `group` (GEE, MixedLM), `event`,
+        `level` and `strata` (PHReg); and `order`, the classes of an OrderedModel's label.
     """
     model = getattr(result, "model", None)
     kind = _KINDS.get(type(model).__name__)
@@ -76,50 +87,141 @@ def outputs_of(
         raise InputError(
             f"Output '{name}' must be a fitted statsmodels result of {', '.join(_KINDS)}. Got {type(model if model is not None else result).__name__}."
         )
-    formula = formula or getattr(model, "formula", None)
-    if not isinstance(formula, str):
-        raise InputError(
-            f"Output '{name}' was fitted without a formula. Fit it by statsmodels.formula.api, or pass formula = ..."
-        )
-    _check_plain(result, model, name, offset, standard_errors=standard_errors)
-    keys = without_none({"where": where, "offset": offset, "n": _n(result)})
-    entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula, **keys}
-    if kind == "glm":
-        entry |= _family(model, name)
-    if kind == "negative-binomial" and getattr(model, "loglike_method", "nb2") != "nb2":
-        raise InputError(f"Output '{name}': only the negative binomial of type nb2 is supported.")
+    known = Said(name, said, ("offset", "weights", "cluster", "group", "event", "level", "strata", "order"))
+    comment = None
+    if formula is None:
+        formula, comment = _formula(model, kind, name)
+    entry: dict[str, Any] = {"name": name, "kind": kind, "formula": formula}
+    entry |= without_none({"comment": comment, "where": where, "n": _n(result), **_columns(model, name, known)})
+    entry |= _kind_keys(result, model, kind, name, known)
     chosen = success if success is not None else _success(model)
     if chosen is not None:
         entry["success"] = chosen
-    entry["coefficients"] = _named_classes(result, model) if kind == "multinomial" else _named(result.params, model)
+    entry["coefficients"] = _coefficients(result, model, kind)
     if kind == "negative-binomial":
         entry["alpha"] = entry["coefficients"].pop("alpha")
     if standard_errors:
-        errors = _named(result.bse, model)
-        errors.pop("alpha", None)
-        entry["standard_errors"] = errors
-        if kind == "glm" and entry["family"] in ("gamma", "inverse-gaussian"):
-            entry["dispersion"] = float(result.scale)
-        if kind == "glm":
-            entry["information"] = "expected"
+        entry |= _errors(result, model, entry, name, known)
     if loglik:
         entry["loglik"] = float(result.llf)
+    known.finish()
+    for key in ("coefficients", "standard_errors"):
+        if key in entry and kind != "multinomial":
+            entry[key] = renamed(entry[key], names, output=name)
     return entry
 
 
-def _check_plain(result: Any, model: Any, name: str, offset: str | None, *, standard_errors: bool) -> None:
-    """Raise for what a specification cannot say."""
-    has_offset = any(_some(getattr(model, key, None), 0.0) for key in ("offset", "exposure"))
-    if has_offset and offset is None:
-        raise InputError(
-            f"Output '{name}' was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log)."
-        )
-    if any(_some(getattr(model, key, None), 1.0) for key in ("freq_weights", "var_weights")):
-        raise InputError(f"Output '{name}' was fitted with weights, which are not supported.")
-    if standard_errors and getattr(result, "cov_type", "nonrobust") != "nonrobust":
-        raise InputError(
-            f"Output '{name}' has robust standard errors, which are not supported. Leave standard_errors out."
-        )
+def _formula(model: Any, kind: str, name: str) -> tuple[str, str | None]:
+    """The model's own formula; or what it stands for, with a sentence that says so."""
+    own = getattr(model, "formula", None)
+    if isinstance(own, str):
+        return own, None
+    named = hasattr(getattr(model.data, "orig_exog", None), "columns")
+    every = [str(one) for one in model.exog_names][: None if kind != "ordered" else model.exog.shape[1]]
+    has_own = kind in ("cox", "ordered")  # these have no intercept, and their formula says nothing of it
+    intercept = has_own or any(one in ("const", "Intercept", "intercept") for one in every)
+    return understood_formula(str(model.endog_names), every, output=name, intercept=intercept, named=named)
+
+
+def _columns(model: Any, name: str, known: Said) -> dict[str, Any]:
+    """The columns of an offset and of weights, where the model has these."""
+    columns: dict[str, Any] = {}
+    if any(_some(getattr(model, key, None), 0.0) for key in ("offset", "exposure")):
+        if known["offset"] is None:
+            raise InputError(
+                f"Output '{name}' was fitted with an offset or exposure. Name its column: offset = ... (of an exposure, its log)."
+            )
+        columns["offset"] = known["offset"]
+    weighted = type(model).__name__ in ("WLS", "GEE") and _some(getattr(model, "weights", None), 1.0)
+    if weighted or any(_some(getattr(model, key, None), 1.0) for key in ("freq_weights", "var_weights")):
+        if type(model).__name__ == "GEE":
+            raise InputError(f"Output '{name}' was fitted with weights, which are not supported for GEE.")
+        if known["weights"] is None:
+            raise InputError(f"Output '{name}' was fitted with weights. Name their column: weights = ...")
+        columns["weights"] = known["weights"]
+    return columns
+
+
+def _kind_keys(result: Any, model: Any, kind: str, name: str, known: Said) -> dict[str, Any]:
+    """What a kind has beside formula and coefficients."""
+    if kind == "glm":
+        return _family(model, name)
+    if kind == "negative-binomial" and getattr(model, "loglike_method", "nb2") != "nb2":
+        raise InputError(f"Output '{name}': only the negative binomial of type nb2 is supported.")
+    if kind == "quantile-regression":
+        return {"at": float(result.q)}
+    if kind == "mixed":
+        if model.k_re != 1 or model.k_vc or not bool((model.exog_re == 1.0).all()):
+            raise InputError(f"Output '{name}': of mixed models only those with a random intercept are supported.")
+        variances = {"group_variance": float(result.cov_re.to_numpy()[0, 0] if hasattr(result.cov_re, "to_numpy") else result.cov_re[0, 0])}
+        return {"group": known.needed("group", "its groups"), "reml": bool(result.reml), **variances, "residual_variance": float(result.scale)}
+    if kind == "gee":
+        return _gee(model, name, known)
+    if kind == "ordered":
+        return _ordered(result, model, name, known)
+    if kind == "cox":
+        if getattr(model, "entry", None) is not None:
+            raise InputError(f"Output '{name}': times of entry are not supported.")
+        keys = {"event": known.needed("event", "its column of events"), "level": known["level"], "ties": str(model.ties)}
+        if getattr(model, "strata", None) is not None:
+            strata = known.needed("strata", "its strata")
+            keys["strata"] = [strata] if isinstance(strata, str) else list(strata)
+        return without_none(keys)
+    return {}
+
+
+def _gee(model: Any, name: str, known: Said) -> dict[str, Any]:
+    family, link, structure = type(model.family).__name__, type(model.family.link).__name__, type(model.cov_struct).__name__
+    if (family, link) not in (("Gaussian", "Identity"), ("Binomial", "Logit"), ("Poisson", "Log")) or structure not in ("Independence", "Exchangeable"):
+        raise InputError(f"Output '{name}': a GEE of family {family} with link {link} and correlation {structure} is not supported.")
+    return {"group": known.needed("group", "its groups"), "family": family.lower(), "correlation": structure.lower()}
+
+
+def _ordered(result: Any, model: Any, name: str, known: Said) -> dict[str, Any]:
+    link = {"logistic": "ordered-logit", "norm": "ordered-probit"}.get(getattr(model.distr, "name", ""))
+    if link is None:
+        raise InputError(f"Output '{name}': of ordered models only logit and probit are supported.")
+    thresholds = [float(one) for one in model.transform_threshold_params(_values(result.params))][1:-1]
+    order = known["order"] or [plain(label) for label in model.labels]
+    numbers = all(isinstance(level, int | float) and not isinstance(level, bool) for level in order)
+    return {"kind": link, "thresholds": thresholds, **({} if numbers else {"order": list(order)})}
+
+
+def _coefficients(result: Any, model: Any, kind: str) -> dict[str, Any]:
+    if kind == "multinomial":
+        return _named_classes(result, model)
+    if kind == "mixed":
+        return _named(result.fe_params, model)
+    if kind == "ordered":
+        return dict(zip(_names(result.params, model), [float(one) for one in _values(result.params)][: model.exog.shape[1]], strict=False))
+    return _named(result.params, model)
+
+
+def _errors(result: Any, model: Any, entry: Mapping[str, Any], name: str, known: Said) -> dict[str, Any]:
+    """Standard errors, with what else is needed to know which these are."""
+    kind, robust = str(entry["kind"]), getattr(result, "cov_type", "nonrobust")
+    keys: dict[str, Any] = {}
+    if kind != "gee" and robust != "nonrobust":
+        if robust not in ("HC0", "HC1", "HC2", "HC3", "cluster"):
+            raise InputError(f"Output '{name}' has standard errors of type {robust}, which are not supported. Leave standard_errors out.")
+        keys["covariance"] = robust
+        if robust == "cluster":
+            if result.cov_kwds.get("use_correction") is False:
+                raise InputError(f"Output '{name}' has standard errors by cluster without the usual correction, which are not supported.")
+            keys["cluster"] = known.needed("cluster", "its clusters")
+    if kind == "gee" and robust != "robust":
+        raise InputError(f"Output '{name}': of GEE only robust standard errors are supported. Leave standard_errors out.")
+    if kind == "quantile-regression":
+        raise InputError(f"Output '{name}': standard errors of quantile regressions are not supported, since programs differ in them. Leave standard_errors out.")
+    bse = result.bse_fe if kind == "mixed" else result.bse
+    errors = dict(zip(_names(result.params, model), [float(one) for one in _values(bse)], strict=False))
+    errors = {one: number for one, number in errors.items() if one in entry["coefficients"]}
+    keys["standard_errors"] = errors
+    if kind == "glm" and entry["family"] in ("gamma", "inverse-gaussian"):
+        keys["dispersion"] = float(result.scale)
+    if kind == "glm":
+        keys["information"] = "expected"
+    return keys
 
 
 def _some(numbers: Any, plain: float) -> bool:
@@ -136,6 +238,9 @@ def _n(result: Any) -> int | None:
         return int(result.nobs)
     except (AttributeError, TypeError):
         pass
+    if type(result.model).__name__ == "PHReg":
+        endog = getattr(result.model, "endog", None)
+        return None if endog is None else len(endog)
     try:
         return int(result.df_resid) + len(result.params)
     except (AttributeError, TypeError):
@@ -161,6 +266,10 @@ def _success(model: Any) -> str | None:
         level = re.fullmatch(r".*\[(.*)\]", str(names[0]))
         return level[1].removeprefix("T.") if level else None
     return None
+
+
+def _values(params: Any) -> Any:
+    return params.to_numpy() if hasattr(params, "to_numpy") else params
 
 
 def _names(params: Any, model: Any) -> list[str]:

@@ -1,0 +1,96 @@
+"""What readers of fitted models share: a formula where the model had none, said in words, and what a model does not know of itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..._base.errors import InputError, unknown_name
+
+__all__ = ["Said", "renamed", "understood_formula", "unnamed"]
+
+_INTERCEPTS = ("const", "Intercept", "intercept")
+_DEFAULT = re.compile(r"(x|y|Var_|column_?)\d*")
+
+
+class Said:
+    """What whoever has a model says of it: columns that it does not know by name, such as its weights or groups.
+
+    Examples
+    --------
+    >>> said = Said("m", {"group": "school"}, ("group", "event"))
+    >>> said.needed("group", "its groups")
+    'school'
+    """
+
+    def __init__(self, output: str, given: Mapping[str, Any], allowed: Sequence[str]) -> None:
+        self.output, self.given, self.used = output, {key: value for key, value in given.items() if value is not None}, set[str]()
+        for key in given:
+            if key not in allowed:
+                raise InputError(f"Output '{output}': {unknown_name('argument', key, allowed)}")
+
+    def __getitem__(self, key: str) -> Any:
+        self.used.add(key)
+        return self.given.get(key)
+
+    def needed(self, key: str, what: str) -> Any:
+        """Return what is said; InputError with the line that says it where nothing is."""
+        value = self[key]
+        if value is None:
+            raise InputError(f"Output '{self.output}': the model does not know the name of {what}. Say it: {key} = \"...\".")
+        return value
+
+    def finish(self) -> None:
+        """Raise InputError for what was said and belongs to no part of the model."""
+        if extra := sorted(set(self.given) - self.used):
+            raise InputError(f"Output '{self.output}': {extra[0]} = ... was said, but the model has nothing of the kind. Leave it out.")
+
+
+def unnamed(names: Sequence[str]) -> list[str]:
+    """Return those of a model's names that a program made up, since its columns came without names.
+
+    Examples
+    --------
+    >>> unnamed(["const", "x1", "age"])
+    ['x1']
+    """
+    return [name for name in names if _DEFAULT.fullmatch(name)]
+
+
+def understood_formula(label: str, names: Sequence[str], *, output: str, intercept: bool, named: bool) -> tuple[str, str]:
+    """Return the formula that a model without one stands for, and a sentence that says so: every column a number, as it is.
+
+    `named`: whether the columns came with names of their own. InputError, with the line to write, where they did not or where a name is no
+    column's: an interaction, or a level.
+
+    Examples
+    --------
+    >>> understood_formula("pay", ["const", "age", "hours a week"], output="m", intercept=True, named=True)[0]
+    "pay ~ age + Q('hours a week')"
+    """
+    columns = [name for name in names if name not in _INTERCEPTS]
+    ask = 'Say what it is: formula = "LABEL ~ ...", and names = {"its name": "the formula\'s name"} where coefficients are called otherwise.'
+    made_up = unnamed([label, *columns])
+    if made_up and not named:
+        raise InputError(f"Output '{output}' was fitted without a formula, on columns without names ({', '.join(made_up)}). {ask}")
+    if odd := next((name for name in columns if re.search(r"[\[\]:*^()']", name)), None):
+        raise InputError(f"Output '{output}' was fitted without a formula, and '{odd}' is not the name of a column alone. {ask}")
+    terms = [_written(name) for name in columns]
+    formula = f"{_written(label)} ~ {' + '.join(([] if intercept else ['0']) + (terms or ['1']))}"
+    what = "an intercept" if intercept else "no intercept"
+    return formula, f"Fitted without a formula. Understood as {formula}: {what}, and each column a number as it is."
+
+
+def renamed(numbers: Mapping[str, Any], names: Mapping[str, str] | None, *, output: str) -> dict[str, Any]:
+    """Return numbers by the names that a formula makes."""
+    if not names:
+        return dict(numbers)
+    for name in names:
+        if name not in numbers:
+            raise InputError(f"Output '{output}': names: {unknown_name('coefficient', name, list(numbers))}")
+    return {names.get(name, name): number for name, number in numbers.items()}
+
+
+def _written(name: str) -> str:
+    return name if name.isidentifier() else f"Q('{name}')"
