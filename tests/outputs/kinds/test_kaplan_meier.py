@@ -9,6 +9,7 @@ import pytest
 import statsmodels.api as sm
 
 from chaffinch._base.errors import InputError
+from chaffinch.outputs.rules import Policy, check_entries
 
 COLUMNS = {"kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor"}
 
@@ -98,3 +99,26 @@ def test_events_at_other_times(cmc: Any, check: Any) -> None:
 def test_bad_tables(cmc: Any, keys: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         cmc.spec({**COLUMNS, **keys}).problem()
+
+
+# R 4.2.2, survival: summary(survfit(Surv(wife_age, media_exposure) ~ contraceptive_method, d), times = c(20, 30, 40))
+def test_a_risk_table_by_groups_is_that_of_r(cmc: Any, agrees: Any) -> None:
+    entry = {
+        "kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor", "times": [20, 30, 40],
+        "by": ["contraceptive_method"], "complete": False,
+    }  # fmt: skip
+    survival = [0.998363338789, 0.972184695436, 0.871990050657, 1.0, 0.985972204327, 0.964184474829, 0.995967741935, 0.973180463520, 0.883938017967]
+    agrees(cmc, entry, {"at_risk": [611, 375, 193, 330, 237, 92, 496, 255, 55], "survival": survival})
+
+
+def test_numbers_at_risk_are_counts_that_can_be_subtracted(cmc: Any) -> None:
+    entry = {"name": "all", "kind": "kaplan-meier", "time": "wife_age", "event": "media_exposure", "level": "poor", "times": [25, 35], "at_risk": True}
+    # Three women of 49 with poor media, if so many, are left out: the tables differ by them.
+    fewer = {**entry, "name": "fewer", "where": "wife_age < 49 or media_exposure == 'good'"}
+    few = int(((cmc.frame["wife_age"] == 49) & (cmc.frame["media_exposure"] == "poor")).sum())
+    assert 0 < few < 10
+    report = check_entries([entry, fewer], cmc.spec().fields, cmc.codes(), Policy())
+    assert [one.status for one in report if one.rule == "differencing" and one.other] == ["fail"]
+    assert {one.rule: one.status for one in check_entries([entry], cmc.spec().fields, cmc.codes(), Policy())}["survival steps"] == "pass"
+    late = {**entry, "times": [25, 48, 49]}
+    assert {one.rule: one.status for one in check_entries([late], cmc.spec().fields, cmc.codes(), Policy(survival_threshold=30))}["survival steps"] == "fail"
