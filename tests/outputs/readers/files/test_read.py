@@ -66,9 +66,11 @@ def test_outputs_are_named_by_file_and_number(tmp_path: Path) -> None:
 def test_no_file_stops_another(tmp_path: Path) -> None:
     place = folder(tmp_path, a_csv=TABLE, broken_csv='x,"y\n1,2\n', what_docx="?", notes_txt="We saw 12 people.", README_md="about 40 outputs")
     (place / "latin.txt").write_bytes(b"\xe9\x81\xfe 12")
+    (place / "more").mkdir()
     files = read_files([place])
     assert [one.name for one in files.found] == ["a.csv"]
-    assert {one.name: one.place.line for one in files.unclear} == {"broken.csv": 1, "latin.txt": None, "notes.txt": 1, "what.docx": None}
+    assert files.ignored == ("README.md",)
+    assert {one.name: one.place.line for one in files.unclear} == {"broken.csv": 1, "latin.txt": None, "more": None, "notes.txt": 1, "what.docx": None}
     reasons = {one.name: one.reason for one in files.unclear}
     assert "Quotes are not closed" in reasons["broken.csv"]
     assert "'.docx' are not read" in reasons["what.docx"]

@@ -73,8 +73,8 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
     companion = Companion.read(folder / COMPANION)
     found: list[FoundOutput] = []
     unclear: list[UnclearOutput] = []
-    ignored: list[str] = []
-    names: list[str] = []
+    ignored: list[str] = _passed_over(paths)
+    names: list[str] = list(ignored)
     for file in files:
         parts, faults = _parts(file)
         unclear += faults
@@ -96,7 +96,11 @@ def read_files(paths: Sequence[Path]) -> OutputFiles:
                 unclear.append(
                     UnclearOutput(name, Place(place.file, place.sheet, error.line), "", _without_line(error))
                 )
-            except (ValueError, OverflowError, LookupError):  # a count that is none, a row that is too short: of this output alone
+            except (
+                ValueError,
+                OverflowError,
+                LookupError,
+            ):  # a count that is none, a row that is too short: of this output alone
                 unclear.append(
                     UnclearOutput(name, place, "", "A number of it cannot be read: it is none, or not of its kind.")
                 )
@@ -110,18 +114,25 @@ def _without_line(error: LineError) -> str:
     return words[0].upper() + words[1:]
 
 
+def _is_passed_over(file: Path) -> bool:
+    """Whether a file of a folder is for people or programs to read, about the others."""
+    return file.name.startswith((".", "~")) or file.suffix.lower() in IGNORED
+
+
+def _passed_over(paths: Sequence[Path]) -> list[str]:
+    """The names of what is not looked at in a folder: nothing is said of it, and that is said."""
+    return (
+        sorted(one.name for one in paths[0].iterdir() if _is_passed_over(one))
+        if len(paths) == 1 and paths[0].is_dir()
+        else []
+    )
+
+
 def _listed(paths: Sequence[Path]) -> tuple[list[Path], Path]:
     """The files, and the folder in which help stands."""
     if len(paths) == 1 and paths[0].is_dir():
         folder = paths[0]
-        files = sorted(
-            one
-            for one in folder.iterdir()
-            if one.is_file()
-            and not one.name.startswith((".", "~"))
-            and one.name != COMPANION
-            and one.suffix.lower() not in IGNORED
-        )
+        files = sorted(one for one in folder.iterdir() if one.name != COMPANION and not _is_passed_over(one))
         if not files:
             raise InputError(f"'{folder}' has no output files. Name a folder that has, or a file of outputs.")
     else:
@@ -147,6 +158,8 @@ def _parts(file: Path) -> tuple[Parts, list[UnclearOutput]]:
     try:
         if file.is_symlink():
             raise InputError("it is a link. Put the file itself into the folder.")
+        if file.is_dir():
+            raise InputError("it is a folder within the folder. Check it by itself.")
         if ending in WORKBOOKS:
             return _of_grids(file.name, workbook_grids(file))
         if ending not in (*TABLES, *TEXTS, *PAGES):
