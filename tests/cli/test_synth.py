@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
+import pytest
 
 import chaffinch
 from chaffinch.cli.synth import say_synthesis
@@ -113,8 +114,9 @@ def test_no_output_may_be_the_input_or_another_output(data, tmp_path):
     assert os.listdir(tmp_path) == ["c.csv"]
 
 
-def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch):
-    """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables."""
+@pytest.mark.parametrize("method", ["bayesnet", "bayesnet:conditionals=trees"])
+def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, monkeypatch, method):
+    """Three batches a synthesis, two syntheses: no work on the original for each; the shares are those of whole tables, also where a model cuts numbers finer."""
     from chaffinch.risk.attribution.classes import class_ids
     from chaffinch.risk.attribution.equal import KeyedRows
 
@@ -124,7 +126,7 @@ def test_the_original_is_keyed_once_whatever_is_drawn(run_here, data, tmp_path, 
     monkeypatch.setattr(KeyedRows, "holds", lambda rows, batch: looked_up.append(batch.n_rows) or holds(rows, batch))
     out, told = tmp_path / "s.parquet", tmp_path / "s.json"
     done = run_here(
-        "synth", data / "cmc.csv", "-o", out, "--rows", 150_000, "--copies", 2, "--seed", 1, "--quiet", "--json", told
+        "synth", data / "cmc.csv", "-o", out, "--rows", 150_000, "--copies", 2, "--seed", 1, "--quiet", "--json", told, "--method", method
     )
     assert done.code == 0, done.err
     assert keyed == [1473]

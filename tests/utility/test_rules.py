@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import chaffinch
 from chaffinch.utility.rules import broken_rules
@@ -32,9 +33,11 @@ def test_rows_that_break_rules_are_counted():
     assert {rule.rule: rule.share for rule in broken_rules(table, few).rules}["start <= end"] is None  # fewer rows than the threshold
 
 
-def test_the_metric_stands_between_the_original_and_independent_columns():
+@pytest.mark.parametrize("conditionals", ["tables", "trees"])
+def test_the_metric_stands_between_the_original_and_independent_columns(conditionals):
+    """Also where the synthetic table has other codes than the original, as one that comes from a file has."""
     table = chaffinch.read(people())
-    drawn = chaffinch.BayesNet().fit(table, seed=1).sample(seed=2)
+    drawn = chaffinch.BayesNet(conditionals=conditionals).fit(table, seed=1).sample(seed=2)
     result = chaffinch.utility(table, drawn, measures=["rules"], seed=1)
     assert result.results["rules"].value == 0.0
     references = result.references["rules"]

@@ -106,6 +106,7 @@ def measure_utility(
     root = seed_sequence(seed)
 
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
+    first = replace(first, schema=replace(first.schema, rules=source.schema.rules))  # a shared grid has none of its own
 
     free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
     independent = Independent().fit(free).sample(second.n_rows, seed=child(root, _MARGINALS))

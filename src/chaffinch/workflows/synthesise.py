@@ -32,6 +32,7 @@ from ..synth.model import BATCH_ROWS, joined
 from ..table import FileOptions, Schema, Table, read, table_writer
 from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.finer import on_codes_of
 from ..table.personal.decisions import check_decided, check_declared_decided, with_decisions
 from ..table.persons import with_persons
 from ..table.schema_file import SchemaLike, as_schema
@@ -247,7 +248,8 @@ class Synthesis:
         else:
             self.run.progress("keying the original's rows", -1)
             with self.timed("compare"):
-                keyed = KeyedRows.of(without_weight(table))
+                original = without_weight(table)
+                keyed = KeyedRows.of(original)
         tables = []
         for i in range(self.settings.copies):
             equal, batches = 0, []
@@ -257,7 +259,7 @@ class Synthesis:
                         write(batch)
                     if keyed is not None:
                         with self.timed("compare"):
-                            equal += int(keyed.holds(without_weight(batch)).sum())
+                            equal += int(keyed.holds(on_codes_of(without_weight(batch), original.schema, original.schema.names)).sum())
                     if i < hold:
                         batches.append(batch)
             if keyed is not None:
