@@ -241,17 +241,17 @@ class BayesNet(Settings):
 
     def _trees(self, counter: RowCounter, rules: Rules, network: Network, pairs: NDArray[np.float64]) -> tuple[TreeTable, ...]:
         """The tree of each column, over those before it that rules allow, of these the ones that tell most of it and its parents among tables."""
-        names = list(counter.schema.names)
-        given, before = self.network is not None, list[str]()
+        names, given, before = counter.schema.names, self.network is not None, list[int]()
+        number = {name: j for j, name in enumerate(names)}
         candidates: dict[str, Sequence[str]] = {}
         for name in network.order:
-            child = names.index(name)
-            allowed = [other for other in before if rules.allowed[child, names.index(other)]]
-            nearest = sorted(allowed, key=lambda other: -pairs[child, names.index(other)])
-            own = list(network[name])
-            candidates[name] = own if given else list(dict.fromkeys([*own, *nearest]))[: max(CANDIDATES, len(own))]
-            before.append(name)
-        required = {name: list(network[name]) if given else [names[j] for j in rules.required[names.index(name)]] for name in names}
+            child, own = number[name], list(network[name])
+            allowed = np.array([j for j in before if rules.allowed[child, j]], dtype=np.int64)
+            nearest = allowed[np.argsort(-pairs[child, allowed], kind="stable")[: CANDIDATES + len(own)]]
+            every = list(dict.fromkeys([*own, *(names[j] for j in nearest)]))
+            candidates[name] = own if given else every[: max(CANDIDATES, len(own))]
+            before.append(child)
+        required = {name: list(network[name]) if given else [names[j] for j in rules.required[number[name]]] for name in names}
         settings = TreeSettings(least=self.leaf, parents=TREE_PARENTS if self.parents is None else self.most_parents, smoothing=self.weight_above)
         return learn_trees(counter, network.order, candidates, required, settings)
 

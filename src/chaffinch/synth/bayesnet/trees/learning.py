@@ -50,12 +50,13 @@ def learn_trees(
 ) -> tuple[TreeTable, ...]:
     """Return the tree of each column of an order; `candidates` are what each may split, `required` what each has as a parent at any rate."""
     schema = counter.schema
+    number, sizes_of = {name: j for j, name in enumerate(schema.names)}, schema.sizes
     codes, weights = _sample(counter)
     trees = []
     for name in order:
-        chosen = [schema.names.index(other) for other in candidates[name]]
-        child = schema.names.index(name)
-        sizes = np.array([schema.sizes[j] for j in chosen], dtype=np.int64)
+        chosen = [number[other] for other in candidates[name]]
+        child = number[name]
+        sizes = np.array([sizes_of[j] for j in chosen], dtype=np.int64)
         ordered = np.array([_is_ordered(schema[other]) for other in candidates[name]], dtype=bool)
         about = (schema[name].size, schema[name].fitted_codec.n_values, _is_ordered(schema[name]))
         x = np.stack([codes[j] for j in chosen]) if chosen else np.zeros((0, codes.shape[1]), dtype=np.int32)
@@ -99,7 +100,7 @@ def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Seque
     parents = [candidates[j] for j in depth_first] + [other for other in required if other not in {candidates[j] for j in used}]
     number = {j: k for k, j in enumerate(depth_first)}
     renamed = np.array([number[int(j)] if j >= 0 else -1 for j in splits], dtype=np.int32)
-    sizes = tuple(schema.sizes[schema.names.index(parent)] for parent in parents)
+    sizes = tuple(schema[parent].size for parent in parents)
     nothing: NDArray[Any] = np.zeros(0)
     return TreeTable(
         name, schema[name].size, tuple(parents), sizes, smoothing, renamed, below, np.where(renamed >= 0, first, -1), sides,
@@ -109,12 +110,12 @@ def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Seque
 
 def _filled(trees: Sequence[TreeTable], counter: RowCounter) -> list[TreeTable]:
     """Trees with the counts of all rows in their nodes, in one pass."""
-    names = counter.schema.names
+    number = {name: j for j, name in enumerate(counter.schema.names)}
     dense: list[NDArray[np.float64]] = [np.zeros((len(tree.splits), tree.size)) for tree in trees]
     for batch in counter.coded():
         for tree, counts in zip(trees, dense, strict=True):
-            leaves = tree.leaves([batch.codes[names.index(parent)] for parent in tree.parents], batch.codes.n_rows)
-            key = leaves * tree.size + batch.codes[names.index(tree.child)]
+            leaves = tree.leaves([batch.codes[number[parent]] for parent in tree.parents], batch.codes.n_rows)
+            key = leaves * tree.size + batch.codes[number[tree.child]]
             counts += np.bincount(key, weights=batch.weights, minlength=counts.size).reshape(counts.shape)
     return [_with_counts(tree, counts) for tree, counts in zip(trees, dense, strict=True)]
 
