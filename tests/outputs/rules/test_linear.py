@@ -112,3 +112,11 @@ def test_ends_are_never_too_narrow(cells, hidden, least):
             seen.append(trial.ravel())
     width = np.ptp(np.array(seen), axis=0)
     assert (width[found] < least).all()
+
+
+def test_signs_are_counted_in_people_whatever_the_sizes_of_cells():
+    """By hand: of p|x|u nothing but "0-9" is said. All of p are 8 others and these, at most 9 by the sign of p: 0 or 1 people, so that 8 and 9 are left to p."""
+    codes = records([1, 1, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1])
+    some = [tally("t0", ["A"], codes, {0}), tally("t1", ["B"], codes, {0}), tally("t2", ["A", "B", "C"], codes, {0})]
+    system = LinearSystem(some)
+    assert [system.narrow(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)] == [False, True]

@@ -6,6 +6,7 @@ from itertools import combinations, product
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +32,9 @@ def test_safe_is_what_a_table_that_fits_shows(cells, hidden, far):
     counts = np.array(cells).reshape(3, 3)
     table, codes = table_with(counts, hidden)
     totals = [tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0] for by in "AB"]
-    found = Witnesses([table, *totals], codes).safe(table, table.withheld, far)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(witnesses, "PROPOSALS", 100_000)  # plenty for nine cells
+        found = Witnesses([table, *totals], codes).safe(table, table.withheld, far)
     places, fitting = sorted(hidden), []
     for filled in product(range(6), repeat=len(places)):
         trial = counts.copy().ravel()

@@ -64,8 +64,8 @@ class LinearSystem:
         self._rests: dict[frozenset[int], _Rest | None] = {}
 
     @cached_property
-    def _overlaps(self) -> NDArray[np.float64]:
-        """The share of all combinations of levels that are in two cells, each divided by what the cells have themselves: 1 on the diagonal."""
+    def _overlaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The share of all combinations of levels that are in two cells, each divided by the roots of what the cells have themselves; and these roots."""
         lookups = [lookup for tally in self.tallies if (lookup := lookup_of(tally)) is not None]
         whole = np.zeros((int(self._starts[-1]), int(self._starts[-1])))
         for a, one in enumerate(lookups):
@@ -75,7 +75,7 @@ class LinearSystem:
                 whole[rows, columns] = block
                 whole[columns, rows] = block.T
         size = np.sqrt(np.maximum(whole.diagonal(), 1e-300))
-        return np.asarray(whole / size[:, None] / size[None, :])
+        return np.asarray(whole / size[:, None] / size[None, :]), size
 
     def narrow(self, table: OutputTally, shown: Collection[OutputTally], cells: Mask, least: int, *, by_rank: bool = False) -> Mask:
         """Return which of some cells of a table are left fewer than `least` other counts by what it and others show; `by_rank`: only those left none.
@@ -112,15 +112,17 @@ class LinearSystem:
             return None
         places = np.concatenate([np.arange(self._starts[number], self._starts[number + 1]) for number in numbers])
         lo, hi, counts = (np.concatenate([getattr(tally, name) for tally in tallies]) for name in ("lo", "hi", "counts"))
-        there = self._overlaps[places, places] > 0.5  # a cell without a level has no combinations
+        overlaps, roots = self._overlaps
+        there = overlaps[places, places] > 0.5  # a cell without a level has no combinations
         known, open_ones = np.flatnonzero((lo == hi) & there), np.flatnonzero((lo < hi) & there)
-        between = self._overlaps[np.ix_(places[known], places[open_ones])]
-        sizes, vectors = np.linalg.eigh(self._overlaps[np.ix_(places[known], places[known])])
+        between = overlaps[np.ix_(places[known], places[open_ones])]
+        sizes, vectors = np.linalg.eigh(overlaps[np.ix_(places[known], places[known])])
         kept = sizes > _NOTHING * max(float(sizes.max(initial=0.0)), 1.0)
         part = vectors[:, kept].T @ between / np.sqrt(sizes[kept])[:, None]
-        left = self._overlaps[np.ix_(places[open_ones], places[open_ones])] - part.T @ part
+        left = overlaps[np.ix_(places[open_ones], places[open_ones])] - part.T @ part
         sizes, vectors = np.linalg.eigh(left)
-        moves = vectors[:, sizes > _NOTHING]
+        moves = vectors[:, sizes > _NOTHING] * roots[places[open_ones], None]  # in people again
+        moves = moves / np.abs(moves).max(axis=0, initial=0.0)[None, :]
         return _Rest(places[open_ones], moves, (lo - counts)[open_ones].astype(float), (hi - counts)[open_ones].astype(float))
 
 
