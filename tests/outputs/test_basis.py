@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import patsy
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from chaffinch._base.errors import InputError
@@ -111,7 +111,9 @@ values = st.lists(st.integers(-50, 50).map(lambda k: k / 4), min_size=8, max_siz
 @given(values, st.integers(0, 4), st.integers(0, 4))
 def test_splines_of_any_data_as_patsy_and_formulaic_have_them(some: list[float], degree: int, more: int) -> None:
     x, df = np.array(some), max(degree + more, 1)
-    ours = Spline(df=df, degree=degree).learnt(x).of(x)
+    learnt = Spline(df=df, degree=degree).learnt(x)
+    assume(all(x.min() < knot < x.max() for knot in learnt.knots or ()))  # at a knot on a bound programs differ
+    ours = learnt.of(x)
     np.testing.assert_allclose(ours, np.asarray(patsy.dmatrix(f"bs(x, df={df}, degree={degree}) - 1", {"x": x})), atol=1e-9)
     theirs = formulaic.model_matrix(f"bs(x, df={df}, degree={degree}) - 1", pd.DataFrame({"x": x}))
     np.testing.assert_allclose(ours, np.asarray(theirs), atol=1e-9)
@@ -132,6 +134,7 @@ def test_polynomials_of_any_data_are_orthonormal_and_as_formulaic_has_them(some:
 def test_natural_splines_are_straight_beyond_their_bounds_and_smooth_within(some: list[float], df: int) -> None:
     basis = NaturalSpline(df=df).learnt(np.array(some))
     lower, upper = min(some), max(some)
+    assume(all(lower < knot < upper for knot in basis.knots or ()))
     for start, step in ((lower, -1.0), (upper, 1.0)):
         line = basis.of(start + step * np.arange(4.0))
         np.testing.assert_allclose(np.diff(line, n=2, axis=0), 0.0, atol=1e-9)
