@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError
 from .._base.plain import to_plain
 
-__all__ = ["OTHER", "Categories", "Codec", "Intervals", "Scalar", "codec_from_dict"]
+__all__ = ["OTHER", "Categories", "Codec", "Intervals", "Scalar", "codec_from_dict", "same_codes"]
 
 Scalar = str | int | float | bool
 OTHER = "(other)"
@@ -216,6 +216,11 @@ class Intervals:
 
 
 Codec = Categories | Intervals
+
+
+def same_codes(one: Codec | None, other: Codec | None) -> bool:
+    """Return whether codes of one codec mean the same as those of another."""
+    return one is other or (one is not None and other is not None and one.to_dict() == other.to_dict())
 
 
 def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .._base.progress import Progress, silent
-from .codec import Intervals
+from .codec import Intervals, same_codes
 from .codes import Codes
 from .constraints import cut_schema
 from .encode import encode_column
@@ -83,7 +83,7 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
     """Return a table with some numeric columns on the codes of another schema of the same columns; all others must have them already."""
     arrays, columns = [], list[Column]()
     for column in table.schema:
-        if column.modelled and column.name in names and _differ(column, schema[column.name]):
+        if column.modelled and column.name in names and not same_codes(column.codec, schema[column.name].codec):
             if not isinstance(column.codec, Intervals) or not isinstance(schema[column.name].codec, Intervals):
                 raise InputError(
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
@@ -99,8 +99,3 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
         return table
     whole = replace(table.schema, columns=tuple(columns))
     return replace(table, schema=whole, codes=Codes.of(arrays, whole.sizes, n_rows=table.n_rows))
-
-
-def _differ(column: Column, other: Column) -> bool:
-    ours, theirs = column.codec, other.codec
-    return ours is not theirs and (ours is None or theirs is None or ours.to_dict() != theirs.to_dict())

@@ -23,7 +23,7 @@ from ..precision import Interval
 from ..rules.counts import threshold
 from .base import KINDS, Finding, Kind, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
 from .computing import no_estimate
-from .parts import KindPart, PartedNumbers
+from .parts import KindPart, PartedNumbers, PartsAlone
 from .rank_tests import MOST_COUNTS
 from .single import Single
 from .smooth import SmoothNumbers, at_least
@@ -140,7 +140,7 @@ class ConfusionSpec(PartedNumbers):
         return self.part_findings(tallier, policy, threshold(tallies, policy))
 
 
-class CalibrationSpec(PartedNumbers):
+class CalibrationSpec(PartsAlone):
     """Calibration points: by groups of the column `score`, how many records, their mean score, and the mean of the numeric column `label`."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("counts", "predicted", "observed")
@@ -164,22 +164,6 @@ class CalibrationSpec(PartedNumbers):
         if key == "counts":
             return KindPart("table", "counts", groups)
         return KindPart("mean", "values", {"of": self.score if key == "predicted" else self.label, **groups})
-
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
-        """It has no single numbers."""
-        raise AssertionError(key)
-
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        """Return none: all its numbers are those of parts."""
-        return {}
-
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        """Return the groups of the score, and n."""
-        return [*self.part_tallies(tallier), *tallier.n()]
-
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
-        """Return small groups, and what the rules say of their means."""
-        return self.part_findings(tallier, policy, [])
 
 
 class RocPoints(SmoothNumbers):

@@ -18,10 +18,10 @@ from ..printing import Printer
 from ..refit import count_number
 from ..rules.tallying import summed
 from .base import KINDS, Finding, Number, Output, OutputSpec, OutputTally, Policy, PrintedNumbers, Sample, Tallier
-from .single import SingleNumbers
+from .single import Single, SingleNumbers
 from .smooth import scaled_interval
 
-__all__ = ["KindPart", "PartedNumbers", "once"]
+__all__ = ["KindPart", "PartedNumbers", "PartsAlone", "once"]
 
 
 class KindPart(NamedTuple):
@@ -209,6 +209,26 @@ class PartedNumbers(SingleNumbers):
             mine = part.findings(part.tallies(beside), beside, policy)
             findings += [replace(one, output=self.name, statbarn=self.definition.statbarn) for one in mine]
         return once(findings)
+
+
+class PartsAlone(PartedNumbers):
+    """An output all of whose numbers are those of parts."""
+
+    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
+        """It has no single numbers."""
+        raise AssertionError(key)
+
+    def singles(self, sample: Sample) -> dict[str, Single]:
+        """Return none: all its numbers are those of parts."""
+        return {}
+
+    def tallies(self, tallier: Tallier) -> list[OutputTally]:
+        """Return the cells behind the parts, and n."""
+        return [*self.part_tallies(tallier), *tallier.n()]
+
+    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
+        """Return what the rules say of the parts."""
+        return self.part_findings(tallier, policy, [])
 
 
 def once(findings: Sequence[Finding]) -> list[Finding]:

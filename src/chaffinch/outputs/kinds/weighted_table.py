@@ -9,16 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field as Key
 
-from ..crossing import Frame
-from ..precision import Interval
-from .base import KINDS, Finding, Kind, Output, OutputTally, Policy, Sample, Tallier
-from .parts import KindPart, PartedNumbers
-from .single import Single
+from .base import KINDS, Kind
+from .parts import KindPart, PartsAlone
 
 __all__ = ["WeightedTableSpec"]
 
 
-class WeightedTableSpec(PartedNumbers):
+class WeightedTableSpec(PartsAlone):
     """A table whose cells are sums of the column `weight`, or percentages of them; `counts` are how many records each cell has."""
 
     NUMBERS: ClassVar[tuple[str, ...]] = ("values", "counts")
@@ -43,22 +40,6 @@ class WeightedTableSpec(PartedNumbers):
         if self.percentages is None:
             return KindPart("sum", "values", {"of": self.weight, **groups})
         return KindPart("shares", "values", {"of": self.weight, "percentages": self.percentages, **groups})
-
-    def system(self, frame: Frame, key: str, interval: Interval) -> Output:
-        """It has no single numbers."""
-        raise AssertionError(key)
-
-    def singles(self, sample: Sample) -> dict[str, Single]:
-        """Return none: all its numbers are those of parts."""
-        return {}
-
-    def tallies(self, tallier: Tallier) -> list[OutputTally]:
-        """Return the cells behind the weighted numbers and the counts, and n."""
-        return [*self.part_tallies(tallier), *tallier.n()]
-
-    def findings(self, tallies: list[OutputTally], tallier: Tallier, policy: Policy) -> list[Finding]:
-        """Return what the rules say of the cells, and of the weights in them."""
-        return self.part_findings(tallier, policy, [])
 
 
 KINDS.register(

@@ -58,15 +58,26 @@ class LinearSystem:
     """
 
     def __init__(self, tallies: Sequence[OutputTally]) -> None:
-        self.tallies = [tally for tally in counting(tallies) if lookup_of(tally) is not None]
-        self._number = {tally.said: number for number, tally in enumerate(self.tallies)}
-        self._starts = np.cumsum([0, *(tally.size for tally in self.tallies)])
+        self._given = tallies
         self._rests: dict[frozenset[int], _Rest | None] = {}
+
+    @cached_property
+    def _looked_up(self) -> list[tuple[OutputTally, CellLookup]]:
+        """The tallies that are not too wide to be written out, with their cells."""
+        return [(tally, lookup) for tally in counting(self._given) if (lookup := lookup_of(tally)) is not None]
+
+    @cached_property
+    def _number(self) -> dict[bytes, int]:
+        return {tally.said: number for number, (tally, _) in enumerate(self._looked_up)}
+
+    @cached_property
+    def _starts(self) -> Ints:
+        return np.cumsum([0, *(tally.size for tally, _ in self._looked_up)])
 
     @cached_property
     def _overlaps(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The share of all combinations of levels that are in two cells, each divided by the roots of what the cells have themselves; and these roots."""
-        lookups = [lookup for tally in self.tallies if (lookup := lookup_of(tally)) is not None]
+        lookups = [lookup for _, lookup in self._looked_up]
         whole = np.zeros((int(self._starts[-1]), int(self._starts[-1])))
         for a, one in enumerate(lookups):
             for b, other in enumerate(lookups[: a + 1]):
@@ -84,7 +95,7 @@ class LinearSystem:
         and one without a level is not named.
         """
         out = np.zeros_like(cells)
-        if table.said not in self._number or not cells.any():
+        if not cells.any() or table.said not in self._number:
             return out
         mine = self._number[table.said]
         rest = self._rest(frozenset({mine, *(self._number[one.said] for one in shown if one.said in self._number)}))
@@ -107,7 +118,7 @@ class LinearSystem:
         return self._rests[numbers]
 
     def _worked_out(self, numbers: Sequence[int]) -> _Rest | None:
-        tallies = [self.tallies[number] for number in numbers]
+        tallies = [self._looked_up[number][0] for number in numbers]
         if sum(tally.size for tally in tallies) > MOST_CELLS:
             return None
         places = np.concatenate([np.arange(self._starts[number], self._starts[number + 1]) for number in numbers])

@@ -22,6 +22,7 @@ from ...stats.splits import child
 from ...synth.bayesnet.model import BayesNetModel
 from ...synth.bayesnet.network import Network
 from ...synth.generator import TableGenerator
+from ...table.codec import same_codes
 from ...table.table import Table
 from ..membership.whitebox import WhiteBox
 from ..shadows.generator import Generator, Grid, Released, unknown_code
@@ -147,8 +148,7 @@ def readable(model: Any, base: Table) -> bool:
     """Return whether a model is a network on the codes of the base table."""
     if not isinstance(model, BayesNetModel) or model.schema.names != base.schema.names:
         return False
-    pairs = ((model.schema[name].codec, base.schema[name].codec) for name in base.schema.names)
-    return all(a is b or (a is not None and b is not None and a.to_dict() == b.to_dict()) for a, b in pairs)
+    return all(same_codes(model.schema[name].codec, base.schema[name].codec) for name in base.schema.names)
 
 
 @contextmanager

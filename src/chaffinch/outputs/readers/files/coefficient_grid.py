@@ -12,7 +12,7 @@ from .crossed import OpenQuestionError
 from .found import Facts, LineError
 from .grids import CellGrid
 from .numbers import is_number, number_text, sign_of
-from .pieces import Piece, fit_keys, whole
+from .pieces import Piece, fit_keys, refused_piece, whole
 from .printed_fit import PrintedFit
 
 __all__ = ["coefficient_pieces", "is_coefficients"]
@@ -104,12 +104,7 @@ def coefficient_pieces(block: CellGrid, program: str) -> list[Piece]:
     try:
         models = _models(block)
     except LineError as fault:
-        error = fault
-
-        def refused(given: Help) -> Facts:
-            raise error
-
-        return [Piece(lines, program, refused)]
+        return [refused_piece(lines, program, fault)]
     return [Piece(range(model.line, lines[-1] + 1), program, partial(_beside_others, model, block)) for model in models]
 
 

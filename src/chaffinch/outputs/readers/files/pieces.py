@@ -9,9 +9,9 @@ from typing import Any
 
 from ...._base.registry import Registry
 from .companion import Help
-from .found import Facts
+from .found import Facts, LineError
 
-__all__ = ["LEGEND", "NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys", "is_remark", "whole"]
+__all__ = ["LEGEND", "NUMBER", "P_VALUE", "READERS", "Piece", "TextReader", "fit_keys", "is_remark", "refused_piece", "whole"]
 
 NUMBER = r"[-+\u2212]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][-+]?\d+)?"
 P_VALUE = rf"[<>]?\s?{NUMBER}"
@@ -29,6 +29,15 @@ class Piece:
     def line(self) -> int:
         """The first line."""
         return self.lines[0]
+
+
+def refused_piece(lines: range, program: str, error: LineError) -> Piece:
+    """Return lines that cannot be read: whoever asks for what they say is told why."""
+
+    def facts(given: Help) -> Facts:
+        raise error
+
+    return Piece(lines, program, facts)
 
 
 @dataclass(frozen=True)

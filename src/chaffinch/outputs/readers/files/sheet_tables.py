@@ -13,7 +13,7 @@ from .crossed import TOTALS, Crossed, OpenQuestionError, table_facts
 from .found import Facts, LineError
 from .grids import CellGrid, blocks_of
 from .numbers import is_number, is_whole, is_withheld_mark, number_text, sign_of
-from .pieces import Piece, is_remark
+from .pieces import Piece, is_remark, refused_piece
 from .printed_groups import STATISTICS, PrintedGroups
 from .printed_table import PrintedTable
 
@@ -92,12 +92,7 @@ def _pieces(block: CellGrid, program: str) -> list[Piece]:
     try:
         layout = _laid_out(block)
     except LineError as fault:
-        error = fault
-
-        def refused(given: Help) -> Facts:
-            raise error
-
-        return [Piece(lines, program, refused)]
+        return [refused_piece(lines, program, fault)]
     names = [label[-1].lower() for label in layout.labels]
     if names and all(name in STATISTICS for name in names) and len(layout.row_names) == 1:  # describe()
         return [Piece(lines, program, partial(_described, layout, k)) for k in range(len(layout.columns))]

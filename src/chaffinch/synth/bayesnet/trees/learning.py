@@ -95,10 +95,9 @@ def _sample(counter: RowCounter) -> tuple[NDArray[np.int32], NDArray[np.float64]
 def _shape(name: str, schema: Schema, candidates: Sequence[str], required: Sequence[str], grown: Any, smoothing: float) -> TreeTable:
     """A tree without counts, of those parents that it splits and those that are required."""
     splits, below, first, sides = grown
-    used = [int(j) for j in np.unique(splits[splits >= 0])]
-    depth_first = [int(j) for j in dict.fromkeys(splits[splits >= 0].tolist())]  # those split first are the strongest
-    parents = [candidates[j] for j in depth_first] + [other for other in required if other not in {candidates[j] for j in used}]
-    number = {j: k for k, j in enumerate(depth_first)}
+    used = list(dict.fromkeys(splits[splits >= 0].tolist()))  # those split first are the strongest
+    parents = list(dict.fromkeys([*(candidates[j] for j in used), *required]))
+    number = {j: k for k, j in enumerate(used)}
     renamed = np.array([number[int(j)] if j >= 0 else -1 for j in splits], dtype=np.int32)
     sizes = tuple(schema[parent].size for parent in parents)
     nothing: NDArray[Any] = np.zeros(0)
