@@ -30,6 +30,14 @@ def test_cells_become_values_or_null(column, cells, values):
     assert declared_values(column, cells, blank=True)[0].to_pylist() == values
 
 
+@pytest.mark.parametrize("spelled", ["", "%Y-%m-%dT%H:%M:%S%:z"])
+def test_moments_in_a_zone_are_the_same_instants_however_they_are_stored(spelled):
+    noon = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone(datetime.timedelta(hours=2)))
+    column = Column("seen", "datetime", type="timestamp[s, tz=+02:00]", bounds=(0, 2e9), format=spelled)
+    for cells in (pa.array([noon.isoformat()]), pa.array([noon], pa.timestamp("us", tz="UTC")), pa.array([noon], pa.timestamp("ms", tz="-05:00"))):
+        assert declared_values(column, cells, blank=True)[0].to_pylist() == [noon]
+
+
 def test_no_cell_changes_anothers_value():
     """The second opinion: each cell read alone gives what it gives among the others."""
     cells = ["1", "2.5", "-3", "1e2", "99999999999999999999999", "1,5", "nan", "0x10", " 4", "seven", "٣"]

@@ -19,9 +19,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..table.grid import LARGEST, from_numbers
+from ..table.grid import LARGEST, clock_shift, from_numbers
 from ..table.schema import Column
 from ..table.spell import is_bytes, spell_values, words_of
+from ..table.times import parse_times
 from ..table.types import PER_SECOND, is_words, parse_type, value_type
 from .domain import numbers_of, with_usual_type
 
@@ -136,20 +137,19 @@ def _parsed(column: Column, words: Sequence[str | None], kind: pa.DataType) -> p
         read = _instant if family == "moment" else _time
         instants = [None if word is None else read(word) for word in bare]
         if column.format.startswith("%"):
-            seconds = pc.strptime(pa.array(bare, pa.large_string()), column.format, "s", error_is_null=True)
-            formatted = seconds.cast(pa.int64()).to_pylist()
-            if family == "time":  # strptime puts a time of day on a day in 1900
-                formatted = [None if second is None else second % DAY for second in formatted]
+            unit = pa.time64("us") if family == "time" else pa.timestamp("us", tz="UTC")
+            formatted = parse_times(pa.array(bare, pa.large_string()), column.format, unit).cast(pa.int64()).to_pylist()
             # A plain date or time stands for itself under any format: so an object that is one is spelled.
             instants = [
-                plain if second is None else second * 10**9 for second, plain in zip(formatted, instants, strict=True)
+                plain if tick is None else tick * 1000 for tick, plain in zip(formatted, instants, strict=True)
             ]
     elif family == "span":
         instants = [int(word[:-3]) if word is not None and _SPAN.fullmatch(word) else None for word in bare]
     else:
         return pa.nulls(len(bare), kind)
     per_unit = DAY * 10**9 if kind == pa.date32() else 10**9 // _units(kind)
-    units = [0 if n is None else min(max(n // per_unit, -LARGEST), LARGEST) for n in instants]
+    shift = clock_shift(kind)
+    units = [0 if n is None else min(max(n // per_unit + shift, -LARGEST), LARGEST) for n in instants]
     return from_numbers(np.array(units, dtype=np.int64), np.array([n is not None for n in instants], dtype=bool), kind)
 
 
@@ -266,12 +266,18 @@ def _converted(column: Column, values: pa.Array, kind: pa.DataType) -> pa.Array:
 def _rescaled(numbers: NDArray[Any], stored: pa.DataType, present: NDArray[np.bool_], kind: pa.DataType) -> pa.Array:
     """Return moments, times or spans that are counted in units of one type as those of another; none overflows."""
     # Days are the coarsest unit: as fractions of a second, both ways are whole numbers of each other.
+    if _is_zoned(stored) and _is_zoned(kind):  # from the clock of one zone to that of the other
+        numbers = np.clip(numbers, -(2**62), 2**62) - clock_shift(stored) + clock_shift(pa.timestamp(stored.unit, tz=kind.tz))
     stored_units, wanted = (1 if k == pa.date32() else DAY * _units(k) for k in (stored, kind))
     if wanted >= stored_units:
         factor = wanted // stored_units
         most = LARGEST // factor
         return from_numbers(np.clip(numbers, -most, most) * factor, present, kind)
     return from_numbers(numbers // (stored_units // wanted), present, kind)
+
+
+def _is_zoned(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(kind) and kind.tz)
 
 
 def _whole_days(values: pa.Array) -> pa.Array:

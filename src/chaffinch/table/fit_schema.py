@@ -26,7 +26,8 @@ from .personal.fake import fitted_form
 from .profile import Profile
 from .schema import Column, Schema
 from .sources import Labels, Source, Tagged
-from .text import Spelling, TextGuess, parse_words, step_of
+from .text import Spelling, TextGuess, parse_words
+from .times import step_of
 from .types import is_nested, parse_type, type_name, value_type, whole_array
 
 __all__ = ["FittedSchema", "check_columns", "check_declared", "enough_rows", "fit_schema", "spelling_of", "typed"]
@@ -187,7 +188,11 @@ def _spellings(
         check_column(name, evidence)
     decimal = source.decimal or file_sign(signs, source.name, source.layout.delimiter)
     found = {name: guess.spelling(decimal) for name, guess in guesses.items()}
-    return spellings | found, _sign_notes(signs, found, decimal, given=source.decimal is not None)
+    notes = _sign_notes(signs, found, decimal, given=source.decimal is not None)
+    if mixed := [name for name, spelling in found.items() if pa.types.is_timestamp(spelling.type) and len(guesses[name].times.offsets) > 1]:
+        sentence = f"Moments in columns {listed(mixed)} have several offsets from UTC: they are read in UTC, and written so."
+        notes.append(Note("", "zones", sentence))
+    return spellings | found, notes
 
 
 def _sign_notes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -10,11 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .types import is_words, value_type, whole_array
+from .types import PER_SECOND, is_words, value_type, whole_array
 
-__all__ = ["LARGEST", "from_numbers", "is_whole", "to_numbers"]
+__all__ = ["LARGEST", "clock_shift", "from_numbers", "is_whole", "to_numbers"]
 
 Numbers = NDArray[Any]
+
+_OFFSET = re.compile("([+-])([0-9]{2}):?([0-9]{2})")
 
 LARGEST = 2**63 - 1024
 """The largest whole number that both int64 and float64 hold."""
@@ -28,7 +31,8 @@ def is_whole(kind: pa.DataType) -> bool:
 def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
     """Return the numbers of an Arrow array (int64 or float64) and which of them are not null.
 
-    Dates and times become whole units of their type. Where an entry is null, the number is 0.
+    Dates and times become whole units of their type; moments with a fixed offset from UTC those of its clock, on which whole
+    hours and days fall. Where an entry is null, the number is 0.
     """
     values = whole_array(values)
     if pa.types.is_dictionary(values.type):
@@ -41,11 +45,22 @@ def to_numbers(values: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
         if values.type.bit_width == 32 and pa.types.is_temporal(values.type):
             values = values.cast(pa.int32())
         numbers = values.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        if shift := clock_shift(values.type):
+            numbers = numbers + shift
     else:
         numbers = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
         if pa.types.is_decimal(values.type):
             numbers = np.round(numbers, values.type.scale)  # the cast is not to the nearest float
     return numbers, present
+
+
+def clock_shift(kind: pa.DataType) -> int:
+    """Return the units between the clock of a type with a fixed offset from UTC and UTC itself; 0 for all other types."""
+    fixed = _OFFSET.fullmatch(kind.tz) if pa.types.is_timestamp(kind) and kind.tz else None
+    if fixed is None:
+        return 0
+    minutes = int(fixed[2]) * 60 + int(fixed[3])
+    return (-minutes if fixed[1] == "-" else minutes) * 60 * PER_SECOND[kind.unit]
 
 
 def _zero(kind: pa.DataType) -> pa.Scalar:
@@ -62,7 +77,7 @@ def from_numbers(numbers: Numbers, present: NDArray[np.bool_], kind: pa.DataType
     mask = None if present.all() else ~present
     if pa.types.is_temporal(kind):
         narrow = pa.int32() if kind.bit_width == 32 else pa.int64()
-        return _whole_numbers(numbers, mask, narrow).cast(kind)
+        return _whole_numbers(np.asarray(numbers) - clock_shift(kind), mask, narrow).cast(kind)
     if pa.types.is_decimal(kind):
         return _decimals(np.where(present, numbers, 0.0), mask, kind)
     if pa.types.is_integer(kind):

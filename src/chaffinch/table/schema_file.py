@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from .._base.errors import InputError, SchemaError, unknown_name
 from .._base.safe_files import read_small, write_text
 from .codec import Categories, Scalar
+from .grid import clock_shift
 from .schema import KINDS, NUMERIC_KINDS, ROLES, UNKNOWN, Column, Kind, Output, Role, Schema
 from .types import parse_type
 
@@ -232,9 +233,9 @@ def number_of(value: Moment, kind: str, name: str) -> float:
         raise SchemaError(f"Column '{name}': a date stands where a number belongs: its type is {kind}.")
     if not isinstance(value, datetime.datetime):
         value = datetime.datetime(value.year, value.month, value.day)
-    if value.tzinfo is None:
-        value = value.replace(tzinfo=datetime.UTC)
-    return value.timestamp() * unit
+    if value.tzinfo is None:  # a time on the clock of the column
+        return value.replace(tzinfo=datetime.UTC).timestamp() * unit
+    return value.timestamp() * unit + clock_shift(parse_type(kind))
 
 
 def _time_of_day(value: datetime.time, kind: str, name: str) -> float:

@@ -8,7 +8,6 @@ letters are text as they stand; a measure with stray words in it is an error tha
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,9 +31,10 @@ from .decimal_sign import (
     thousands_of,
 )
 from .profile import FULL_PRECISION
-from .types import PER_SECOND, whole_array
+from .times import TimeGuess, format_times, parse_times
+from .types import whole_array
 
-__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words", "step_of"]
+__all__ = ["NULL_WORDS", "Spelling", "TextGuess", "format_values", "parse_words"]
 
 NULL_WORDS = ("NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "None", "?", ".")
 """Words that mean missing in a text file, besides an empty cell. Each stays a code of its own."""
@@ -47,13 +47,6 @@ _CODE = r"^[\pL0-9][\pL0-9._/-]*$"
 _MOST_NUMBERS = 50_000
 _MOST_CODES = 1_000
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
-_DATES = ("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y", "%Y/%m/%d", "%d-%m-%Y", "%m-%d-%Y")
-_TIMES = (" %H:%M:%S", "T%H:%M:%S", "T%H:%M:%SZ", " %H:%M", "T%H:%M")
-_CLOCKS = ("%H:%M:%S", "%H:%M")
-_FORMATS = (*_DATES, *(date + time for time in _TIMES for date in _DATES), *_CLOCKS)
-_PARTS = {
-    "%Y": r"[0-9]{4}", "%m": r"[0-9]{1,2}", "%d": r"[0-9]{1,2}", "%H": "[0-9]{2}", "%M": "[0-9]{2}", "%S": "[0-9]{2}",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,7 +81,7 @@ class TextGuess:
     missing: dict[str, None] = field(default_factory=dict)
     booleans: dict[str, None] = field(default_factory=dict)
     boolean: bool = True
-    formats: tuple[str, ...] = _FORMATS
+    times: TimeGuess = field(default_factory=TimeGuess)
     odd: dict[str, int] = field(default_factory=dict)
 
     def add(self, cells: pa.Array) -> None:
@@ -109,8 +102,7 @@ class TextGuess:
         if self.boolean:
             self.booleans.update(dict.fromkeys(trimmed.slice(0, 3).to_pylist()))
             self.boolean = len(trimmed) <= 2 and _boolean_words(self.booleans) is not None
-        for words in (trimmed.slice(0, 20), trimmed):  # a few words rule out most formats, all words decide
-            self.formats = tuple(f for f in self.formats if _parse_times(words, f, strict=True).null_count == 0)
+        self.times.add(trimmed)
 
     def _add_numbers(self, words: pa.Array, counts: NDArray[np.int64]) -> None:
         whole = _matches(words, _INTEGER)
@@ -179,7 +171,7 @@ class TextGuess:
             return Spelling(pa.int64(), "", missing)
         if self._is_numeric():
             return self._numbers(missing, decimal)
-        if self.formats:
+        if self.times.fitting:
             return self._times(missing)
         if self.n_number and self._is_code():
             return Spelling(pa.string(), "", missing, "numbers and words that are codes")
@@ -210,21 +202,12 @@ class TextGuess:
 
     def plain_format(self, kind: pa.DataType) -> str:
         """Return how the cells spell values of a type, if plainly (ISO 8601) and all alike; else an empty string."""
-        if not self.n_present:
-            return ""
-        if pa.types.is_time(kind):
-            return next((form for form in self.formats if form in _CLOCKS), "")
-        plain = [form for form in self.formats if form.startswith("%Y-%m-%d")]
-        if pa.types.is_date(kind):
-            return next((form for form in plain if form in _DATES), "")
-        return next(iter(plain), "") if pa.types.is_timestamp(kind) and kind.tz is None else ""
+        return self.times.plain_format(kind) if self.n_present else ""
 
     def _times(self, missing: tuple[str, ...]) -> Spelling:
-        chosen = self.formats[0]
-        day_or_month = [f for f in self.formats if f != chosen]
-        doubt = f"; {listed(day_or_month)} would fit too" if day_or_month else ""
-        kind = pa.date32() if chosen in _DATES else pa.time32("s") if chosen in _CLOCKS else pa.timestamp("s")
-        return Spelling(kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
+        chosen, *others = self.times.fitting
+        doubt = f"; {listed(others)} would fit too" if others else ""
+        return Spelling(self.times.kind, chosen, missing, f"every cell reads as {chosen}{doubt}")
 
 
 def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.Array, NDArray[np.int16] | None]:
@@ -254,10 +237,9 @@ def parse_words(cells: pa.Array, spelling: Spelling, *, name: str) -> tuple[pa.A
             if pc.any(pc.invert(pc.or_(values, pc.equal(trimmed, false)))).as_py():
                 raise pa.ArrowInvalid
         elif pa.types.is_temporal(kind) and spelled:  # without a format: Arrow's plain spelling, by the cast below
-            values = _parse_times(trimmed, spelled, strict=False)
+            values = parse_times(trimmed, spelled, kind)
             if values.null_count > trimmed.null_count:
                 raise pa.ArrowInvalid
-            values = values.cast(kind)
         elif is_decimal_type(kind) or (thousands and pa.types.is_integer(kind)):
             plain = plain_numbers(trimmed, decimal, thousands)
             if plain.null_count > trimmed.null_count:
@@ -306,26 +288,9 @@ def _format_values(values: pa.Array, spelled: str) -> pa.Array:
         return _fixed(values, int(spelled.split()[1]))
     if pa.types.is_floating(kind) and spelled.startswith("least "):
         return _at_least(values, int(spelled.split()[1]))
-    if spelled.startswith("%") and pa.types.is_time(kind):
-        seconds = values.cast(pa.time32("s"), safe=False).cast(pa.int32()).cast(pa.int64())
-        return pc.strftime(seconds.cast(pa.timestamp("s")), format=spelled)
-    if (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and spelled.startswith("%"):
-        return pc.strftime(values.cast(pa.timestamp("s")), format=spelled)
+    if spelled.startswith("%") and (pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
+        return format_times(values, spelled)
     return values.cast(pa.string())
-
-
-def step_of(kind: pa.DataType, spelled: str) -> int:
-    """Return the units of a time's type between neighbouring values that a format can spell.
-
-    Examples
-    --------
-    >>> step_of(pa.timestamp("s"), "%Y-%m-%d %H:%M"), step_of(pa.time64("us"), "%H:%M:%S")
-    (60, 1000000)
-    """
-    if not spelled.startswith("%") or not (pa.types.is_timestamp(kind) or pa.types.is_time(kind)):
-        return 1
-    seconds = 1 if "%S" in spelled else 60 if "%M" in spelled else 86_400
-    return seconds * PER_SECOND[kind.unit]
 
 
 def _fixed(values: pa.Array, decimals: int) -> pa.Array:
@@ -375,11 +340,3 @@ def _boolean_words(words: dict[str, None]) -> str | None:
         if words and set(words) <= {true, false}:
             return f"{true}/{false}"
     return None
-
-
-def _parse_times(words: pa.Array, spelled: str, *, strict: bool) -> pa.Array:
-    """Return timestamps in seconds, null where a word does not read as one."""
-    pattern = re.sub("%[YmdHMS]", lambda part: _PARTS[part[0]], spelled.replace(".", r"\."))
-    if strict and not _matches(words, f"^{pattern}$").all():
-        return pa.nulls(len(words), pa.timestamp("s"))
-    return pc.strptime(words, format=spelled, unit="s", error_is_null=True)
