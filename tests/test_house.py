@@ -317,6 +317,7 @@ WHOLE_ROOM = {
     "privacy/test_nasty_cells.py",
     "privacy/test_shapes.py",
     "privacy/test_whole_fit.py",
+    "report/test_accessible.py",
     "report/test_browser.py",
     "risk/test_calibration.py",
 }

@@ -18,7 +18,7 @@ import typer
 
 from chaffinch.cli.app import app
 
-KEEP = "Keep inside until reviewed."
+KEEP = "Keep inside."
 OUTPUTS = """
 format = "chaffinch-outputs"
 version = 1

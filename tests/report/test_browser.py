@@ -108,8 +108,8 @@ class Browser:
         elif event == "Page.loadEventFired":
             self.loaded = True
 
-    def look(self, path: Path, *, width: int = 1280, settle: float = 0.7) -> None:
-        """Open a file in a window of some width, and wait until nothing more happens."""
+    def look(self, path: Path, *, width: int = 1280, settle: float = 0.7, unfold: bool = True) -> None:
+        """Open a file in a window of some width, wait until nothing more happens, and open all that is folded."""
         self("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
         self("Page.navigate", url="about:blank")
         self.requests, self.complaints, self.loaded = [], [], False
@@ -119,6 +119,8 @@ class Browser:
             assert self._hear(until - time.monotonic()) is not None, "the page never loaded"
         while self._hear(settle) is not None:
             pass
+        if unfold:
+            self.ask("document.querySelectorAll('details').forEach(one => { one.open = true; })")
 
     def ask(self, script: str) -> Any:
         """Return what a script finds in the page."""
@@ -234,6 +236,15 @@ def test_utility_and_attacks_on_one_page(browser, tmp_path, study_of, risk_of):
         assert browser.ask(CUT) == []
 
 
+@pytest.mark.parametrize("given", [{}, {"holdout": False}, {"keys": ["a_long_name_of_a_key_" + str(i) for i in range(9)], "sizes": (9, 9)}])
+def test_what_one_decides_by_fits_a_screen(browser, tmp_path, study_of, risk_of, given):
+    study = study_of(15, holdout=given.get("holdout", True))
+    path = written(tmp_path, render(report_of(study, title="Synthetic Adult", risk=risk_of(**given))))
+    browser.look(path, unfold=False)
+    assert browser.ask("document.querySelector('.box').getBoundingClientRect().bottom") <= 700
+    assert browser.ask("document.querySelectorAll('.box .answer').length") == 3
+
+
 def beyond_the_sheet(browser: Browser) -> list[str]:
     """Return tables and pictures wider than a sheet: what is cut off on paper cannot be scrolled to. 186 mm are 703 pixels."""
     browser("Emulation.setEmulatedMedia", media="print")
@@ -251,11 +262,11 @@ def pages_of(pdf: bytes) -> int:
 
 def test_the_page_prints(browser, tmp_path, study_of):
     path = written(tmp_path, render(report_of(study_of(15), title="Synthetic Adult")))
-    browser.look(path)
+    browser.look(path, unfold=False)
     printed = browser("Page.printToPDF", preferCSSPageSize=True, printBackground=True)
     pdf = base64.b64decode(printed["data"])
     assert pdf.startswith(b"%PDF")
-    assert pages_of(pdf) > 1
+    assert 1 <= pages_of(pdf) <= 4
     assert beyond_the_sheet(browser) == []
 
 

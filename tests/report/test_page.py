@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 import chaffinch
-from chaffinch._base.svg import contrast
 from chaffinch.report.page import page, render, report_of
 from chaffinch.report.sections import Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Section
 
@@ -114,9 +113,10 @@ def test_the_parser_sees_faults():
 
 def test_the_sections_stand_in_their_order(study_of):
     found = rendered(study_of(15))
-    order = [attrs["id"] for tag, attrs in found.tags if tag == "section"]
+    order = [attrs["id"] for tag, attrs in found.tags if tag == "section" and "id" in attrs]
     assert order == [
         "verdict", "where", "columns", "relations", "learning", "delta", "regression", "sweep", "limits", "data", "measures",
+        "facts",
     ]  # fmt: skip
     said = found.said()
     for words in (
@@ -328,7 +328,7 @@ def test_a_verdict_of_a_strangers_report_is_text(study_of):
 def test_a_report_is_the_study_with_its_verdict(study_of):
     study = study_of(4)
     report = report_of(study, title="T", synthesis={"seed": 3}).to_dict()
-    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "verdict", "run"}
+    assert set(report) == {"format", "version", "title", "about", "synthesis", "utility", "decision", "verdict", "run"}
     assert (report["format"], report["version"], report["title"]) == ("chaffinch-report", 1, "T")
     assert set(report["utility"]) == set(study) - {"format", "version", "about", "run"}
     assert json.loads(json.dumps(report, allow_nan=False)) == report
@@ -400,24 +400,3 @@ def test_a_picture_holds_shapes_and_text_only(study_of, svg):
 
 
 # Colours.
-
-
-def rgb(colour: str) -> tuple[int, int, int]:
-    digits = colour[1:] if len(colour) == 7 else "".join(2 * c for c in colour[1:])
-    return tuple(int(digits[i : i + 2], 16) for i in (0, 2, 4))
-
-
-def test_text_reads_on_its_ground(study_of):
-    html = render(report_of(study_of(15), title="t"))
-    css = re.search(r"<style>(.*?)</style>", html, flags=re.DOTALL)[1]
-    names = dict(re.findall(r"--(\w+):(#\w+)", css))
-    for ink in (names["ink"], names["soft"], names["blue"]):
-        for ground in ("#ffffff", names["pale"]):
-            assert contrast(rgb(ink), rgb(ground)) >= 4.5
-    badges = re.findall(r"\.word-[\w-]+\{background:(#\w+);[^}]*[;{]color:(#\w+)\}", css)
-    assert len(badges) == 5
-    for ground, ink in badges:
-        assert contrast(rgb(ground), rgb(ink)) >= 4.5
-    plain = set(re.findall(r'<text [^>]*fill="(#\w+)"', html))
-    assert plain
-    assert all(contrast(rgb(fill), (255, 255, 255)) >= 4.5 for fill in plain)

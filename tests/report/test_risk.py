@@ -91,7 +91,7 @@ def test_cross_fit_speaks_in_the_verdict_where_there_is_no_holdout(risk_of):
 def test_both_studies_make_one_page(study_of, risk_of):
     report = report_of(study_of(6), title="t", risk=risk_of(sizes=(4, 5)))
     data = report.to_dict()
-    assert set(data) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "verdict", "run"}
+    assert set(data) == {"format", "version", "title", "about", "synthesis", "utility", "risk", "decision", "verdict", "run"}
     assert {row["section"] for row in data["verdict"]} == {"utility", "risk"}
     assert data["run"]["date"] == "2025-11-15 09:00 UTC"
     assert set(data["run"]["seconds"]) == {"phi_k", "synthetic"}

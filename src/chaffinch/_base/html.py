@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 
 from .safe_files import write_text
 
-__all__ = ["KEEP_INSIDE", "html_page", "html_table", "write_page"]
+__all__ = ["INSIDE", "KEEP_INSIDE", "MAY_LEAVE", "Leaving", "html_page", "html_table", "write_page"]
 
-KEEP_INSIDE = "Keep inside until reviewed."
-"""The first words of every page that Chaffinch writes: a page compares with the original, and a person decides whether it may leave."""
+KEEP_INSIDE = "Keep inside."
+"""The first words of a page that is as confidential as the data."""
+
+MAY_LEAVE = "May leave."
+"""The first words of a page that holds only what may leave."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Whether a page may leave, and why: its first line."""
+
+    may: bool = False
+    why: str = "Its figures are taken from the data, exactly and without noise; a person reviews what of it is published."
+
+    @property
+    def word(self) -> str:
+        """The first words."""
+        return MAY_LEAVE if self.may else KEEP_INSIDE
+
+
+INSIDE = Leaving()
+"""The first line of a page on data, unless it says more."""
 
 
 def html_table(head: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = "") -> str:
@@ -39,10 +60,10 @@ def html_page(title: str, body: str) -> str:
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"><style>{style}</style></head>'
-        f"<body><p><strong>{KEEP_INSIDE}</strong></p><h1>{escape(title)}</h1>{body}</body></html>\n"
+        f"<body><p><strong>{KEEP_INSIDE}</strong> {escape(INSIDE.why)}</p><h1>{escape(title)}</h1>{body}</body></html>\n"
     )
 
 
-def write_page(path: str | os.PathLike[str], html: str) -> None:
-    """Write a page to a file, wholly or not at all, readable by its owner alone."""
-    write_text(path, html, mode=0o600)
+def write_page(path: str | os.PathLike[str], html: str, *, public: bool = False) -> None:
+    """Write a page to a file, wholly or not at all: readable by its owner alone, unless it is `public`, made to leave."""
+    write_text(path, html, mode=0o644 if public else 0o600)

@@ -10,12 +10,13 @@ from typing import Any
 from markupsafe import Markup
 
 from .._base.words import number, percent, shown
-from ..synth.account import ModelAccount, SynthesisAccount
+from ..synth.account import SynthesisAccount
 from ..utility.result import TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
+from .network import network_figures
 from .promise import promise_of
 from .result import ReportResult
-from .sections import Block, Details, Figure, Listing, PageTable, Paragraph, Section
+from .sections import Block, Details, Listing, PageTable, Paragraph, Section
 from .sentences import UTILITY_ALONE, UTILITY_BESIDE, UTILITY_LIMITS
 
 __all__ = ["closing_sections", "header", "synthesis_section"]
@@ -67,14 +68,7 @@ def synthesis_section(account: SynthesisAccount | None, picture: Markup | None) 
         rows = [(name, words) for name, words in _facts(account) if words]
         if rows:
             blocks.append(PageTable("The synthesis", ("What", "How"), tuple(rows), wide=frozenset({1})))
-    if picture is not None:
-        model = ModelAccount() if account is None else account.model
-        strengths = model.strengths or (None,) * len(model.edges)
-        listed = list(zip(model.edges, strengths, strict=False))[:MOST_LISTED]
-        edges = tuple((shown(a, 40), shown(b, 40), number(s)) for (a, b), s in listed)
-        measured = "Mutual information (nats, from released tables)" if model.privacy else "Mutual information (nats)"
-        table = PageTable("Edges of the network", ("From", "To", measured), edges, frozenset({2}))
-        blocks.append(Figure("fig-network", "The network that was learnt", (picture,), table))
+    blocks += network_figures(account, picture)
     return Section("synthesis", "How the table was made", tuple(blocks)) if blocks else None
 
 

@@ -15,15 +15,19 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .._base.html import KEEP_INSIDE
+from .._base.html import INSIDE, Leaving
 from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
+from .decision import decision_of
+from .decision_box import answers_of
 from .promise import promise_of, promise_section
 from .result import ReportResult, report_of
 from .risk import risk_facts, risk_sections
 from .risk_figures import risk_verdict_section
-from .sections import Paragraph, Section
-from .utility import utility_sections, verdict_section
+from .sections import PageAnswer, Paragraph, Section
+from .tradeoff import tradeoff_section
+from .utility import look_sections, utility_sections, verdict_section
+from .why import Choices, why_section
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -33,6 +37,8 @@ __all__ = ["page", "render", "report_of"]
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 LARGEST = 1_900_000
 PRINTED_ROWS = 60
+OPEN = frozenset(("promise", "tradeoff", "look-columns", "look-pairs", "why", "synthesis"))
+"""Sections of a report that stand open; all others are behind a line that opens them, on paper too."""
 UNSEEN = dict.fromkeys(
     [*range(9), 11, 12, *range(14, 32), *range(127, 160), *range(0x202A, 0x202F), *range(0xD800, 0xE000)], "\ufffd"
 )
@@ -73,25 +79,35 @@ def _rendered(report: ReportResult, picture: Markup | None) -> str:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise)
-    sections: list[Section] = [*([promised] if promised else []), *verdicts]
+    looks = look_sections(report.utility, Choices(report.synthesis)) if report.utility is not None else ()
+    first = (promised, tradeoff_section(report), *looks, why_section(report))
+    sections: list[Section] = [*(section for section in first if section is not None), *verdicts]
     sections += utility_sections(report.utility, report.threshold) if report.utility is not None else ()
     sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
     synthesis = synthesis_section(report.synthesis, picture)
     sections += [synthesis] if synthesis else []
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
-    return page(report.title or "Report", sections, facts=facts, alarm=promise.alarm if promise else "")
+    return page(
+        report.title or "Report", [replace(section, folded=section.id not in OPEN) for section in sections], facts=facts,
+        alarm=promise.alarm if promise else "", answers=answers_of(decision_of(report)),
+    )  # fmt: skip
 
 
-def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "") -> str:
-    """Return sections as one HTML file, whose first words say to keep it inside.
+def page(
+    title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, str]] = (), alarm: str = "", answers: Sequence[PageAnswer] = (),
+    leaving: Leaving = INSIDE,
+) -> str:  # fmt: skip
+    """Return sections as one HTML file, whose first line says whether it may leave, and why.
 
     Parameters
     ----------
     facts
-        Names and words that stand below the title.
+        Names and words that stand at the end.
     alarm
         What has to be said before all other findings, above the title.
+    answers
+        What one decides by: questions with a sentence and a small picture each, below the title.
     """
     html = _template().render(
         title=shown(title, 120),
@@ -100,7 +116,8 @@ def page(title: str, sections: Iterable[Section], *, facts: Sequence[tuple[str, 
         policy=POLICY,
         printed_rows=PRINTED_ROWS,
         alarm=alarm,
-        keep_inside=KEEP_INSIDE,
+        answers=tuple(answers),
+        leaving=leaving,
     )
     return html.translate(UNSEEN)
 

@@ -53,7 +53,9 @@ class ReportResult:
         return None if promise is None else promise.row
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain data: `chaffinch-report`, version 1."""
+        """Return the report as plain data: `chaffinch-report`, version 1. `decision` is what a page opens with, worked out anew when read."""
+        from .decision import decision_of  # which is made of reports
+
         out: dict[str, Any] = {"format": FORMAT, "version": VERSION, "title": self.title, "about": self.about.to_dict()}
         out["synthesis"] = None if self.synthesis is None else self.synthesis.to_dict()
         if self.utility is not None:
@@ -64,6 +66,7 @@ class ReportResult:
             out["threshold"] = self.threshold
         verdict: list[VerdictRow | RiskVerdictRow | PromiseRow] = [*self.rows, *self.risk_rows]
         verdict += [] if self.promise is None else [self.promise]
+        out["decision"] = decision_of(self).to_dict()
         return {**out, "verdict": [row.to_dict() for row in verdict], "run": self.run.to_dict()}
 
     @classmethod

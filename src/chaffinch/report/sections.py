@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-__all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "PageTable", "Paragraph", "Row", "Section"]
+__all__ = ["Block", "Cell", "Details", "Figure", "Grid", "Heading", "Listing", "PageAnswer", "PageTable", "Paragraph", "Row", "Section"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Details:
     """Blocks behind a line that opens them."""
 
     summary: str
-    blocks: tuple[Paragraph | Listing | PageTable | Grid, ...]
+    blocks: tuple[Paragraph | Listing | PageTable | Grid | Figure, ...]
 
 
 Block = Paragraph | Listing | PageTable | Figure | Grid | Details
@@ -125,3 +125,16 @@ class Section:
     id: str
     title: str
     blocks: tuple[Block, ...]
+    folded: bool = False
+    """Whether it stands behind a line that opens it, on paper too."""
+
+
+@dataclass(frozen=True)
+class PageAnswer:
+    """A question that a page opens with, its answer in a sentence, a small picture, and what else to know in small print."""
+
+    question: str
+    sentence: str
+    picture: Markup | None = None
+    notes: tuple[str, ...] = ()
+    word: str = ""

@@ -14,11 +14,14 @@ from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
 from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, rules
+from .columns import columns_figure
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
+from .pairs import pairs_figure
 from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Row, Section
 from .uses import uses_sections
+from .why import Choices
 
-__all__ = ["not_applicable", "utility_sections", "verdict_section"]
+__all__ = ["look_sections", "not_applicable", "utility_sections", "verdict_section"]
 
 FEW = 8
 
@@ -27,13 +30,24 @@ def utility_sections(result: UtilityResult, threshold: int = THRESHOLD) -> Itera
     """Yield what a result has to show, after the verdict: only sections that have something."""
     parts: tuple[tuple[str, str, list[Block]], ...] = (
         ("where", "Where it is good and where it is bad", list(_where(result))),
-        ("columns", "Each column by itself", list(_columns(result))),
+        ("columns", "Distances of columns", list(_columns(result))),
         ("relations", "How columns are related", list(_relations(result))),
     )
     for key, title, blocks in parts:
         if blocks:
             yield Section(key, title, tuple(blocks))
     yield from uses_sections(result, threshold)
+
+
+def look_sections(result: UtilityResult, choices: Choices) -> Iterator[Section]:
+    """Yield pictures of columns and of the worst pairs: nothing where the result was read from its plain data, which hold none."""
+    if result.shapes is None:
+        return
+    columns, pairs = columns_figure(result.shapes, dict(_by_column(result))), pairs_figure(result.shapes, choices.why)
+    if columns is not None:
+        yield Section("look-columns", "Each column by itself", (columns,))
+    if pairs is not None:
+        yield Section("look-pairs", "Where pairs of columns went wrong", (pairs,))
 
 
 def not_applicable(result: Result) -> str:

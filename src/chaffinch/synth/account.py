@@ -17,7 +17,10 @@ VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class ModelAccount:
-    """What a report says of a model; a model may write more of itself. `privacy` is the account of a promise, yet to be worked out."""
+    """What a report says of a model; a model may write more of itself. `privacy` is the account of a promise, yet to be worked out.
+
+    `require` and `forbid` are edges that were asked for, and `protection` is what was cut on purpose, as the model wrote it.
+    """
 
     method: str = ""
     search: str = ""
@@ -28,6 +31,10 @@ class ModelAccount:
     strengths: tuple[float | None, ...] | None = None
     sensitive: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    label: str | None = None
+    require: tuple[tuple[str, str], ...] = ()
+    forbid: tuple[tuple[str, str], ...] = ()
+    protection: Any = None
     privacy: Any = None
 
 

@@ -16,6 +16,7 @@ from .._base.text import text_table
 from .._base.words import between, number, shown
 from ..stats.result import Result
 from .metric import METRICS, References
+from .shapes import TableShapes
 from .sweep import Sweep
 from .verdict import VerdictRow, ladder, ladder_plot, verdict
 
@@ -79,6 +80,8 @@ class UtilityResult:
         For each name the same metric of a table of independent columns, of the original drawn again, and of the holdout.
     sweep
         mu, delta and G over a setting of a synthesiser, where that was measured too.
+    shapes
+        What a page draws of columns and pairs: confidential, so the plain data hold none.
     run
         How long each metric took, and what a command adds.
     """
@@ -87,6 +90,7 @@ class UtilityResult:
     results: Mapping[str, Result]
     references: Mapping[str, References]
     sweep: Sweep | None = None
+    shapes: TableShapes | None = field(default=None, compare=False)
     run: RunFacts = field(default_factory=RunFacts, compare=False)
 
     def __getitem__(self, name: str) -> Result:

@@ -25,6 +25,7 @@ from .metric import METRICS, UtilityRun, asked_metrics
 from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
 from .settings import UtilitySettings
+from .shapes import shapes_of
 
 __all__ = ["measure_utility", "utility"]
 
@@ -131,6 +132,7 @@ def measure_utility(
         about=_about(source, run, seed),
         results=results,
         references={name: METRICS[name].references(run.results[name]) for name in results},
+        shapes=shapes_of(first, second, results, threshold=settings.threshold),
         run=RunFacts(seconds=seconds),
     )
 

@@ -13,13 +13,13 @@ from typing import Any
 from .._base.errors import InputError
 from .._base.html import write_page
 from .._base.safe_files import filling, write_text
+from ..report.decision import Decision, decision_of
 from ..report.page import render
 from ..report.result import ReportResult
 from ..risk import RiskResult
 from ..synth import Model
 from ..table import Table
 from ..utility import UtilityResult
-from .decision import Decision
 from .synthesise import write_batches
 
 __all__ = ["ReleaseResult"]
@@ -72,12 +72,7 @@ class ReleaseResult:
     @cached_property
     def decision(self) -> Decision:
         """What to decide by."""
-        policy, promise = None if self.risk is None else self.risk.policy, self.report.promise
-        return Decision.of(
-            self.report.rows, self.report.risk_rows, "" if promise is None else promise.sentence,
-            holdout=self.report.about.holdout is not None, keys=self.risk is not None and bool(self.risk.attacks),
-            allowed=None if policy is None or policy["max_excess"] is None else policy["passed"],
-        )  # fmt: skip
+        return decision_of(self.report)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain data: `chaffinch-report`, version 1."""

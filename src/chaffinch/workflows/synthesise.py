@@ -291,12 +291,17 @@ class Synthesis:
             rows=self.rows,
             columns=tuple(column.name for column in table.schema if column.written),
             seed=self.run.seed,
-            network=model.to_dict(),
+            network={**model.to_dict(), **self._asked()},
             notes=tuple(AccountNote(note.column, note.what, note.sentence) for note in table.notes),
             copies=copies,
             rows_equal_to_an_original=None if private else self.shares[0] if copies == 1 else tuple(self.shares),
             run={} if private else {"seconds": seconds},
         )
+
+    def _asked(self) -> dict[str, Any]:
+        """Return the edges that were required or forbidden, where there are any: a report shows them as chosen."""
+        edges = {name: getattr(self.settings.synthesiser, name, ()) for name in ("require", "forbid")}
+        return {name: [list(edge) for edge in some] for name, some in edges.items() if some}
 
     def _stream(self, number: int) -> np.random.SeedSequence | None:
         """An own random stream for the fit and for each synthesis; None without a seed."""

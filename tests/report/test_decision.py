@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
+
+from chaffinch.report.decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, Decision, decision_of
+from chaffinch.report.page import render, report_of
 from chaffinch.risk.attribution.verdict import RiskVerdictRow
 from chaffinch.utility import VerdictRow
-from chaffinch.workflows.decision import Decision
 
 ROWS = (
     VerdictRow(id="mu", measure="mu", value=0.1, word="close", sentence="Pairs are kept."),
@@ -33,3 +37,27 @@ def test_without_keys_the_tests_of_whole_records_speak_and_attacks_are_missed():
     decision = Decision.of(ROWS, [RiskVerdictRow(sentence="No copies were found.")], "Promised.", holdout=True, keys=False, allowed=None)
     assert decision.gives_away == ("No copies were found.",)
     assert any("knows some columns" in sentence for sentence in decision.not_tested)
+
+
+def test_a_report_carries_its_decision(study_of, risk_of):
+    report = report_of(study_of(6), title="t", risk=risk_of())
+    decision = decision_of(report)
+    plain = report.to_dict()["decision"]
+    assert [part["question"] for part in plain["answers"]] == [GIVES_AWAY, GOOD_FOR, NOT_TESTED]
+    assert [part["sentence"] for part in plain["answers"]] == [part.sentence for part in decision.answers]
+    assert plain["answers"][1]["figures"][0]["value"] == decision.answers[1].figures[0].value
+    page = render(report).replace("\xa0", " ")
+    assert all(escape(part.sentence.replace("\xa0", " "), quote=False)[:60] in page for part in decision.answers)
+    assert str(decision).startswith("To decide by")
+
+
+def test_a_strangers_decision_is_not_believed(study_of):
+    plain = report_of(study_of(6), title="t").to_dict()
+    plain["decision"] = {"answers": [{"question": "?", "sentence": "All is safe."}]}
+    assert "All is safe" not in render(plain)
+
+
+def test_no_page_calls_a_table_safe(study_of, risk_of):
+    for given in ({}, {"holdout": False}, {"holdout": False, "extras": False}):
+        for part in decision_of(report_of(study_of(6), title="t", risk=risk_of(**given))).answers:
+            assert not re.search(r"\bsafe\b|\bscore of\b", part.sentence)

@@ -1,0 +1,287 @@
+"""The three answers that a page opens with, worked out from a report: sentences by rule, and the numbers in them.
+
+Every sentence is true where something is missing too: no holdout, no label, one column, no attack that could be made, a promise, a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from .._base.words import number, percent, shown, signed
+from ..risk.attribution.attack import Attack
+from ..risk.attribution.result import RiskResult
+from ..risk.attribution.verdict import FOUND, NONE_FOUND, judged, keys_words, worse
+from ..risk.memorisation.finding import MemorisationFinding
+from ..stats.family import Family
+from ..utility.verdict import VerdictRow, ladder
+from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, DecisionPart, TestedLine, policy_words
+from .promise import Promise
+from .result import ReportResult
+
+__all__ = ["HALVES", "Headline", "gives_away", "good_for", "headline_of", "not_tested"]
+
+HALVES = "from models of half the people, for want of a holdout"
+NOT_KNOWN = "not known"
+HEADLINES = ("tvd_2", "phi_k", "tvd_3", "learning", "pmse_ratio", "tstr", "delta", "pearson", "mu", "impossible", "regression", "G")
+"""Measures of utility by how soon they are asked for; the first four that have a scale are the headline measures."""
+FOUR = 4
+SHORT = {
+    "tvd_2": "tables of two columns", "tvd_3": "tables of three columns", "phi_k": "relations (phi_k)", "learning": "learning the label",
+    "pearson": "straight lines (Pearson)", "mu": "pattern of relations (mu)", "impossible": "impossible pairs", "tstr": "learning any column",
+    "delta": "ease of learning (delta)", "G": "relations and learning (G)",
+}  # fmt: skip
+"""Measures in a few words, for a small picture."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Headline:
+    """The strongest attack or test of a study: its values for people in the data and for others, and what all say together."""
+
+    what: str
+    told: str
+    value: float | None
+    interval: tuple[float, float] | None = None
+    holdout: float | None = None
+    guess: float | None = None
+    original: float | None = None
+    excess: float | None = None
+    detectable: float | None = None
+    share: bool = True
+    word: str
+    attacks: int
+    tests: int
+    found_attacks: int
+    found_tests: int
+    half_size: bool = False
+    attribute: bool = True
+    """Whether it is an attack on a column, not a test of whole records."""
+
+
+def headline_of(risk: RiskResult) -> Headline | None:
+    """Return the strongest attack or test that has a value, an excess that was found before all; None where nothing has any.
+
+    Without a holdout the cross-fit leads: people of the other half are a true holdout for its models.
+    """
+    crossed = risk.cross_fit
+    half = crossed is not None and risk.about.holdout is None
+    side = crossed if crossed is not None and half else risk
+    attacks = [attack for attack in side.attacks if attack.value is not None]
+    tests = [test for test in side.memorisation_tests if test.value is not None]
+    with_excess = [attack for attack in attacks if judged(attack, holdout=True)[0] == FOUND]
+    shown_tests = [test for test in side.memorisation_tests if _found(test)]
+    counts = {"attacks": len(attacks), "tests": len(side.memorisation_tests), "found_attacks": len(with_excess), "found_tests": len(shown_tests), "half_size": half}
+    word = FOUND if with_excess or shown_tests or (side.family.lower_bound or 0.0) > 0 else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
+    if with_excess or (attacks and not shown_tests):
+        return _of_attack(max(with_excess or attacks, key=worse), word, counts)
+    if shown_tests or tests:
+        return _of_test(_strongest(shown_tests or tests, side.family, len(side.attacks), side.memorisation_tests), word, counts)
+    return None
+
+
+def _found(test: MemorisationFinding) -> bool:
+    return (test.p_family is not None and test.p_family <= 0.05) or (test.lower_bound or 0.0) > 0
+
+
+def _strongest(
+    tests: Sequence[MemorisationFinding], family: Family, before: int, every: Sequence[MemorisationFinding]
+) -> MemorisationFinding:  # fmt: skip
+    place = -1 if family.strongest is None else family.strongest - before
+    if 0 <= place < len(every) and every[place] in tests:
+        return every[place]
+    return min(tests, key=lambda test: 1.0 if test.p_family is None else test.p_family)
+
+
+def _of_attack(attack: Attack, word: str, counts: dict[str, int]) -> Headline:
+    what = f"{shown(attack.title, 60)} on {shown(attack.sensitive, 40)} knowing {keys_words(attack.keys, most=4)}"
+    others = "" if attack.holdout is None else f" and {percent(attack.holdout)} of people who are not"
+    return Headline(
+        what=what, told=f"{what} is right for {percent(attack.value)} of the people in the data{others}", value=attack.value,
+        interval=attack.interval, holdout=attack.holdout, guess=attack.guess, original=attack.original, excess=attack.excess,
+        detectable=attack.detectable, word=word, **counts,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _of_test(test: MemorisationFinding, word: str, counts: dict[str, int]) -> Headline:
+    told = test.sentence.removesuffix(".").removesuffix(": no more than chance gives").removesuffix(": more than chance gives")
+    return Headline(
+        what=shown(test.about.title, 80), told=_lower(shown(told, 400)), value=test.value, holdout=test.holdout, guess=test.guess,
+        excess=test.excess, detectable=test.detectable, share=test.about.share, attribute=False, word=word, **counts,  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+# What does it give away?
+
+
+def gives_away(report: ReportResult, allowed: bool | None = None) -> DecisionPart:
+    """Return the first answer: the headline attack against a guess, people who are not in the data, and the original itself."""
+    risk = report.risk
+    if risk is None:
+        sentence = "Not tested: this page measures what the table is worth and nothing else; chaffinch risk and chaffinch release attack it."
+        return DecisionPart(question=GIVES_AWAY, sentence=sentence, word="not assessed")
+    lead = headline_of(risk)
+    if lead is None:
+        reasons = dict.fromkeys(attack.reason for attack in risk.attacks if attack.value is None and attack.reason)
+        reasons |= dict.fromkeys(test.reason for test in risk.memorisation_tests if test.value is None and test.reason)
+        why = f": {shown(next(iter(reasons)).rstrip('.'), 240)}" if reasons else ""
+        return DecisionPart(question=GIVES_AWAY, sentence=f"Not known: no attack and no test could be made{why}.", word="not assessed")
+    notes = [*_power(lead), *([] if allowed is None else [policy_words(allowed)])]
+    names = {"guess": "guess", "holdout": "people not in the data", "value": "people in the data", "original": "from the original itself"}
+    figures = [
+        DecisionFigure(words, value, lead.interval if side == "value" else None)
+        for side, words in names.items()
+        if (value := getattr(lead, side)) is not None
+    ]
+    figures += [DecisionFigure("detectable excess", lead.detectable)] if lead.detectable is not None else []
+    scale = ("right for nobody", "right for everybody") if lead.share else ("", "")
+    return DecisionPart(
+        question=GIVES_AWAY, sentence=_sentence(lead), word=lead.word, figures=tuple(figures), notes=tuple(notes), scale=scale,
+    )  # fmt: skip
+
+
+def _sentence(lead: Headline) -> str:
+    of = f" ({HALVES})" if lead.half_size else ""
+    if lead.word == FOUND:
+        excess = "" if lead.excess is None or not lead.attribute else f", an excess of {signed(lead.excess)}"
+        return f"More about its own people than about others{of}: {lead.told}{excess}{_guessed(lead)}."
+    if lead.word == NONE_FOUND:
+        return f"No excess was found{of} by {_many(lead)}; nearest to one: {lead.told}{_guessed(lead)}."
+    return f"How much comes from being in the data is not known, for want of people who are not: {lead.told}{_guessed(lead)}."
+
+
+def _guessed(lead: Headline) -> str:
+    return f"; a guess is right for {percent(lead.guess)}" if lead.attribute and lead.guess is not None else ""
+
+
+def _many(lead: Headline) -> str:
+    parts = [f"{count:,} {what}{'s' * (count != 1)}" for count, what in ((lead.attacks, "attack"), (lead.tests, "test")) if count]
+    return " and ".join(parts)
+
+
+def _power(lead: Headline) -> list[str]:
+    if lead.word == FOUND:
+        parts = ((lead.found_attacks, lead.attacks, "attacks on columns"), (lead.found_tests, lead.tests, "tests of whole records"))
+        return [f"An excess was found by {' and '.join(f'{some} of {many} {what}' for some, many, what in parts if many)}."]
+    if lead.word == NONE_FOUND and lead.detectable is not None:
+        return [f"That is no proof of none: by this attack an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."]
+    return []
+
+
+# What is it good for?
+
+
+def good_for(report: ReportResult) -> DecisionPart:
+    """Return the second answer: how far headline measures go from independent columns to a fresh sample."""
+    rows = [row for row in report.rows if row.value is not None]
+    if report.utility is None and not rows:
+        sentence = "Not measured: this page attacks the table and nothing else; chaffinch utility and chaffinch release say what it is worth."
+        return DecisionPart(question=GOOD_FOR, sentence=sentence, word="not assessed")
+    if not rows:
+        why = next((f": {shown(row.sentence.removeprefix('Not applicable: ').rstrip('.'), 240)}" for row in report.rows), "")
+        return DecisionPart(question=GOOD_FOR, sentence=f"Not known: no measure applies{why}.", word="not assessed")
+    steps = {row.id: (row, dot) for row, dot in ladder(rows)}
+    some = [steps[name] for name in (*HEADLINES, *steps) if name in steps]
+    chosen = list({row.id: (row, dot) for row, dot in some}.values())[:FOUR]
+    best = _best(row for row, _ in chosen)
+    tally = _tally(rows)
+    if not chosen:
+        worst = max(rows, key=_badness)
+        return DecisionPart(question=GOOD_FOR, sentence=f"{tally}; {_lower(worst.sentence)}")
+    figures = tuple(
+        DecisionFigure(SHORT.get(row.id, row.measure), dot.value, None if dot.low is None or dot.high is None else (dot.low, dot.high), row.word)
+        for row, dot in chosen
+    )  # fmt: skip
+    least = min(chosen, key=lambda step: step[1].value)
+    most = max(chosen, key=lambda step: step[1].value)
+    span = f"{percent(most[1].value)} of the way from independent columns to {best}"
+    words = (
+        f"It goes {span} for {SHORT.get(most[0].id, most[0].measure)}"
+        + ("" if least[0].id == most[0].id else f" and {percent(least[1].value)} for {SHORT.get(least[0].id, least[0].measure)}")
+    )  # fmt: skip
+    lost = [row for row in rows if row.word in ("weak", "lost")]
+    notes = (f"Weakest of all: {_lower(max(lost, key=_badness).sentence)}",) if lost else ()
+    return DecisionPart(
+        question=GOOD_FOR, sentence=f"{words}; {tally[0].lower()}{tally[1:]}.", figures=figures, scale=("independent columns", best), notes=notes,
+    )  # fmt: skip
+
+
+def _lower(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _badness(row: VerdictRow) -> tuple[int, float]:
+    order = ("close", "fair", "weak", "lost")
+    return (order.index(row.word) if row.word in order else 0, -(row.kept if row.kept is not None else 1.0))
+
+
+def _tally(rows: Sequence[VerdictRow]) -> str:
+    counts = {word: sum(row.word == word for row in rows) for word in ("close", "fair", "weak", "lost")}
+    told = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+    return f"Of {len(rows)} measures, {told}" if len(rows) > 1 and told else f"By {len(rows)} measure{'s' * (len(rows) != 1)}: {told or 'no scale for a word'}"
+
+
+def _best(rows: Iterable[VerdictRow]) -> str:
+    """What the far end of the scale is, in words that fit a small picture."""
+    some = list(rows)
+    if any(row.holdout is not None for row in some):
+        return "a fresh sample"
+    if any(row.resample is not None for row in some):
+        return "the original drawn again"
+    return "an identical table"
+
+
+# What was not tested, what is not promised?
+
+
+def not_tested(report: ReportResult, promise: Promise | None, untested: Sequence[str]) -> DecisionPart:
+    """Return the third answer: what is promised, and what nobody looked at."""
+    risk = report.risk
+    looks = [_promised(promise)]
+    if risk is not None:
+        made = [attack for attack in risk.attacks if attack.value is not None]
+        state = "no" if not made else "yes" if len(made) == len(risk.attacks) else "part"
+        words = f"{len(made):,} of {len(risk.attacks):,} made" if risk.attacks else "not tested: no keys were named"
+        looks.append(TestedLine("Attacks on columns", state, words))
+        tests = [test for test in risk.memorisation_tests if test.value is not None]
+        crossed = () if risk.cross_fit is None else risk.cross_fit.memorisation_tests
+        many = len(tests) or len(crossed)
+        looks.append(TestedLine("Tests of whole records", "yes" if many else "no", f"{many} made" if many else "not made"))
+    else:
+        looks.append(TestedLine("Attacks on columns", "no", "not tested"))
+        looks.append(TestedLine("Tests of whole records", "no", "not tested"))
+    looks.append(_others(report))
+    looks.append(TestedLine("Membership, knowing the method", "no", "not tested here"))
+    looks.append(TestedLine("Singling out", "no", "not tested here"))
+    alarm = "" if promise is None else promise.alarm
+    no = [look for look in looks[1:] if look.state == "no"]
+    first = alarm.rstrip(".") if alarm else _promise_words(promise)
+    sentence = f"{first}; not tested: {', '.join(_lower(look.what) for look in no)}." if no else f"{first}."
+    return DecisionPart(question=NOT_TESTED, sentence=sentence, looks=tuple(looks), notes=tuple(shown(words, 300) for words in untested))
+
+
+def _promised(promise: Promise | None) -> TestedLine:
+    if promise is None:
+        return TestedLine("Promise of privacy", "no", "none is known of")
+    if promise.holds and promise.account is not None:
+        delta = "" if promise.account.delta is None else f", delta {promise.account.delta:.3g}"
+        return TestedLine("Promise of privacy", "yes", f"epsilon {promise.account.epsilon:.4g}{delta}")
+    test_only = promise.account is not None and promise.account.test_only
+    return TestedLine("Promise of privacy", "no", "test only: none" if test_only else "none")
+
+
+def _promise_words(promise: Promise | None) -> str:
+    if promise is None:
+        return "How the table was made is not known here, nor any promise of privacy"
+    if promise.holds and promise.account is not None:
+        return f"Promised for the table and its model, not for this page: epsilon {promise.account.epsilon:.4g}"
+    return "No formal promise: what nobody tried may still be found"
+
+
+def _others(report: ReportResult) -> TestedLine:
+    risk = report.risk
+    has = (risk.about.holdout if risk is not None else report.about.holdout) is not None
+    if has:
+        return TestedLine("People who are not in the data", "yes", "a holdout was given")
+    if risk is not None and risk.cross_fit is not None:
+        return TestedLine("People who are not in the data", "part", "halves stood in")
+    return TestedLine("People who are not in the data", "no", "no holdout")

@@ -1,0 +1,138 @@
+"""The three answers: sentences by rule, true where something is missing too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Ledger
+from chaffinch.privacy.relation import Unit
+from chaffinch.report.answers import gives_away, good_for, headline_of, not_tested
+from chaffinch.report.decision import decision_of
+from chaffinch.report.page import report_of
+from chaffinch.report.promise import TEST_ONLY
+from chaffinch.risk.attribution.attack import Attack
+from chaffinch.risk.attribution.result import AttackedTable, CrossFit, RiskAbout, RiskResult
+from chaffinch.risk.memorisation.finding import MemorisationFinding
+from chaffinch.stats.family import Family
+
+LOW = Attack(
+    measure="dcap", sensitive="ill", keys=("age", "sex"), value=0.62, interval=(0.6, 0.64), holdout=0.61, guess=0.47, original=0.9,
+    excess=0.01, p_family=0.4, detectable=0.03,
+)  # fmt: skip
+HIGH = replace(LOW, sensitive="pay", value=0.7, holdout=0.6, excess=0.1, p_family=0.001)
+COPY = MemorisationFinding(test="exact_row", value=0.02, holdout=0.01, excess=0.01, p_family=0.001)
+HELD = RiskAbout(holdout=AttackedTable(100), keys=("age", "sex"), sensitive=("ill",))
+KNOWN = Family(p_value=0.4, adjusted=(0.4,), lower=(-0.01,))
+
+
+def study(*attacks: Attack, about: RiskAbout = HELD, family: Family = KNOWN, **more: object) -> RiskResult:
+    return RiskResult(about=about, attacks=attacks, family=family, **more)
+
+
+def said(risk: RiskResult | None) -> str:
+    return gives_away(report_of(title="t", risk=risk)).sentence.replace("\xa0", " ")
+
+
+def test_no_excess_is_told_with_its_references():
+    part = gives_away(report_of(title="t", risk=study(LOW)))
+    assert part.word == "no excess found"
+    assert {one.name: one.value for one in part.figures} == {
+        "guess": 0.47, "people not in the data": 0.61, "people in the data": 0.62, "from the original itself": 0.9, "detectable excess": 0.03,
+    }  # fmt: skip
+    assert "is right for 62 % of the people in the data and 61 % of people who are not; a guess is right for 47 %" in said(study(LOW))
+    assert "0.03 is found four times out of five" in part.notes[0]
+
+
+def test_an_excess_leads_whatever_stands_before_it():
+    assert headline_of(study(LOW, HIGH)).value == 0.7
+    assert said(study(LOW, HIGH)).startswith("More about its own people than about others: ")
+    assert "an excess of +0.100" in said(study(LOW, HIGH))
+    part = gives_away(report_of(title="t", risk=study(LOW, HIGH)), allowed=False)
+    assert part.notes == ("An excess was found by 1 of 2 attacks on columns.", "The excess is above what is allowed.")
+
+
+def test_a_test_of_whole_records_leads_where_it_alone_found_something():
+    risk = study(LOW, memorisation_tests=(COPY,))
+    assert said(risk) == (
+        "More about its own people than about others: the whole row is in the released table for 2 % of the people in the data, and for 1 % "
+        "of people who are not."
+    )  # fmt: skip
+
+
+def test_without_a_holdout_the_halves_lead():
+    alone = replace(LOW, holdout=None, excess=None, p_family=None, detectable=None)
+    bare = replace(HELD, holdout=None)
+    assert "is not known, for want of people who are not" in said(study(alone, about=bare, family=Family(reason="no holdout")))
+    crossed = CrossFit(attacks=(HIGH,), family=KNOWN)
+    with_halves = study(alone, about=bare, family=Family(reason="no holdout"), cross_fit=crossed)
+    assert said(with_halves).startswith("More about its own people than about others (from models of half the people, for want of a holdout): ")
+    look = {one.what: one.state for one in not_tested(report_of(title="t", risk=with_halves), None, ()).looks}
+    assert look["People who are not in the data"] == "part"
+
+
+def test_no_attack_that_could_be_made_is_no_pass():
+    risk = study(Attack(measure="dcap", sensitive="ill", reason="No key is in both tables."), family=Family(reason="none"))
+    part = gives_away(report_of(title="t", risk=risk))
+    assert (part.word, part.figures) == ("not assessed", ())
+    assert part.sentence == "Not known: no attack and no test could be made: No key is in both tables."
+    looks = {one.what: one.state for one in not_tested(report_of(title="t", risk=risk), None, ()).looks}
+    assert looks["Attacks on columns"] == "no"
+
+
+def test_what_was_not_measured_is_not_told_as_good(study_of, risk_of):
+    assert said_of_worth(report_of(title="t", risk=risk_of())).startswith("Not measured: ")
+    assert gives_away(report_of(study_of(3), title="t")).sentence.startswith("Not tested: ")
+
+
+def said_of_worth(report) -> str:
+    return good_for(report).sentence.replace("\xa0", " ")
+
+
+def test_four_measures_from_independent_columns_to_a_fresh_sample(study_of):
+    part = good_for(report_of(study_of(15), title="t"))
+    assert len(part.figures) == 4
+    assert part.scale == ("independent columns", "a fresh sample")
+    two = part.figures[0]
+    assert two.value == pytest.approx((0.12 - 0.034) / (0.12 - 0.021))  # worked out by hand from the made-up study
+    assert good_for(report_of(study_of(15, holdout=False), title="t")).scale[1] == "an identical table"
+
+
+def test_one_column_has_no_relations_to_speak_of():
+    table = pa.table({"id": [f"person {i}" for i in range(100)], "age": [1, 2, 3, 4] * 25})
+    result = chaffinch.utility(table, table, measures=["jensen_shannon", "tvd", "phi_k"], seed=1)
+    part = good_for(report_of(result, title="t"))
+    assert part.figures == ()
+    assert "close" in part.sentence
+    assert "relation" not in part.sentence
+
+
+def network(**privacy) -> dict:
+    return {"network": {"method": "bayesnet", "nodes": ["a", "b"], "edges": [], **privacy}}
+
+
+def account(*, test_only: bool) -> dict:
+    ledger = Ledger(Budget(1.0, None), Unit("add-remove"))
+    ledger.charge(Charge("table of a", "single columns", epsilon=1.0, mechanism="discrete Laplace", noise="scale 1"))
+    return {"privacy": ledger.account(test_only=test_only, rows=100, rows_how="declared").to_dict()}
+
+
+def third(study, made: dict | None) -> tuple[str, str, str]:
+    part = decision_of(report_of(study, title="t", synthesis=made)).answers[2]
+    return part.sentence, part.looks[0].state, part.looks[0].words
+
+
+def test_promises_are_told_and_seeds_void_them(study_of):
+    study = study_of(2)
+    assert third(study, None)[1:] == ("no", "none is known of")
+    assert third(study, network())[0].startswith("No formal promise: ")
+    assert third(study, network(**account(test_only=False)))[1:] == ("yes", "epsilon 1")
+    sentence, state, words = third(study, network(**account(test_only=True)))
+    assert sentence.startswith(TEST_ONLY.rstrip("."))
+    assert (state, words) == ("no", "test only: none")
+    kept = third(study, network(**account(test_only=False), kept=["a"]))
+    assert (kept[0].startswith("NO PROMISE FOR THIS TABLE"), kept[1]) == (True, "no")
