@@ -55,6 +55,17 @@ def test_cells_of_no_records_are_empty_and_codes_outside_are_refused():
         count_cells([np.array([0, 3])], [3])
 
 
+@pytest.mark.parametrize("sizes", [[], [3], [4, 1, 300]])
+def test_few_records_are_counted_as_many_are(sizes, monkeypatch):
+    rng = np.random.default_rng(3)
+    columns = [rng.integers(-1, size, 500) for size in sizes]
+    few = count_cells(columns, sizes, n_rows=500)
+    monkeypatch.setattr(tally_module, "FEW_ROWS", 0)
+    many = count_cells(columns, sizes, n_rows=500)
+    assert few.dtype == many.dtype
+    assert np.array_equal(few, many)
+
+
 def test_cells_are_numbered_in_order_without_gaps():
     rng = np.random.default_rng(2)
     columns = [rng.integers(0, 1 << 40, 6)[rng.integers(0, 6, 100)] for _ in range(4)]

@@ -24,6 +24,9 @@ DENSE_CELLS = 1 << 22
 MOST_DENSE_CELLS = 1 << 28
 """Cells that one call may hold in dense arrays, all cliques together: 2 GiB."""
 
+FEW_ROWS = 20_000
+"""Rows up to which codes without a schema are counted without compiled kernels, which take a second to load."""
+
 THREADED_FROM = 4_000_000
 """Row visits (rows times cliques) from which threads are worth starting."""
 
@@ -77,8 +80,14 @@ def count_cells(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], *,
     if any(some.any() for some in outside):
         inside = ~np.logical_or.reduce(outside)
         columns = [column[inside] for column in columns]
+    codes = Codes.of(columns, sizes, n_rows=n_rows)
+    if 0 < codes.n_rows <= FEW_ROWS:
+        place = np.zeros(codes.n_rows, dtype=np.int64)
+        for j, size in enumerate(sizes):
+            place = place * size + codes[j]
+        return np.bincount(place, minlength=prod(sizes)).reshape(sizes)
     job = _DenseJob([list(range(len(sizes)))], tuple(sizes), weighted=False)
-    job.add(Codes.of(columns, sizes, n_rows=n_rows), None)
+    job.add(codes, None)
     return job.out.reshape(sizes)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
-from chaffinch.outputs.rules.linear import LinearSystem
+from chaffinch.outputs.rules.linear import LinearSystem, _ends, _Rest
 from chaffinch.outputs.rules.tallies import OutputTally
 from chaffinch.outputs.rules.tallying import tallies_of
 
@@ -120,3 +120,35 @@ def test_signs_are_counted_in_people_whatever_the_sizes_of_cells():
     some = [tally("t0", ["A"], codes, {0}), tally("t1", ["B"], codes, {0}), tally("t2", ["A", "B", "C"], codes, {0})]
     system = LinearSystem(some)
     assert [system.narrow(some[0], some[1:], some[0].withheld, least)[0] for least in (1, 2)] == [False, True]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from([-2.0, -1.0, -0.5, 0.0, 1e-12, 0.5, 1.0]), st.integers(-6, 0), st.integers(0, 6)), min_size=2, max_size=6), st.data())
+def test_ends_where_all_cells_move_together_are_those_of_a_linear_programme(cells, data):
+    """Rounding that looks like a move (1e-12) must not end it."""
+    from scipy.optimize import linprog
+
+    moves, down, up = (np.array(column, dtype=float) for column in zip(*cells, strict=True))
+    moving = np.flatnonzero(np.abs(moves) > 1e-6)
+    if not len(moving):
+        return
+    cell = int(data.draw(st.sampled_from(moving.tolist())))
+    rest = _Rest(np.arange(len(moves)), moves[:, None], down, up)
+    exact = np.where(np.abs(moves) > 1e-6, moves, 0.0)[:, None]
+    ends = [
+        linprog(sign * exact[cell], A_ub=np.concatenate([exact, -exact]), b_ub=np.concatenate([up, -down]), bounds=(None, None)).fun
+        for sign in (1, -1)
+    ]
+    assert _ends(rest, cell) == (int(np.ceil(ends[0] - 1e-6)), int(np.floor(-ends[1] + 1e-6)))
+
+
+def test_ends_that_were_worked_out_are_kept():
+    """By hand: the signs say 0 to 9 of two cells with 3 and 4 people, whose total of 7 is shown: 0 to 7 of each."""
+    codes = records([3, 0, 4, 0, 0, 0, 1, 0, 1, 0, 1, 0])
+    table, total = tally("t", ["A", "B"], codes, {0, 1}), tally("a", ["A"], codes, set())
+    system = LinearSystem([table, total])
+    assert not system.narrow(table, [total], table.withheld, 3).any()
+    assert [end[:2].tolist() for end in system.ends(table, [total])] == [[0, 0], [7, 7]]
+    assert [end[:2].tolist() for end in system.ends(table, [])] == [table.lo[:2].tolist(), table.hi[:2].tolist()]
+    assert system.towards(table, [total], 0, 6)[1].tolist() == [6, 1]
+    assert system.towards(table, [total], 0, 8) is None  # the other would be below 0

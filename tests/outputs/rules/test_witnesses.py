@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from chaffinch.outputs.document import output_of
 from chaffinch.outputs.fields import Field, Fields
 from chaffinch.outputs.rules import witnesses
+from chaffinch.outputs.rules.linear import LinearSystem
 from chaffinch.outputs.rules.tallies import OutputTally
 from chaffinch.outputs.rules.tallying import tallies_of
-from chaffinch.outputs.rules.witnesses import Witnesses
+from chaffinch.outputs.rules.witnesses import Guide, Witnesses
 
 FIELDS = Fields((Field("A", ("p", "q", "r")), Field("B", ("x", "y", "z"))))
 
@@ -73,4 +74,29 @@ def test_tables_that_were_found_fit_all_outputs_of_four_columns():
 def test_without_proposals_nothing_is_said(monkeypatch):
     monkeypatch.setattr(witnesses, "MOST_PROPOSALS", 0)
     table, codes = table_with([[3, 4, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 3, 4})
-    assert not Witnesses([table], codes).safe(table, table.withheld, 1).any()
+    total = tallies_of(output_of({"name": "A", "kind": "table", "by": ["A"]}), FIELDS, codes)[0]
+    assert not Witnesses([table, total], codes).safe(table, table.withheld, 1).any()
+
+
+def test_cells_of_the_only_table_change_alone(monkeypatch):
+    """By hand: "0-5" leaves 3 people up to two more and 5 people none more but three fewer, whoever the others are."""
+    monkeypatch.setattr(witnesses, "MOST_PROPOSALS", 0)
+    table, codes = table_with([[3, 4, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 2})
+    known = Witnesses([table], codes)
+    assert known.safe(table, table.withheld, 2).tolist() == table.withheld.tolist()
+    assert known.most[:3].tolist() == [5, 5, 5]
+    assert known.least[:3].tolist() == [1, 2, 3]
+
+
+def test_nothing_is_looked_for_beyond_known_ends(monkeypatch):
+    """A rectangle within exact margins: each corner's least and largest count is aimed at, and none that cannot be."""
+    table, codes = table_with([[3, 1, 5], [4, 4, 5], [3, 5, 2]], {0, 1, 3, 4})
+    totals = [tallies_of(output_of({"name": by, "kind": "table", "by": [by]}), FIELDS, codes)[0] for by in "AB"]
+    aims = []
+    monkeypatch.setattr(Witnesses, "_aim", lambda _, cell, wanted, near: aims.append((cell, wanted)))
+    system = LinearSystem([table, *totals])
+    assert not system.narrow(table, totals, table.withheld, 2).any()
+    ends = system.ends(table, totals)
+    assert [end[[0, 1, 3, 4]].tolist() for end in ends] == [[2, 0, 3, 3], [4, 2, 5, 5]]
+    Witnesses([table, *totals], codes).safe(table, table.withheld, 2, Guide(*ends))
+    assert aims == [(0, 4), (0, 2), (1, 2), (1, 0), (3, 5), (3, 3), (4, 5), (4, 3)]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..._base.errors import InputError
+from ..._base.threads import one_blas_thread
 from ..columns import Codes
 from ..crossing import Frame
 from ..fields import Fields
@@ -37,7 +38,8 @@ def check_rules(outputs: Outputs, codes: Codes, policy: Policy, *, released: Out
     """
     frame = Frame(outputs.fields, len(codes))
     before = [] if released is None else [_judged(one, frame) for one in released.outputs]
-    return _report([_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy)
+    with one_blas_thread():  # matrices of a few hundred cells, on which threads wait more than they work
+        return _report([_judged(one, frame) for one in outputs.outputs], before, outputs.fields, codes, policy)
 
 
 def _judged(output: OutputSpec, frame: Frame) -> OutputSpec:
@@ -101,7 +103,9 @@ def _report(
         except InputError as error:
             findings.append(_unlooked(output, str(error)))
     every = [one for some in (*tallies.values(), *before.values()) for one in some]
-    together = AllOutputs(LinearSystem(every), Witnesses(every, codes))
+    # Of outputs none of which withholds a count nothing is asked that they say together.
+    some_withheld = any(_withheld(some) for some in (*tallies.values(), *before.values()))
+    together = AllOutputs(LinearSystem(every), Witnesses(every, codes)) if some_withheld else None
     for output in outputs:
         findings += own[output.name]
         counted, rules = tallies.get(output.name, ()), policy.of(output.kind)
@@ -131,7 +135,7 @@ def _withheld(tallies: Sequence[OutputTally]) -> list[OutputTally]:
 
 
 def _withheld_before(
-    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy, together: AllOutputs
+    before: Mapping[str, Sequence[OutputTally]], tallies: Mapping[str, Sequence[OutputTally]], policy: Policy, together: AllOutputs | None
 ) -> list[Finding]:
     """Whether the new outputs undo what was withheld in those that are out."""
     findings: list[Finding] = []

@@ -7,10 +7,10 @@ cells are searched up to a limit of work; what is not looked at by then is not a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from .findings import ORDER, Finding, Status, cells_in_words
 from .policy import Policy
 from .several import differencing_by_several
-from .tallies import COUNT, Ints, OutputTally, defined_within, margin
+from .tallies import COUNT, Ints, Mask, OutputTally, defined_within, margin
+from .unions import MOST_CELLS, small_unions
 
 __all__ = ["Comparer", "Difference", "differencing"]
 
@@ -57,23 +58,29 @@ class TallyComparison:
     starts: int = 0
 
 
-def _shared(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
-    """The people that cells of two tallies share, in compressed rows from either side."""
+def _table(one: OutputTally, other: OutputTally) -> tuple[Ints, Ints, Ints]:
+    """The people by cell of one tally and of another, and those of each cell who are in none of the other."""
     from ...counts.tally import count_cells  # here, since engines read this module and must not load counts
 
+    whole = count_cells([one.known + 1, other.known + 1], [one.size + 1, other.size + 1])
+    return whole[1:, 1:], whole[1:, 0], whole[0, 1:]
+
+
+def _links(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
+    """The people that cells of two tallies share, in compressed rows from either side."""
     n_a, n_b = one.size, other.size
     if (n_a + 1) * (n_b + 1) <= DENSE:
-        table = count_cells([one.known + 1, other.known + 1], [n_a + 1, n_b + 1])
+        table, a_out, b_out = _table(one, other)
         rows, columns = np.nonzero(table)
         people = table[rows, columns]
     else:
         keys, people = np.unique((one.known + 1) * (n_b + 1) + other.known + 1, return_counts=True)
         rows, columns = np.divmod(keys, n_b + 1)
-    both = (rows > 0) & (columns > 0)
-    a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
-    a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]
-    b_out[columns[(rows == 0) & (columns > 0)] - 1] = people[(rows == 0) & (columns > 0)]
-    rows, columns, people = rows[both] - 1, columns[both] - 1, people[both].astype(np.int64)
+        a_out, b_out = np.zeros(n_a, dtype=np.int64), np.zeros(n_b, dtype=np.int64)
+        a_out[rows[(columns == 0) & (rows > 0)] - 1] = people[(columns == 0) & (rows > 0)]
+        b_out[columns[(rows == 0) & (columns > 0)] - 1] = people[(rows == 0) & (columns > 0)]
+        both = (rows > 0) & (columns > 0)
+        rows, columns, people = rows[both] - 1, columns[both] - 1, people[both].astype(np.int64)
     turned = np.argsort(columns, kind="stable")
     sides: list[tuple[Ints, ...]] = []
     for of, to, shared, out, size in (
@@ -82,8 +89,16 @@ def _shared(one: OutputTally, other: OutputTally) -> list[tuple[Ints, ...]]:
     ):
         starts = np.searchsorted(of, np.arange(size + 1))
         total = np.bincount(of, weights=shared, minlength=size).astype(np.int64) + out
-        sides.append((starts, np.ascontiguousarray(to), shared, total, out))
+        sides.append((starts, np.ascontiguousarray(to), shared, total, np.ascontiguousarray(out)))
     return sides
+
+
+class _Unions(NamedTuple):
+    """Unions of cells of one tally with those of the other's cells inside, cells from which unions were not grown, and whether all others are here."""
+
+    pairs: Iterable[tuple[Mask, Mask]]
+    unseen: tuple[str, ...] = ()
+    complete: bool = True
 
 
 class Comparer:
@@ -118,27 +133,46 @@ class Comparer:
         return beyond
 
     def _compare(self, one: OutputTally, other: OutputTally, threshold: int) -> TallyComparison:
-        from .kernels import united
-
-        (mine, theirs), differences, unseen = _shared(one, other), list[Difference](), list[str]()
-        for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
-            beyond = self._searched(a, b, threshold)
-            for part, seeds_of in ((outer, beyond[: outer.size]), (inner, beyond[outer.size :])):
-                unseen += [f"{part.part}: {name}" for name in part.named(seeds_of < 0)]
-            seeds = np.flatnonzero(beyond > 0)
+        small = max(one.size, other.size) <= MOST_CELLS
+        sides = self._small_unions(one, other, threshold) if small else self._unions(one, other, threshold)
+        differences, unseen = list[Difference](), list[str]()
+        for (outer, inner), found in zip(((one, other), (other, one)), sides, strict=True):
+            unseen += found.unseen
             cells, defined = set[int](), False
-            for seed in seeds[:MOST_CHECKED]:
-                marks = np.asarray(united(a, b, threshold, int(seed)))
-                union, inside = marks[: outer.size], np.flatnonzero(marks[outer.size :])
-                sure = defined_within(inner, inside, outer, union)
+            for union, inside in found.pairs:
+                sure = defined_within(inner, np.flatnonzero(inside), outer, union)
                 if sure and not defined:
                     cells, defined = set(), True
                 if sure == defined:
                     cells.update(int(cell) for cell in np.flatnonzero(union))
             if cells:
-                complete = defined or len(seeds) <= MOST_CHECKED
-                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, complete))
+                differences.append(Difference(outer, inner, tuple(sorted(cells)), defined, defined or found.complete))
         return TallyComparison(tuple(differences), tuple(unseen), 2 * (one.size + other.size))
+
+    def _small_unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
+        table, a_out, b_out = _table(one, other)
+        return [_Unions(small_unions(*people, threshold)) for people in ((table, a_out, b_out), (table.T, b_out, a_out))]
+
+    def _unions(self, one: OutputTally, other: OutputTally, threshold: int) -> list[_Unions]:
+        mine, theirs = _links(one, other)
+        sides: list[_Unions] = []
+        for outer, inner, a, b in ((one, other, mine, theirs), (other, one, theirs, mine)):
+            beyond, unseen = self._searched(a, b, threshold), list[str]()
+            for part, seeds_of in ((outer, beyond[: outer.size]), (inner, beyond[outer.size :])):
+                unseen += [f"{part.part}: {name}" for name in part.named(seeds_of < 0)]
+            seeds = np.flatnonzero(beyond > 0)
+            sides.append(_Unions(_grown(a, b, threshold, seeds[:MOST_CHECKED]), tuple(unseen), len(seeds) <= MOST_CHECKED))
+        return sides
+
+
+def _grown(outer: tuple[Ints, ...], inner: tuple[Ints, ...], threshold: int, seeds: Ints) -> Iterator[tuple[Mask, Mask]]:
+    """The unions that seeds lead to, one after the other: all at once they would be large."""
+    from .kernels import united
+
+    n_a = len(outer[3])
+    for seed in seeds:
+        marks = np.asarray(united(outer, inner, threshold, int(seed)))
+        yield marks[:n_a], marks[n_a:]
 
 
 def differencing(

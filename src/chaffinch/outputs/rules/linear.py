@@ -60,6 +60,7 @@ class LinearSystem:
     def __init__(self, tallies: Sequence[OutputTally]) -> None:
         self._given = tallies
         self._rests: dict[frozenset[int], _Rest | None] = {}
+        self._ends: dict[tuple[frozenset[int], int], tuple[int, int]] = {}
 
     @cached_property
     def _looked_up(self) -> list[tuple[OutputTally, CellLookup]]:
@@ -97,8 +98,8 @@ class LinearSystem:
         out = np.zeros_like(cells)
         if not cells.any() or table.said not in self._number:
             return out
-        mine = self._number[table.said]
-        rest = self._rest(frozenset({mine, *(self._number[one.said] for one in shown if one.said in self._number)}))
+        mine, numbers = self._number[table.said], self._numbers(table, shown)
+        rest = self._rest(numbers)
         if rest is None:
             return out
         asked = np.flatnonzero(cells & np.isin(self._starts[mine] + np.arange(table.size), rest.cells))
@@ -108,9 +109,42 @@ class LinearSystem:
         found = still & (wanted > 0)
         if not by_rank and 0 < rest.moves.shape[1] <= MOST_FREE:
             for k in np.flatnonzero(~still & (wanted > 0))[: MOST_PROGRAMMES // 2]:
-                found[k] = _ends(rest, int(at[k])) < wanted[k]
+                cell = int(rest.cells[at[k]])
+                if (numbers, cell) not in self._ends:
+                    self._ends[numbers, cell] = _ends(rest, int(at[k]))
+                least_change, largest_change = self._ends[numbers, cell]
+                found[k] = largest_change - least_change < wanted[k]
         out[asked] = found
         return out
+
+    def ends(self, table: OutputTally, shown: Collection[OutputTally]) -> tuple[Ints, Ints]:
+        """Return the least and the largest count of each cell of a table, as far as `narrow` has worked them out; else what its sign leaves."""
+        lo, hi = table.lo.copy(), table.hi.copy()
+        if table.said in self._number:
+            numbers, start = self._numbers(table, shown), int(self._starts[self._number[table.said]])
+            for cell in range(table.size):
+                least_change, largest_change = self._ends.get((numbers, start + cell), (lo[cell] - table.counts[cell], hi[cell] - table.counts[cell]))
+                lo[cell], hi[cell] = table.counts[cell] + least_change, table.counts[cell] + largest_change
+        return lo, hi
+
+    def towards(self, table: OutputTally, shown: Collection[OutputTally], cell: int, wanted: int) -> tuple[Ints, Ints] | None:
+        """Return withheld cells of all tallies, numbered as they come, and counts of them that fit with another count of one cell, as near as may be.
+
+        None where no whole numbers were found, or what is open is not worked out. Whether there are records with these counts is another question.
+        """
+        numbers = self._numbers(table, shown)
+        rest = self._rests.get(numbers)
+        if rest is None or not 0 < rest.moves.shape[1] <= MOST_FREE:
+            return None
+        place = int(np.searchsorted(rest.cells, self._starts[self._number[table.said]] + cell))
+        by = _nearest(rest, place, wanted - int(table.counts[cell]))
+        if by is None:
+            return None
+        counts = np.concatenate([tally.counts for tally, _ in self._looked_up])[rest.cells]
+        return rest.cells, counts + by
+
+    def _numbers(self, table: OutputTally, shown: Collection[OutputTally]) -> frozenset[int]:
+        return frozenset({self._number[table.said], *(self._number[one.said] for one in shown if one.said in self._number)})
 
     def _rest(self, numbers: frozenset[int]) -> _Rest | None:
         if numbers not in self._rests:
@@ -144,13 +178,44 @@ def _overlap(one: CellLookup, other: CellLookup) -> NDArray[np.float64]:
     return np.asarray(shares @ other.shares(both).T / shares.shape[1])
 
 
-def _ends(rest: _Rest, cell: int) -> int:
-    """How many whole counts beside one lie between the least and the largest that a cell can have."""
+def _ends(rest: _Rest, cell: int) -> tuple[int, int]:
+    """How far below and above its own count a cell can be, in whole people."""
+    aim = rest.moves[cell]
+    if rest.moves.shape[0] == rest.moves.shape[1]:  # each cell that is open moves by itself
+        return int(rest.down[cell]), int(rest.up[cell])
+    if rest.moves.shape[1] == 1:  # all that is open moves together, and the first end that some cell comes to ends it
+        moving = np.abs(rest.moves[:, 0]) > _SLACK  # the rest is rounding
+        ends = np.stack([rest.down[moving], rest.up[moving]]) / rest.moves[moving, 0]
+        values = sorted((float(ends.min(axis=0).max()) * aim[0], float(ends.max(axis=0).min()) * aim[0]))
+    else:
+        from scipy.optimize import linprog
+
+        rows, limits = np.concatenate([rest.moves, -rest.moves]), np.concatenate([rest.up, -rest.down])
+        results = [linprog(sign * aim, A_ub=rows, b_ub=limits, bounds=(None, None), method="highs") for sign in (1.0, -1.0)]
+        if any(one.fun is None for one in results):
+            return int(rest.down[cell]), int(rest.up[cell])
+        values = [results[0].fun, -results[1].fun]
+    return int(np.ceil(values[0] - _SLACK)), int(np.floor(values[1] + _SLACK))
+
+
+def _nearest(rest: _Rest, cell: int, by: int) -> Ints | None:
+    """Changes of all open cells with which one changes by so many people, the least in sum; None where these are not whole."""
     from scipy.optimize import linprog
 
-    aim = rest.moves[cell]
-    rows, ends = np.concatenate([rest.moves, -rest.moves]), np.concatenate([rest.up, -rest.down])
-    values = [linprog(sign * aim, A_ub=rows, b_ub=ends, bounds=(None, None), method="highs") for sign in (1.0, -1.0)]
-    if any(value.fun is None for value in values):
-        return int(rest.up[cell] - rest.down[cell])
-    return int(np.floor(-values[1].fun + _SLACK) - np.ceil(values[0].fun - _SLACK))
+    n, free = rest.moves.shape
+    if free == 1:
+        changes = rest.moves[:, 0] * by / rest.moves[cell, 0]
+        if (changes < rest.down - _SLACK).any() or (changes > rest.up + _SLACK).any():
+            return None
+    else:
+        # What is free, then the size of each change.
+        signs = np.block([[rest.moves, -np.eye(n)], [-rest.moves, -np.eye(n)], [rest.moves, np.zeros((n, n))], [-rest.moves, np.zeros((n, n))]])
+        result = linprog(
+            np.append(np.zeros(free), np.ones(n)), A_ub=signs, b_ub=np.concatenate([np.zeros(2 * n), rest.up, -rest.down]),
+            A_eq=np.append(rest.moves[cell], np.zeros(n))[None, :], b_eq=[by], bounds=(None, None), method="highs",
+        )  # fmt: skip
+        if result.x is None:
+            return None
+        changes = rest.moves @ result.x[:free]
+    whole = np.round(changes).astype(np.int64)
+    return whole if np.abs(changes - whole).max() < _SLACK else None

@@ -141,13 +141,16 @@ class _Table:
 
     def solved(self, cells: NDArray[np.float64]) -> tuple[Ints | None, float | None]:
         """The table that fits with the least weighted sum of cells, and a bound that no fitting table is below; None where there is none."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
         if not len(self.free):
             return None, None
         self.left -= self.cost
-        constraints = [LinearConstraint(self.matrix, self.row_lo, self.row_hi)] if self.matrix.shape[0] else []
         aim = np.asarray(self.free_sums.T @ cells).reshape(-1)
+        if not self.matrix.shape[0]:  # each unknown by itself
+            whole = np.where(aim > 0, self.least, self.most_of)
+            return whole, float(aim @ whole)
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        constraints = [LinearConstraint(self.matrix, self.row_lo, self.row_hi)]
         ends = Bounds(self.least, self.most_of)
         result = milp(aim, constraints=constraints, bounds=ends)
         if result.x is None or result.status != 0:

@@ -31,6 +31,10 @@ MOST_GROUPS = 6
 """Groups that one search gives back; there may be more."""
 MOST_CELLS = 2_000
 """Published cells that hang together, up to which they are looked at."""
+TAKEN = 100
+"""Atoms that a programme takes in at a time, of those that its last answer breaks;"""
+TAKEN_WHOLE = 50
+"""and one in whole numbers, whose branches grow with them."""
 _NEVER = 1e4
 _NOTHING = 1e-9
 _DENOMINATORS = 60
@@ -120,6 +124,8 @@ class _Programmes:
         self.people = system.counts.astype(float) @ self.basis
         self.rows = np.zeros(len(self.free), dtype=bool)
         self.some = np.random.default_rng(2).permutation(len(self.free))[: 2 * self.basis.shape[1] + 20]
+        # Atoms that an earlier answer broke are likely to bind the next.
+        self.bound = np.zeros(len(self.free), dtype=bool)
 
     def most(self, lot: Ints, *, whole: bool = False) -> tuple[float, NDArray[np.float64]] | None:
         """The largest sum of weights on a lot of atoms, or one below 1 that it cannot exceed, and the weights of atoms; None where work ran out.
@@ -129,6 +135,8 @@ class _Programmes:
         at = np.searchsorted(self.free, lot)
         self.rows[:] = False
         self.rows[self.some] = self.rows[at] = True
+        if not whole:
+            self.rows |= self.bound
         while (answer := self._answer(at, whole)) is not None:
             value, weights = answer
             if value < 1.0 - _SLACK:
@@ -136,11 +144,13 @@ class _Programmes:
             broken = np.maximum(-weights, weights - 1.0)
             if whole:
                 broken = np.maximum(broken, np.abs(weights - np.round(weights)))
-            worst = np.argsort(-broken, kind="stable")[: max(2 * self.basis.shape[1], 200)]
+            worst = np.argsort(-broken, kind="stable")[: TAKEN_WHOLE if whole else TAKEN]
             worst = worst[(broken[worst] > _SLACK) & ~self.rows[worst]]
             if not len(worst):
                 break
             self.rows[worst] = True
+            if not whole:
+                self.bound[worst] = True
         if answer is None:
             return None
         weights = np.zeros(len(self.system.people))

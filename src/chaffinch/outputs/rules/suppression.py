@@ -20,7 +20,7 @@ from .linear import LinearSystem
 from .policy import Policy
 from .ranges import CellRanges, range_system, ranges
 from .tallies import COUNT, Mask, OutputTally
-from .witnesses import Witnesses
+from .witnesses import Guide, Witnesses
 
 __all__ = ["AllOutputs", "bounds", "suppression"]
 
@@ -107,7 +107,11 @@ def suppression(
     ranked = linear.narrow(table, [*own, *others], secret, least, by_rank=True)
     follows = ranked | linear.narrow(table, [*own, *others], secret & ~ranked, least)
     # What all together leave open is left open by any of them.
-    open_still = secret if together is None else secret & ~together.witnesses.safe(table, secret & ~follows, least)
+    open_still = secret
+    if together is not None:
+        all_others = [*own, *others]
+        guide = Guide(*linear.ends(table, all_others), lambda cell, wanted: linear.towards(table, all_others, cell, wanted))
+        open_still = secret & ~together.witnesses.safe(table, secret & ~follows, least, guide)
     alone, unseen = _undone(table, own, open_still, policy, linear)
     findings = [_finding(table, alone, of, [])] if judged else []
     rest = np.zeros_like(alone)
@@ -155,13 +159,38 @@ def _sources(others: Sequence[OutputTally], rest: Mask, given_away_by: Prover) -
         names = list(dict.fromkeys(other.output for other in others))
         first = np.zeros_like(rest)
         first[np.flatnonzero(rest)[0]] = True
-        for name in names[::-1]:  # those named last are given up first
-            fewer = [other for other in names if other != name]
-            if given_away_by(of(fewer), first).any():
-                names = fewer
+        names = _fewest(names, _shows(first, of, given_away_by))
         given_away = given_away_by(of(names), rest)
         yield names, given_away if given_away.any() else rest
         rest = rest & ~given_away if given_away.any() else np.zeros_like(rest)
+
+
+def _shows(cell: Mask, of: Callable[[Collection[str]], list[OutputTally]], given_away_by: Prover) -> Callable[[Sequence[str]], bool]:
+    """Whether outputs of some names give a cell away."""
+    return lambda names: bool(given_away_by(of(names), cell).any())
+
+
+def _fewest(names: Sequence[str], enough: Callable[[Sequence[str]], bool]) -> list[str]:
+    """Names that are enough together and of which none can be spared, those named last given up first; more are never less.
+
+    Looking for the shortest beginning that is enough takes the logarithm of the steps that giving up one after the other would.
+
+    Examples
+    --------
+    >>> _fewest("abcdef", lambda some: {"b", "e"} <= set(some))
+    ['b', 'e']
+    """
+    needed, end = list[str](), len(names)
+    if not enough(names):
+        return list(names)
+    while end and not enough(needed):
+        least, most = 1, end
+        while least < most:
+            middle = (least + most) // 2
+            least, most = (least, middle) if enough([*names[:middle], *needed]) else (middle + 1, most)
+        end = most - 1
+        needed.insert(0, names[end])
+    return needed
 
 
 def _undone(

@@ -7,17 +7,20 @@ all outputs. What no table was found for is not known to be given away: that is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..columns import Codes
 from .lookups import counting, lookup_of
 from .tallies import Ints, Mask, OutputTally
-from .walk import WalkTables, walk
 
-__all__ = ["Witnesses"]
+if TYPE_CHECKING:
+    from .walk import WalkTables
+
+__all__ = ["Guide", "Witnesses"]
 
 MOST_PROPOSALS = 60_000_000
 """Proposals of all walks together, about ten seconds; each touches the tallies of one column."""
@@ -29,6 +32,16 @@ MOST_RECORDS = 20_000
 """Records that walks change; others stay as they are."""
 _HEATS = ((0.5, 0.1), (0.3, 0.2))
 _AIM = 8
+_NEAR = 2
+
+
+class Guide(NamedTuple):
+    """The least and the largest count that each cell of a table may have, at most; `towards(cell, wanted)`: withheld cells of all tallies, numbered as
+    they come, and the counts that they may have when one has the wanted one."""
+
+    lo: Ints
+    hi: Ints
+    towards: Callable[[int, int], tuple[Ints, Ints] | None] = lambda _cell, _wanted: None
 
 
 class Witnesses:
@@ -50,6 +63,8 @@ class Witnesses:
     @cached_property
     def _tables(self) -> tuple[WalkTables, Ints, Ints] | None:
         """What walks need: the cells by levels, and the levels and combinations of records; None where these are too many, or do not say who is in a cell."""
+        from .walk import WalkTables
+
         lookups = [lookup for tally in self.tallies if (lookup := lookup_of(tally)) is not None]
         if len(lookups) < len(self.tallies):
             return None
@@ -84,30 +99,47 @@ class Witnesses:
         few = min(MOST_RECORDS, n)
         return np.sort(np.concatenate([order[: few // 2], rng.permutation(order[few // 2 :])[: few - few // 2]]))
 
-    def safe(self, table: OutputTally, cells: Mask, far: int) -> Mask:
-        """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them."""
+    def safe(self, table: OutputTally, cells: Mask, far: int, guide: Guide | None = None) -> Mask:
+        """Return which of some cells of a table have, in a table that fits, a count as far from their own as `far`; or all that their signs leave them.
+
+        Nothing is looked for beyond what a `guide` says to be possible at most, and first what it says to be near.
+        """
         if table.said not in self._number:
             return np.zeros_like(cells)
         start = int(self._starts[self._number[table.said]])
-        for cell in (start + np.flatnonzero(cells)).tolist():
-            for sign in (1, -1):
-                if not self._is_safe(cell, far) and cell not in self._tried:
-                    self._aim(cell, sign, far)
-            self._tried.add(cell)
+        guide = guide or Guide(table.lo, table.hi)
+        self._change_alone(table, start, far)
+        for cell in np.flatnonzero(cells).tolist():
+            for wanted in _aims(int(table.counts[cell]), int(guide.lo[cell]), int(guide.hi[cell]), far):
+                if not self._is_safe(start + cell, far) and start + cell not in self._tried:
+                    self._aim(start + cell, wanted, guide.towards(cell, wanted))
+            self._tried.add(start + cell)
         found = np.array([self._is_safe(cell, far) for cell in range(start, start + table.size)])
         return np.asarray(found & cells)
+
+    def _change_alone(self, table: OutputTally, start: int, far: int) -> None:
+        """Take in that cells of the only tally may have as many people more or fewer as their signs allow: no other number changes with them."""
+        if len(self.tallies) > 1:
+            return
+        part = slice(start, start + table.size)
+        free = table.withheld & table.possible
+        np.maximum(self.most[part], np.where(free, np.minimum(table.counts + far, table.hi), table.counts), out=self.most[part])
+        np.minimum(self.least[part], np.where(free, np.maximum(table.counts - far, table.lo), table.counts), out=self.least[part])
 
     def _is_safe(self, cell: int, far: int) -> bool:
         count, wanted = self._counts[cell], min(far, int(self._hi[cell] - self._lo[cell]))
         return bool(max(self.most[cell] - count, count - self.least[cell]) >= far or self.most[cell] - self.least[cell] >= wanted)
 
-    def _aim(self, cell: int, sign: int, far: int) -> None:
-        """Look for a table in which a cell's count is `far` above or below its own."""
-        wanted = int(self._counts[cell]) + sign * far
-        if not self._lo[cell] <= wanted <= self._hi[cell]:
-            return
+    def _aim(self, cell: int, wanted: int, near: tuple[Ints, Ints] | None) -> None:
+        """Look for a table in which a cell's count is another one, or further from its own; first with the counts of withheld cells that are `near`."""
+        if near is not None:
+            lo, hi, weights = self._lo.copy(), self._hi.copy(), np.ones_like(self._lo)
+            lo[near[0]] = hi[near[0]] = near[1]
+            weights[near[0]] = _NEAR
+            if self._look(lo, hi, weights, _HEATS[0]):
+                return
         lo, hi, weights = self._lo.copy(), self._hi.copy(), np.ones_like(self._lo)
-        (lo if sign > 0 else hi)[cell] = wanted
+        (lo if wanted > self._counts[cell] else hi)[cell] = wanted
         weights[cell] = _AIM
         for number in range(TRIES):
             if self._look(lo, hi, weights, _HEATS[number % len(_HEATS)]):
@@ -117,6 +149,8 @@ class Witnesses:
         """Walk once, and take in what the table has where it fits."""
         if self._tables is None or self.left < PROPOSALS:
             return False
+        from .walk import walk
+
         tables, levels, at = self._tables
         counts = self._counts.copy()
         levels, at = levels.copy(), at.copy()
@@ -127,3 +161,16 @@ class Witnesses:
         np.minimum(self.least, counts, out=self.least)
         np.maximum(self.most, counts, out=self.most)
         return True
+
+
+def _aims(count: int, lo: int, hi: int, far: int) -> list[int]:
+    """Other counts of a cell to look for: as far from its own as wanted, above and below; where neither can be, both ends.
+
+    Examples
+    --------
+    >>> _aims(5, 1, 9, 2), _aims(2, 1, 9, 2), _aims(5, 4, 6, 2), _aims(5, 5, 6, 2)
+    ([7, 3], [4], [6, 4], [])
+    """
+    if aims := [wanted for wanted in (count + far, count - far) if lo <= wanted <= hi]:
+        return aims
+    return [hi, lo] if lo < count < hi and hi - lo >= far else []
