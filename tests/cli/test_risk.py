@@ -216,7 +216,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     told, page = tmp_path / "r.json", tmp_path / "r.html"
     done = run_here(
         "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", ",".join(TWO_KEYS),
-        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
+        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--thorough", "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
         "--html", page,
     )  # fmt: skip
     assert done.code == 0, done.err

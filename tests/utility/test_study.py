@@ -26,7 +26,7 @@ def cmc(data):
 def study(cmc):
     return chaffinch.utility(
         *cmc, label="contraceptive_method", formula="num_children ~ wife_age + wife_education", repeats=2, seed=1,
-        svm_rows=300,
+        svm_rows=300, thorough=True,
     )  # fmt: skip
 
 
@@ -67,6 +67,40 @@ def test_a_network_lies_between_independent_columns_and_a_resample(study):
 
 def test_g_is_the_sum_of_mu_and_delta(study):
     assert study["G"].value == pytest.approx(study["mu"].value + study["delta"].value)
+
+
+def test_a_quick_study_has_the_figures_of_a_thorough_one_and_names_the_rest(cmc, study):
+    quick = chaffinch.utility(*cmc, label="contraceptive_method", formula="num_children ~ wife_age + wife_education", repeats=2, seed=1)
+    assert set(study.results) - set(quick.results) == {"delta", "delta.tstr", "G"}
+    for name in set(quick.results) - {"learning"}:
+        assert quick[name].to_dict() == study[name].to_dict(), name
+        assert quick.references[name] == study.references[name], name
+    rows = {(row.model, row.trained_on): row for row in study["learning"].rows}
+    assert {row.model for row in quick["learning"].rows} == {"nb", "knn", "lr"}
+    assert all(row == rows[row.model, row.trained_on] for row in quick["learning"].rows)
+    left = {part.what: part.flag for part in quick.about.left_out}
+    assert set(left.values()) == {"--thorough"}
+    assert {"Learning any column (delta)", "Learning any column (TSTR)", "Relations and learning together (G)", "learners svc and rf"} == set(left)
+    assert study.about.left_out == ()
+
+
+def test_the_first_splits_of_a_thorough_study_are_those_of_a_quick_one(cmc):
+    """So means over three splits and over ten are of the same kind, and differ by the splits that are added alone."""
+    few, more = (
+        chaffinch.utility(*cmc, label="contraceptive_method", measures=["learning"], models=["lr"], repeats=repeats, seed=1)["learning"]
+        for repeats in (1, 2)
+    )
+    only_second = [2 * b.score - a.score for a, b in zip(few.rows, more.rows, strict=True)]
+    assert all(0.0 < score < 1.0 for score in only_second)
+    assert [row.sd for row in more.rows] == pytest.approx([abs(a.score - s) / 2**0.5 for a, s in zip(few.rows, only_second, strict=True)], abs=1e-9)
+
+
+def test_what_was_named_is_measured_however_quick(cmc):
+    few = chaffinch.utility(*cmc, measures=["delta"], repeats=1, svm_rows=100, seed=1)
+    assert set(few.results) == {"delta", "delta.tstr"}
+    assert few.about.left_out == ()
+    plain = chaffinch.utility(*cmc, measures=["learning", "regression", "tvd"], seed=1)
+    assert {(part.what, part.flag) for part in plain.about.left_out} == {("Learning the label", "--label"), ("A regression's results", "--formula")}
 
 
 def test_identical_tables_score_perfectly(cmc):

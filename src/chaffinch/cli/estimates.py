@@ -16,6 +16,7 @@ from ..synth import Settings
 from ..table import Note, Schema, Table
 from ..table.sources import expected_shape
 from ..utility import UtilitySettings
+from ..utility.metric import asked_metrics
 from ..workflows.running import Observer
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes
@@ -113,9 +114,9 @@ def say_drawing(n_rows: int, schema: Schema, outputs: Sequence[Path]) -> None:
 
 def say_measuring(n_rows: int, schema: Schema, settings: UtilitySettings) -> None:
     """Say how long measuring will take where support vector machines make it long."""
-    if settings.measures is not None and "delta" not in settings.measures:
+    if "delta" not in asked_metrics(settings.measures, thorough=settings.thorough):
         return
-    repeats = settings.repeats
+    repeats = settings.splits
     labels = sum(column.kind in ("categorical", "boolean") for column in schema.modelled)
     rows = min(n_rows, settings.svm_rows or n_rows)
     seconds = labels * (repeats + 1) * 2 * PER_SVM_FIT * (rows / 5000) ** 2

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
     "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
-    "TcapConvention", "Threads", "Threshold", "TimeLimit", "Tolerance", "check_outputs", "command_line", "console", "decisions_of", "expanded",
+    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "check_outputs", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
@@ -83,17 +83,23 @@ Holdout = Annotated[
     Path | None, typer.Option(help="People of the same population who are not in the original: a fresh sample.")
 ]
 Formula = Annotated[str | None, typer.Option(help="Regression to fit on both tables, as 'income ~ age + sex'.")]
-Repeats = Annotated[int, typer.Option(help="Splits for learners; more take longer and give tighter figures.")]
+Repeats = Annotated[
+    int | None, typer.Option(help="Splits for learners; more take longer and give tighter figures. Default: 3; 10 with --thorough.", show_default=False)
+]
+Thorough = Annotated[
+    bool,
+    typer.Option("--thorough", help="Measure everything, in minutes: delta, support vector machines and forests, ten splits, all attackers."),
+]
 Measures = Annotated[
     str | None,
-    typer.Option(help="Some of {metrics}, as A,B; or all but some, as -A,-B."),
+    typer.Option(help="Some of {metrics}, as A,B; or those of the run but some, as -A,-B. Unless given all; delta with --thorough."),
 ]
-Models = Annotated[str | None, typer.Option(help="Learners of the learning table: some of {models}, as A,B.")]
+Models = Annotated[str | None, typer.Option(help="Learners of the learning table: some of {models}, as A,B. Default: nb, knn, lr; all with --thorough.", show_default=False)]
 SvmRows = Annotated[int, typer.Option(help="The most records a support vector machine learns from; 0 for all.")]
 KeySizes = Annotated[str | None, typer.Option(help="Sizes of key subsets to try, as 3-6 or 4; all keys unless given.")]
 Attackers = Annotated[
     str | None,
-    typer.Option(help="Some of {attackers}, as A,B; all unless there are more than three key sets."),
+    typer.Option(help="Some of {attackers}, as A,B. Default: gcap, nb, knn; all with --thorough; gcap alone with more than three key sets.", show_default=False),
 ]
 Tolerance = Annotated[
     list[str] | None,

@@ -25,6 +25,7 @@ from .options import (
     Repeats,
     SvmRows,
     TcapConvention,
+    Thorough,
     Threads,
     Threshold,
     check_outputs,
@@ -65,7 +66,8 @@ def release(
     max_excess: MaxExcess = None,
     holdout: Holdout = None,
     formula: Formula = None,
-    repeats: Repeats = 10,
+    thorough: Thorough = False,
+    repeats: Repeats = None,
     measures: Measures = None,
     models: Models = None,
     svm_rows: SvmRows = 5000,
@@ -114,10 +116,11 @@ def release(
     if known and wanted:
         attack = risk_settings(
             keys=keys or "", sensitive=",".join(wanted), key_sizes=key_sizes, label=choice.label, attackers=attackers,
-            convention=tcap_convention, svm_rows=svm_rows, threshold=threshold,
+            convention=tcap_convention, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
         )  # fmt: skip
     measuring = utility_settings(
-        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold
+        label=choice.label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold,
+        thorough=thorough,
     )  # fmt: skip
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
     check_outputs(input, beside, ledger)  # the folder itself is yet to be made

@@ -22,6 +22,7 @@ from .options import (
     SchemaIn,
     SvmRows,
     TcapConvention,
+    Thorough,
     Threads,
     Threshold,
     Tolerance,
@@ -70,6 +71,7 @@ def risk(
         str | None, typer.Option(help="Column whose relation to the sensitive ones is meant to stay.")
     ] = None,
     attackers: Attackers = None,
+    thorough: Thorough = False,
     parts: Annotated[
         str | None, typer.Option(help="Two sets of columns to link, as A,B:C,D; the keys and all other columns unless given.")
     ] = None,
@@ -121,7 +123,7 @@ def risk(
     allowed = RiskPolicy.read(policy, max_excess, holdout=holdout is not None)
     settings = risk_settings(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
-        numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold,
+        numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
     )  # fmt: skip
     check_outputs(original, json, html, confidential)
     start_arrow(threads)
@@ -158,7 +160,7 @@ def end(bound: float | None, policy: RiskPolicy) -> None:
 def risk_settings(
     *, keys: str | None, sensitive: str | None, key_sizes: str | None, label: str | None, attackers: str | None, tests: str | None = None,
     parts: str | None = None, convention: str, numeric: str = "values", rare: str = "keep", missing: str = "level", repeats: int = 1000, svm_rows: int,
-    tolerance: list[str] | None = None, threshold: int = THRESHOLD,
+    tolerance: list[str] | None = None, threshold: int = THRESHOLD, thorough: bool = False,
 ) -> RiskSettings:  # fmt: skip
     """Return the settings that the options amount to."""
     from ..risk import RiskSettings
@@ -174,7 +176,7 @@ def risk_settings(
     return RiskSettings(
         keys=names_of(keys), sensitive=names_of(sensitive), key_sizes=key_sizes_of(key_sizes), label=label,
         attackers=names_of(attackers) or None, tests=_tests(tests), parts=_parts(parts), convention=convention, numeric=numeric, rare=rare, missing=missing,  # type: ignore[arg-type]
-        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold,
+        resamples=repeats, svm_rows=svm_rows or None, tolerance=_widths(tolerance), threshold=threshold, thorough=thorough,
     )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from .options import (
     Quiet,
     Repeats,
     SvmRows,
+    Thorough,
     Threads,
     Threshold,
     check_outputs,
@@ -50,7 +51,8 @@ def utility(
         str | None, typer.Option(help="Column that learners predict; the schema's label unless given.")
     ] = None,
     formula: Formula = None,
-    repeats: Repeats = 10,
+    thorough: Thorough = False,
+    repeats: Repeats = None,
     measures: Measures = None,
     models: Models = None,
     svm_rows: SvmRows = 5000,
@@ -79,7 +81,7 @@ def utility(
     with progress_bar(quiet=quiet) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
         settings = utility_settings(
-            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold
+            label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
         )  # fmt: skip
         if not quiet:
             say_measuring(table.n_rows, table.schema, settings)
@@ -98,8 +100,8 @@ def utility(
 
 
 def utility_settings(
-    *, label: str | None, formula: str | None, repeats: int, measures: str | None, models: str | None, svm_rows: int,
-    threshold: int = THRESHOLD,
+    *, label: str | None, formula: str | None, repeats: int | None, measures: str | None, models: str | None, svm_rows: int,
+    threshold: int = THRESHOLD, thorough: bool = False,
 ) -> UtilitySettings:  # fmt: skip
     """Return what to measure, from the words of the command line."""
     from ..utility import UtilitySettings
@@ -107,14 +109,14 @@ def utility_settings(
     if svm_rows and svm_rows < 10:
         raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
     return UtilitySettings(
-        label=label, formula=formula, measures=asked_measures(measures), models=names_of(models) or None, repeats=repeats,
-        svm_rows=svm_rows or None, threshold=threshold,
+        label=label, formula=formula, measures=asked_measures(measures, thorough=thorough), models=names_of(models) or None, repeats=repeats,
+        svm_rows=svm_rows or None, threshold=threshold, thorough=thorough,
     )  # fmt: skip
 
 
-def asked_measures(words: str | None) -> tuple[str, ...] | None:
-    """Return the measures that were asked for; names with a minus are left out of all."""
-    from ..utility.metric import asked_metrics, choices
+def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, ...] | None:
+    """Return the measures that were asked for; names with a minus are left out of those that would be measured."""
+    from ..utility.metric import asked_metrics
 
     asked = names_of(words)
     if not asked:
@@ -123,7 +125,7 @@ def asked_measures(words: str | None) -> tuple[str, ...] | None:
     if left_out and len(left_out) < len(asked):
         raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
     asked_metrics(left_out or asked)
-    return tuple(name for name in choices() if name not in left_out) if left_out else asked
+    return tuple(name for name in asked_metrics(None, thorough=thorough) if name not in left_out) if left_out else asked
 
 
 def show_verdict(rows: Sequence[VerdictRow]) -> None:

@@ -309,7 +309,7 @@ def _notes(
 def _measure(run: UtilityRun, side: str) -> Delta:
     asked = run.settings
     return delta(
-        run.original, run.tables[side], repeats=asked.repeats if side == "synthetic" else 1, rows=asked.svm_rows,
+        run.original, run.tables[side], repeats=asked.splits if side == "synthetic" else 1, rows=asked.svm_rows,
         encoding=asked.encoding, threshold=asked.threshold, seed=run.seed, progress=run.progress, threads=run.threads,
     )  # fmt: skip
 
@@ -325,6 +325,7 @@ METRICS.register(
         kind=Delta,
         measure=_measure,
         doing="learning each column in turn",
+        thorough=True,
         number=10,
         group="uses",
         title="Learning any column (delta)",

@@ -260,8 +260,8 @@ def _row(key: tuple[str, str], fits: Sequence[FitScores]) -> LearningRow:
 def _measure(run: UtilityRun, side: str) -> Learning:
     asked = run.settings
     return learning(
-        run.original, run.tables[side], run.tables.get("holdout"), label=asked.label, models=asked.models, encoding=asked.encoding,
-        repeats=asked.repeats, svm_rows=asked.svm_rows, threshold=asked.threshold, seed=run.seed, progress=run.progress,
+        run.original, run.tables[side], run.tables.get("holdout"), label=asked.label, models=asked.learners, encoding=asked.encoding,
+        repeats=asked.splits, svm_rows=asked.svm_rows, threshold=asked.threshold, seed=run.seed, progress=run.progress,
         threads=run.threads,
     )  # fmt: skip
 

@@ -16,16 +16,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._base.errors import InputError, unknown_name
+from .._base.left_out import LeftOut
 from .._base.plain import to_plain
 from .._base.progress import Progress, silent
 from .._base.registry import Registry
 from .._base.words import number, percent
+from ..stats.learners import CLASSIFIERS, QUICK
 from ..stats.result import Direction, Result
 from ..stats.splits import child
 from ..table.table import Table
-from .settings import UtilitySettings
+from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
 
-__all__ = ["GROUPS", "METRICS", "Distance", "Metric", "References", "UtilityRun", "asked_metrics", "choices"]
+__all__ = ["GROUPS", "METRICS", "Distance", "Metric", "References", "UtilityRun", "asked_metrics", "choices", "left_out", "quick_choices"]
 
 GROUPS = {
     "columns": "Each column by itself",
@@ -92,6 +94,7 @@ class Metric:
     derived_from: tuple[str, ...] = ()  # metrics whose results it is made of: it comes with them, and is not asked for
     own_references: Callable[[Any], References] | None = None  # that its result holds; measured on the synthetic table alone
     doing: str = ""  # what a progress bar says
+    thorough: bool = False  # takes long: measured where it is named, or where all measures are asked for
     members: str = ""  # what members of its group are called in the settings of the plain data, as `widths`
     id: str = ""  # in verdicts; the name, dots as underscores, unless given
     number: int | None = None  # of its random stream; from its choice unless given, so that it moves no other's draws
@@ -155,10 +158,44 @@ def choices() -> tuple[str, ...]:
     return tuple(dict.fromkeys(metric.choice for metric in METRICS if not metric.derived_from))
 
 
-def asked_metrics(measures: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the words that ask for metrics, checked; all of them unless some are named."""
+def quick_choices() -> tuple[str, ...]:
+    """Return the words that ask for the metrics of a quick run, in order."""
+    slow = {metric.choice for metric in METRICS if metric.thorough}
+    return tuple(word for word in choices() if word not in slow)
+
+
+def left_out(settings: UtilitySettings) -> tuple[LeftOut, ...]:
+    """Return what a run leaves out that was not named: to be quick, or because a setting is absent.
+
+    A metric that is made of others is left out with them.
+    """
+    asked = asked_metrics(settings.measures, thorough=settings.thorough)
+    known = choices() if settings.measures is None else asked
+    out: list[LeftOut] = []
+    gone: set[str] = set()
+    for metric in METRICS:
+        needed = [need for need in metric.needs if getattr(settings, need) is None]
+        if metric.derived_from:
+            slow = bool(gone & set(metric.derived_from))
+        else:
+            slow = metric.choice in known and metric.choice not in asked and not needed
+        if slow:
+            gone.add(metric.name)
+            out.append(LeftOut(metric.title))
+        elif needed and metric.choice in known:
+            out.append(LeftOut(metric.title, f"--{needed[0]}"))
+    if "learning" in asked and settings.label is not None and not settings.thorough:
+        if settings.models is None:
+            out.append(LeftOut(f"learners {' and '.join(name for name in CLASSIFIERS if name not in QUICK)}"))
+        if settings.repeats is None:
+            out.append(LeftOut(f"{ALL_SPLITS - QUICK_SPLITS} of {ALL_SPLITS} splits for learners"))
+    return tuple(out)
+
+
+def asked_metrics(measures: Iterable[str] | None, *, thorough: bool = True) -> tuple[str, ...]:
+    """Return the words that ask for metrics, checked; unless some are named all of them, or all that are quick."""
     known = choices()
-    asked = known if measures is None else tuple(measures)
+    asked = (known if thorough else quick_choices()) if measures is None else tuple(measures)
     for name in asked:
         if name not in known:
             raise unknown_name("measure", name, known)

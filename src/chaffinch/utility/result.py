@@ -10,6 +10,7 @@ from typing import Any
 
 from .._base.errors import unknown_name
 from .._base.html import html_page, html_table, write_page
+from .._base.left_out import LeftOut
 from .._base.plain import check_format, from_plain, to_plain, without_none
 from .._base.runs import RunFacts
 from .._base.text import text_table
@@ -48,7 +49,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class UtilityAbout:
-    """What was compared: tables, columns, those that were not measured, label, seed and notes."""
+    """What was compared: tables, columns, those that were not measured, label, seed, notes, and what was left out to be quick."""
 
     original: TableSummary = TableSummary()
     synthetic: TableSummary = TableSummary()
@@ -58,6 +59,7 @@ class UtilityAbout:
     label: str | None = None
     seed: int | None = None
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what a table does not tell is left out."""

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from ..stats.features import Encoding
-from ..stats.learners import Models
+from ..stats.learners import QUICK, Models
 
-__all__ = ["UtilitySettings"]
+__all__ = ["ALL_SPLITS", "QUICK_SPLITS", "UtilitySettings"]
+
+QUICK_SPLITS, ALL_SPLITS = 3, 10
+"""Splits for learners unless named: of a quick run and of a thorough one. The first three are the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,13 +23,16 @@ class UtilitySettings:
     `label` is the column that learners predict, `formula` a regression to fit on both tables, `measures` are the words that ask for
     metrics (all unless named). `models`, `repeats`, `encoding` and `svm_rows` are of learners, `norm` of mu, `alpha` and `beta` of G,
     `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
+
+    What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
+    `thorough` takes all measures, all learners and ten splits.
     """
 
     label: str | None = None
     formula: str | None = None
     measures: Sequence[str] | None = None
     models: Models = None
-    repeats: int = 10
+    repeats: int | None = None
     norm: str = "frobenius"
     encoding: Encoding = "codes"
     pmse_model: str = "tree"
@@ -34,8 +40,19 @@ class UtilitySettings:
     beta: float = 1.0
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
+    thorough: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("repeats", "threshold"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1. Got {getattr(self, name)}.")
+        for name, number in (("repeats", self.splits), ("threshold", self.threshold)):
+            if number < 1:
+                raise InputError(f"{name} must be at least 1. Got {number}.")
+
+    @property
+    def splits(self) -> int:
+        """How often learners are trained and tested: as often as was asked for, else three times, or ten to be thorough."""
+        return self.repeats if self.repeats is not None else ALL_SPLITS if self.thorough else QUICK_SPLITS
+
+    @property
+    def learners(self) -> Models:
+        """The learners of the label: those that were named, else the quick ones, or all to be thorough."""
+        return QUICK if self.models is None and not self.thorough else self.models

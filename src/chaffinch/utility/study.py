@@ -21,7 +21,7 @@ from ..synth.independent import Independent
 from ..table.align import align
 from ..table.read import open_table
 from ..table.table import Table
-from .metric import METRICS, UtilityRun, asked_metrics
+from .metric import METRICS, UtilityRun, asked_metrics, left_out
 from .mu import Norm
 from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
 from .settings import UtilitySettings
@@ -42,7 +42,7 @@ def utility(
     formula: str | None = None,
     measures: Sequence[str] | None = None,
     models: Models = None,
-    repeats: int = 10,
+    repeats: int | None = None,
     norm: Norm = "frobenius",
     encoding: Encoding = "codes",
     pmse_model: str = "tree",
@@ -50,6 +50,7 @@ def utility(
     beta: float = 1.0,
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
+    thorough: bool = False,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
@@ -66,11 +67,13 @@ def utility(
     formula
         A regression to fit on both tables, as `income ~ age + sex`.
     measures
-        Some of the metrics, by the words that ask for them; all unless named.
+        Some of the metrics, by the words that ask for them; unless named all that are quick, or all to be thorough.
     models, repeats, encoding, svm_rows
         Of learners, see `learning` and `delta`.
     norm, alpha, beta, pmse_model, threshold
         See `UtilitySettings`.
+    thorough
+        Measure delta too, with all learners and ten splits where these are not named. `result.about.left_out` says what was left out.
 
     Raises
     ------
@@ -87,6 +90,7 @@ def utility(
     settings = UtilitySettings(
         label=label, formula=formula, measures=None if measures is None else tuple(measures), models=models, repeats=repeats,
         norm=norm, encoding=encoding, pmse_model=pmse_model, alpha=alpha, beta=beta, svm_rows=svm_rows, threshold=threshold,
+        thorough=thorough,
     )  # fmt: skip
     return measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
 
@@ -101,7 +105,7 @@ def measure_utility(
     2. Draw the references: independent columns, and the original's own records again.
     3. Measure every metric that was asked for on the synthetic table and its references.
     """
-    asked = asked_metrics(settings.measures)
+    asked = asked_metrics(settings.measures, thorough=settings.thorough)
     source = open_table(original)
     settings = replace(settings, label=_label(source, settings.label))
     root = seed_sequence(seed)
@@ -162,4 +166,5 @@ def _about(source: Table, run: UtilityRun, seed: Seed) -> UtilityAbout:
         label=label,
         seed=seed if isinstance(seed, int) else None,
         notes=tuple(dict.fromkeys(str(note) for table in compared for note in table.notes)),
+        left_out=left_out(run.settings),
     )

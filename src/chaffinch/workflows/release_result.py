@@ -12,6 +12,7 @@ from typing import Any
 
 from .._base.errors import InputError
 from .._base.html import write_page
+from .._base.left_out import LeftOut
 from .._base.safe_files import filling, write_text
 from ..report.decision import Decision, decision_of
 from ..report.page import render
@@ -58,6 +59,11 @@ class ReleaseResult:
     def risk(self) -> RiskResult | None:
         """What the synthetic tables give away; None where they were not attacked."""
         return self.report.risk
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What was not measured and not attacked with, to be quick, each with the option that brings it back."""
+        return (*self.utility.about.left_out, *(() if self.risk is None else self.risk.about.left_out))
 
     @property
     def synthetic(self) -> Table:

@@ -1,5 +1,7 @@
 """A run of attacks: values from every source, then intervals and excesses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -43,3 +45,18 @@ def test_without_a_holdout_there_is_a_reason():
     assert attack.excess is None
     assert "No holdout was given" in attack.reason
     assert family.p_value is None
+
+
+def test_a_quick_run_has_the_figures_of_a_thorough_one():
+    """Attack by attack: what is said of all attacks together is of those that were tried."""
+    tables = (table(1, 200), table(2, 200), table(4, 200))
+    options = {"keys": ["a"], "sensitive": ["s"], "resamples": 40, "svm_rows": 50, "seed": 3}
+    quick, thorough = (chaffinch.risk(*tables, **options, thorough=thorough) for thorough in (False, True))
+    every = {attack.measure: attack for attack in thorough.attacks}
+    assert set(every) - {attack.measure for attack in quick.attacks} == {"svm", "rf", "lr"}
+    for attack in quick.attacks:
+        assert replace(attack, p_family=None, lower_bound=None) == replace(every[attack.measure], p_family=None, lower_bound=None)
+    together = [[replace(test, p_family=None, lower_bound=None) for test in run.memorisation_tests] for run in (quick, thorough)]
+    assert together[0] == together[1]
+    assert [(part.what, part.flag) for part in quick.about.left_out] == [("attackers svm, rf, lr", "--thorough")]
+    assert thorough.about.left_out == ()

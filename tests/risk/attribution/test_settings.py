@@ -38,3 +38,13 @@ def test_plans_that_break_a_rule_are_refused(settings, error, words):
 def test_parts_that_cannot_be_linked_are_refused(parts, message):
     with pytest.raises(InputError, match=message):
         RiskSettings(parts=parts)
+
+
+def test_what_many_key_sets_leave_out_is_named_with_the_option_that_brings_it_back():
+    import numpy as np
+
+    settings = RiskSettings(keys=["a", "b", "c", "d"], sensitive=["s"], key_sizes=(2, 2), thorough=True)
+    questions = settings.questions(np.random.SeedSequence(1))
+    assert [(part.what, part.flag) for part in settings.left_out(questions)] == [("attackers nb, svm, knn, rf, lr", "--attackers nb")]
+    assert RiskSettings(keys=["a"], sensitive=["s"], attackers=["gcap"]).left_out(questions) == ()
+    assert RiskSettings().left_out([]) == ()

@@ -22,9 +22,10 @@ def test_counts_are_those_of_all_distances() -> None:
         return np.where(both, 0.0, np.where(np.isnan(apart), 1.0, apart)).sum(axis=0) + (levels != own_levels[:, [i]]).sum(axis=0)
 
     first, second = part(), part()
-    for k in (1, 3):
-        out = np.zeros((12, COUNTS), dtype=np.int64)
-        shared_neighbours(first, second, k, 0, 12, out)
+    ks = np.array([1, 3])
+    both = np.zeros((2, 12, COUNTS), dtype=np.int64)
+    shared_neighbours(first, second, ks, 0, 12, both)
+    for k, out in zip(ks, both, strict=True):
         for i in range(12):
             sides = []
             for one in (first, second):

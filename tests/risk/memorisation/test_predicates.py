@@ -109,3 +109,16 @@ def test_nothing_to_say_is_said() -> None:
 def test_a_repr_holds_no_value(rng: np.random.Generator) -> None:
     table = people(40, rng)
     assert repr(predicates_of_columns(case_of(table, table, table), 2, most=4)) == "Predicates(<10 of 2 conditions)"
+
+
+def test_the_only_row_of_a_range_is_found_as_by_looking_at_every_row(rng: np.random.Generator) -> None:
+    codes = rng.integers(0, 40, (3, 60))
+    low = rng.integers(0, 40, (200, 1))
+    predicates = Predicates(rng.integers(0, 3, (200, 1)), low, low + rng.integers(0, 4, (200, 1)))
+    expected = []
+    for column, least, most in zip(predicates.columns[:, 0], low[:, 0], predicates.high[:, 0], strict=True):
+        rows = np.flatnonzero((codes[column] >= least) & (codes[column] <= most))
+        expected.append(rows[0] if len(rows) == 1 else -1)
+    assert predicates.only(codes).tolist() == expected
+    assert -1 in expected
+    assert len(set(expected)) > 5

@@ -84,6 +84,8 @@ class Attacker:
         Whether it says a value, so that it is counted among attackers that do.
     learns
         Whether it trains a model: left out where there are many key sets.
+    thorough
+        Whether it takes long, and runs where it is named or where all attackers are asked for.
     choice
         The word of `attackers` that asks for it; its name unless given. Without any it always runs.
     conventions
@@ -104,6 +106,7 @@ class Attacker:
     people: People = "all"
     answers: bool = False
     learns: bool = False
+    thorough: bool = False
     choice: str | None = None
     conventions: tuple[tuple[str, str], ...] = ()
     own_stream: bool = True

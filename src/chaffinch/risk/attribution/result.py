@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from ..._base.html import html_page, html_table, write_page
+from ..._base.left_out import LeftOut
 from ..._base.plain import check_format, from_plain, to_plain, without_none
 from ..._base.runs import RunFacts
 from ..._base.text import text_table
@@ -39,7 +40,7 @@ class AttackedTable:
 
 @dataclass(frozen=True, kw_only=True)
 class RiskAbout:
-    """What was attacked: columns, tables, the scenario in words, what to know about how values were compared, and settings."""
+    """What was attacked: columns, tables, the scenario in words, what to know about how values were compared, settings, and what was left out to be quick."""
 
     keys: tuple[str, ...] = ()
     sensitive: tuple[str, ...] = ()
@@ -54,6 +55,7 @@ class RiskAbout:
     synthetic: tuple[AttackedTable, ...] = ()
     holdout: AttackedTable | None = None
     notes: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the facts as plain data; what a table does not tell is left out."""

@@ -122,15 +122,14 @@ class Run:
         return tuple(out), together
 
     def _streams(self) -> list[np.random.SeedSequence]:
-        """The random stream of each attack: numbered along the run, or its own, which moves no other's."""
-        out, shared = [], 0
-        for number, attack in enumerate(self.attacks):
-            attacker = ATTACKERS[attack.measure]
-            if attacker.own_stream:
-                out.append(child(self.root, 3, attacker.stream, number))
-            else:
-                out.append(child(self.root, 1, shared))
-                shared += 1
+        """The random stream of each attack: by its question and its place among all attackers, so that who else attacks moves nothing."""
+        shared = [attacker.name for attacker in ATTACKERS if not attacker.own_stream]
+        questions = {question: number for number, question in enumerate(dict.fromkeys((a.keys, a.sensitive) for a in self.attacks))}
+        out = []
+        for attack in self.attacks:
+            attacker, number = ATTACKERS[attack.measure], questions[attack.keys, attack.sensitive]
+            key = (3, attacker.stream, number) if attacker.own_stream else (1, number * len(shared) + shared.index(attacker.name))
+            out.append(child(self.root, *key))
         return out
 
     def _from(self, source: str, people: Sequence[str], question: Question) -> dict[str, list[Outcome]]:

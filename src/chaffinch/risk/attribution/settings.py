@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._base.errors import InputError, listed, unknown_name
+from ..._base.left_out import THOROUGH, LeftOut
 from ..._base.masking import THRESHOLD
 from ...table.schema import Schema
 from ..memorisation.protocol import MEMORISATION_TESTS, MemorisationTest, Parts
@@ -42,7 +43,7 @@ class RiskSettings:
     measures
         Some of the attackers that do not learn, by name; all unless named.
     attackers
-        Some of the words that ask for attackers; all unless there are more than three key sets (then those that do not learn).
+        Some of the words that ask for attackers; unless named those that do not learn and, up to three key sets, those that learn quickly.
     tests
         Some of the memorisation tests, by name; all unless named, and none for an empty list.
     parts
@@ -59,6 +60,8 @@ class RiskSettings:
         The most records that the support vector machine learns from; None for all.
     threshold
         People who must share a number before it may show.
+    thorough
+        Attack with all attackers, up to three key sets, where none are named.
     """
 
     keys: Sequence[str] = ()
@@ -78,6 +81,7 @@ class RiskSettings:
     resamples: int = 1000
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
+    thorough: bool = False
 
     def __post_init__(self) -> None:
         attacks = bool(self.keys or self.sensitive or (self.tests is not None and not self.tests))
@@ -142,9 +146,18 @@ class RiskSettings:
 
     def _asks_for(self, attacker: Attacker, key_sets: int) -> bool:
         if attacker.learns and self.attackers is None:
-            return key_sets <= MOST_SETS_FOR_LEARNERS
+            return key_sets <= MOST_SETS_FOR_LEARNERS and (self.thorough or not attacker.thorough)
         named = self.attackers is None or not attacker.choice or attacker.choice in self.attackers
         return named and (attacker.learns or self.measures is None or attacker.name in self.measures)
+
+    def left_out(self, questions: Sequence[Question]) -> tuple[LeftOut, ...]:
+        """Return the attackers that were not named and are left out of questions: to be quick, or because there are many key sets."""
+        if not questions or self.attackers is not None:
+            return ()
+        many = len(questions) > MOST_SETS_FOR_LEARNERS
+        slow = [one for one in ATTACKERS if one.learns and one.name not in questions[0].attackers]
+        words = listed([one.name for one in slow])
+        return (LeftOut(f"attackers {words}", f"--attackers {slow[0].name}" if many else THOROUGH),) if slow else ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain data."""
@@ -162,6 +175,7 @@ class RiskSettings:
             "resamples": self.resamples,
             "svm_rows": self.svm_rows,
             **({} if self.threshold == THRESHOLD else {"threshold": self.threshold}),
+            **({"thorough": True} if self.thorough else {}),
         }
 
 

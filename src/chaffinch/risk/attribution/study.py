@@ -67,6 +67,7 @@ def risk(
     resamples: int = 1000,
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
+    thorough: bool = False,
     model: Any = None,
     seed: Seed = None,
     threads: int | None = None,
@@ -88,7 +89,7 @@ def risk(
         anybody, not whether it tells more about its own people.
     model
         A model of the same people that is released too, or its file: tables are drawn from it and attacked together with the others.
-    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold
+    keys, sensitive, key_sizes, label, measures, attackers, tests, parts, convention, tau, numeric, rare, tolerance, missing, resamples, svm_rows, threshold, thorough
         See `RiskSettings`.
 
     Raises
@@ -108,7 +109,7 @@ def risk(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, measures=measures, attackers=attackers, tests=tests,
         parts=None if parts is None else tuple(part if isinstance(part, str) else tuple(part) for part in parts),  # type: ignore[arg-type]
         convention=convention, tau=tau, numeric=numeric, rare=rare, tolerance=tolerance or {}, missing=missing, resamples=resamples,
-        svm_rows=svm_rows, threshold=threshold,
+        svm_rows=svm_rows, threshold=threshold, thorough=thorough,
     )  # fmt: skip
     return measure_risk(original, synthetic, holdout, settings, model=model, seed=seed, threads=threads, progress=progress)
 
@@ -237,6 +238,7 @@ def about_risk(
         synthetic=tuple(table(n_rows) for n_rows in synthetic),
         holdout=None if holdout is None else table(holdout),
         notes=tuple(notes),
+        left_out=settings.left_out(questions),
     )
 
 

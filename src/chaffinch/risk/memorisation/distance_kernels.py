@@ -7,19 +7,24 @@ import numpy as np
 
 __all__ = ["all_distances", "neighbours"]
 
+ROWS = 2048
+"""Rows whose sums are made at a time, over all columns: they stay in the nearest memory."""
+
 
 @numba.njit(nogil=True, cache=True)
 def _to_rows(numbers, levels, i, row_numbers, row_levels, out):  # type: ignore[no-untyped-def]
     """Set `out` to the summed distance of person i to each row: a number's difference, at most 1; 1 for another level."""
-    out[:] = np.float32(0.0)
-    for j in range(numbers.shape[0]):
-        x, column = numbers[j, i], row_numbers[j]
-        for r in range(out.size):
-            out[r] += min(abs(x - column[r]), np.float32(1.0))
-    for j in range(levels.shape[0]):
-        level, column = levels[j, i], row_levels[j]
-        for r in range(out.size):
-            out[r] += np.float32(level != column[r])
+    for start in range(0, out.size, ROWS):
+        sums = out[start : start + ROWS]
+        sums[:] = np.float32(0.0)
+        for j in range(numbers.shape[0]):
+            x, column = numbers[j, i], row_numbers[j, start : start + ROWS]
+            for r in range(sums.size):
+                sums[r] += min(abs(x - column[r]), np.float32(1.0))
+        for j in range(levels.shape[0]):
+            level, column = levels[j, i], row_levels[j, start : start + ROWS]
+            for r in range(sums.size):
+                sums[r] += np.float32(level != column[r])
 
 
 @numba.njit(nogil=True, cache=True)

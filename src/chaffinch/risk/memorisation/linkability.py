@@ -24,6 +24,9 @@ __all__ = ["LINKABILITY", "LINKABILITY_5", "chance_of_link", "link_by_chance", "
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+NEAREST = (1, 5)
+"""Nearest rows of the registered tests."""
+
 MOST_PAIRS = 100_000_000
 """Pairs of a person and a released row that are looked at: of more people, so many are asked about, whoever is a member."""
 
@@ -40,7 +43,7 @@ def linkability(case: ReleaseCase, k: int = 1, parts: tuple[Sequence[str], Seque
     if case.n_released < 2 * k:
         raise NotApplicableError(f"The released table has too few rows to look for {k} nearest.")
     asked = min(case.n_people, max(1000, MOST_PAIRS // case.n_released))
-    counts = _counts(case, case.named(first), case.named(second), k, asked)
+    counts = _counts(case, first, second, k, asked)
     weight = np.zeros(case.n_people)
     weight[:asked] = 1.0  # people come in random order
     chances = np.zeros(case.n_people)
@@ -105,15 +108,25 @@ def _parts(case: ReleaseCase, parts: tuple[Sequence[str], Sequence[str]] | None)
     return first, second
 
 
-def _counts(case: ReleaseCase, first: Sequence[ColumnValues], second: Sequence[ColumnValues], k: int, asked: int) -> Ints:
+def _counts(case: ReleaseCase, first: Sequence[str], second: Sequence[str], k: int, asked: int) -> Ints:
+    """Return the counts of `shared_neighbours`; those of the registered tests are worked out together, since distances are most of the work."""
+    together = k in NEAREST and case.n_released >= 2 * max(NEAREST)
+    ks = NEAREST if together else (k,)
+    counts = case.once(f"linkability {(ks, tuple(first), tuple(second))}", lambda: _counts_of(case, first, second, ks, asked))
+    return counts[ks.index(k)]
+
+
+def _counts_of(case: ReleaseCase, first: Sequence[str], second: Sequence[str], ks: Sequence[int], asked: int) -> Ints:
     from .linkability_kernels import COUNTS, shared_neighbours
 
-    parts = [(*_arrays(columns, released=True, asked=asked), *_arrays(columns, released=False, asked=asked)) for columns in (first, second)]
-    out = np.zeros((asked, COUNTS), dtype=np.int64)
+    sides = (case.named(first), case.named(second))
+    parts = [(*_arrays(columns, released=True, asked=asked), *_arrays(columns, released=False, asked=asked)) for columns in sides]
+    out = np.zeros((len(ks), asked, COUNTS), dtype=np.int64)
     size = -(-asked // (4 * thread_count(case.threads)))
+    numbers = np.array(ks, dtype=np.int64)
 
     def block(start: int) -> None:
-        shared_neighbours(*parts, k, start, min(start + size, asked), out)
+        shared_neighbours(*parts, numbers, start, min(start + size, asked), out)
 
     thread_map(block, range(0, asked, size), threads=case.threads)
     return out
@@ -164,5 +177,4 @@ def _register(k: int) -> MemorisationTest:
     )  # fmt: skip
 
 
-LINKABILITY = _register(1)
-LINKABILITY_5 = _register(5)
+LINKABILITY, LINKABILITY_5 = (_register(k) for k in NEAREST)

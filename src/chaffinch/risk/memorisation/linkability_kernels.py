@@ -34,8 +34,8 @@ def _distances(numbers, levels, person_numbers, person_levels, i, out):  # type:
 
 
 @numba.njit(nogil=True, cache=True)
-def _kth_smallest(values, nearest):  # type: ignore[no-untyped-def]
-    """Return the largest of the k smallest values; `nearest` has room for k."""
+def _smallest(values, nearest):  # type: ignore[no-untyped-def]
+    """Write the smallest values to `nearest`, as many as it has room for, in rising order."""
     nearest[:] = np.inf
     last = nearest.size - 1
     for value in values:
@@ -45,33 +45,38 @@ def _kth_smallest(values, nearest):  # type: ignore[no-untyped-def]
                 nearest[at] = nearest[at - 1]
                 at -= 1
             nearest[at] = value
-    return nearest[last]
 
 
 @numba.njit(nogil=True, cache=True)
-def shared_neighbours(first_part, second_part, k, start, stop, out):  # type: ignore[no-untyped-def]
-    """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b.
+def shared_neighbours(first_part, second_part, ks, start, stop, out):  # type: ignore[no-untyped-def]
+    """Count for people `start` to `stop` the released rows by where they stand in the two sets of columns, a and b, for each number of nearest rows.
 
-    A part is (numbers, levels, people's numbers, people's levels); columns come first, rows second. A row is nearer than the k-th nearest, or tied with it, or neither. `out[i]`: rows nearer in a; tied in
+    A part is (numbers, levels, people's numbers, people's levels); columns come first, rows second. A row is nearer than the k-th nearest, or tied with it, or neither. `out[n, i]`, for `ks[n]` nearest: rows nearer in a; tied in
     a; nearer in b; tied in b; nearer in both; tied in a and nearer in b; nearer in a and tied in b; tied in both.
     """
     numbers_a, levels_a, people_numbers_a, people_levels_a = first_part
     numbers_b, levels_b, people_numbers_b, people_levels_b = second_part
     n_rows = max(numbers_a.shape[1], levels_a.shape[1])
-    first, second, nearest = np.empty(n_rows), np.empty(n_rows), np.empty(k)
+    first, second = np.empty(n_rows), np.empty(n_rows)
+    nearest_a, nearest_b = np.empty(ks.max()), np.empty(ks.max())
     for i in range(start, stop):
         _distances(numbers_a, levels_a, people_numbers_a, people_levels_a, i, first)
         _distances(numbers_b, levels_b, people_numbers_b, people_levels_b, i, second)
-        reach_a, reach_b = _kth_smallest(first, nearest), _kth_smallest(second, nearest)
-        for row in range(n_rows):
-            near_a, near_b = first[row] < reach_a - SAME, second[row] < reach_b - SAME
-            tied_a = not near_a and first[row] <= reach_a + SAME
-            tied_b = not near_b and second[row] <= reach_b + SAME
-            out[i, 0] += near_a
-            out[i, 1] += tied_a
-            out[i, 2] += near_b
-            out[i, 3] += tied_b
-            out[i, 4] += near_a and near_b
-            out[i, 5] += tied_a and near_b
-            out[i, 6] += near_a and tied_b
-            out[i, 7] += tied_a and tied_b
+        _smallest(first, nearest_a)
+        _smallest(second, nearest_b)
+        for n in range(ks.size):
+            reach_a, reach_b, counts = nearest_a[ks[n] - 1], nearest_b[ks[n] - 1], out[n, i]
+            for row in range(n_rows):
+                if first[row] > reach_a + SAME and second[row] > reach_b + SAME:
+                    continue
+                near_a, near_b = first[row] < reach_a - SAME, second[row] < reach_b - SAME
+                tied_a = not near_a and first[row] <= reach_a + SAME
+                tied_b = not near_b and second[row] <= reach_b + SAME
+                counts[0] += near_a
+                counts[1] += tied_a
+                counts[2] += near_b
+                counts[3] += tied_b
+                counts[4] += near_a and near_b
+                counts[5] += tied_a and near_b
+                counts[6] += near_a and tied_b
+                counts[7] += tied_a and tied_b

@@ -77,8 +77,22 @@ class Predicates:
         """Return the row that each isolates: the only one that it is true of; -1 where that is none or several."""
         from .predicates_kernels import only_match
 
+        if self.columns.shape[1] == 1:
+            return self._only_by_code(codes)
         out = np.full(len(self), -1, dtype=np.int64)
         self._blocks(lambda part, at: only_match(codes, part.columns, part.low, part.high, out[at]), threads)
+        return out
+
+    def _only_by_code(self, codes: Ints) -> Ints:
+        """Return the same for predicates of one column, from the counts of its codes: no predicate looks at a row."""
+        out = np.full(len(self), -1, dtype=np.int64)
+        for column in np.unique(self.columns):
+            mine = np.flatnonzero(self.columns[:, 0] == column)
+            order = np.argsort(codes[column], kind="stable")
+            ordered = codes[column][order]
+            first = np.searchsorted(ordered, self.low[mine, 0], side="left")
+            one = np.searchsorted(ordered, self.high[mine, 0], side="right") - first == 1
+            out[mine[one]] = order[first[one]]
         return out
 
     def _blocks(self, work: Callable[[Predicates, slice], None], threads: int | None) -> None:

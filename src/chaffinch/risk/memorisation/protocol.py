@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ __all__ = [
     "memorisation_test_of",
 ]
 
+T = TypeVar("T")
 Ints = NDArray[np.int64]
 Parts = tuple[tuple[str, ...], tuple[str, ...]]
 """Two sets of columns that have none in common."""
@@ -86,6 +87,7 @@ class ReleaseCase:
     threads: int | None = None
     parts: Parts | None = None
     release_of: Ints | None = None
+    _shared: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -101,7 +103,7 @@ class ReleaseCase:
 
     def take(self, people: Ints) -> ReleaseCase:
         """Return the case with people in another order, or some of them."""
-        return replace(self, columns=tuple(column.take(people) for column in self.columns), n_people=len(people))
+        return replace(self, columns=tuple(column.take(people) for column in self.columns), n_people=len(people), _shared={})
 
     def named(self, names: Sequence[str]) -> tuple[ColumnValues, ...]:
         """Return some of the columns."""
@@ -117,6 +119,13 @@ class ReleaseCase:
         together = [np.concatenate([column.released, column.people]) for column in columns]
         codes, size = joint_codes(together, [column.size for column in columns])
         return codes[: self.n_released], codes[self.n_released :], size
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return what several tests share, worked out when the first asks for it."""
+        if name not in self._shared:
+            self._shared[name] = work()
+        shared: T = self._shared[name]
+        return shared
 
     @cached_property
     def whole_rows(self) -> tuple[Ints, Ints, int]:
