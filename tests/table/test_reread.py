@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from chaffinch import read
+from chaffinch.table.codec import same_codes
+from chaffinch.table.finer import finer
 from chaffinch.table.reread import SubsetReader
 
 
@@ -56,6 +58,25 @@ def test_missing_codes_of_a_text_file_are_read_again_from_codes(frame, tmp_path)
     rows = np.arange(0, 600, 3)
     words.iloc[rows].to_csv(tmp_path / "part.csv", index=False)
     same(SubsetReader.of(read(tmp_path / "whole.csv")).read(rows), read(tmp_path / "part.csv"))
+
+
+def test_missing_codes_that_are_numbers_are_values_of_their_own(frame, tmp_path):
+    """A number that a person declares missing stays a number in the table: no null stands for it."""
+    words = frame[["age", "town"]].assign(age=frame["age"].where(frame.index % 7 > 0, -8))
+    words.to_csv(tmp_path / "whole.csv", index=False)
+    rows = np.arange(0, 600, 3)
+    words.iloc[rows].to_csv(tmp_path / "part.csv", index=False)
+    declared = replace(read(tmp_path / "whole.csv").schema["age"], missing=(-8,), codec=None)
+
+    def of(path):
+        schema = read(path).schema
+        return read(path, replace(schema, columns=tuple(declared if c.name == "age" else replace(c, codec=None) for c in schema)))
+
+    whole = of(tmp_path / "whole.csv")
+    assert finer(whole).schema["age"].codec.missing == (-8,)
+    subset, part = SubsetReader.of(whole).read(rows), of(tmp_path / "part.csv")
+    assert same_codes(subset.schema["age"].codec, part.schema["age"].codec)
+    assert (subset.code("age") == part.code("age")).all()
 
 
 def test_what_was_declared_stays(frame):

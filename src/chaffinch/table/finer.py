@@ -53,7 +53,8 @@ def finer(table: Table) -> Table:
     columns, arrays = list[Column](), []
     for column in schema:
         if is_coarse(column):
-            values, tokens = whole_array(table.data.column(column.name)), tokens_of(column, table.codes, schema, None)
+            values = whole_array(table.data.column(column.name))
+            tokens = tokens_of(column, values, table.codes, schema, None)
             fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile_of(column, values, tokens), rare_below=schema.rare_below)
             column = replace(column, codec=fitted.codec)
             arrays.append(encode_column(column, values, tokens))
@@ -89,7 +90,8 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
                     "chaffinch.read(data, schema=model.schema)."
                 )
-            values, tokens = whole_array(table.data.column(column.name)), tokens_of(column, table.codes, table.schema, None)
+            values = whole_array(table.data.column(column.name))
+            tokens = tokens_of(column, values, table.codes, table.schema, None)
             column = schema[column.name]
             arrays.append(encode_column(column, values, tokens))
         elif column.modelled:

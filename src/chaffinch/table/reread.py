@@ -55,7 +55,8 @@ class SubsetReader:
         whole = replace(table, data=table.data.combine_chunks())
         inferred = set()
         for column in whole.schema.modelled:
-            values, tokens = whole_array(whole.data.column(column.name)), tokens_of(column, whole.codes, whole.schema, None)
+            values = whole_array(whole.data.column(column.name))
+            tokens = tokens_of(column, values, whole.codes, whole.schema, None)
             again = _inferred(column, profile_of(column, values, tokens), whole.schema.rare_below)
             if again == column:
                 inferred.add(column.name)
@@ -71,7 +72,8 @@ class SubsetReader:
             if not column.modelled:
                 columns.append(column)
                 continue
-            values, tokens = whole_array(data.column(column.name)), tokens_of(column, table.codes, table.schema, rows)
+            values = whole_array(data.column(column.name))
+            tokens = tokens_of(column, values, table.codes, table.schema, rows)
             profile = profile_of(column, values, tokens)
             again = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else None
             plain = again if again is not None and again.modelled else replace(column, codec=None)
@@ -107,12 +109,13 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     )  # fmt: skip
 
 
-def tokens_of(column: Column, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
-    """Return which missing code a file spelled beside each value (-1: none): values are null there, and only codes still say."""
+def tokens_of(column: Column, values: pa.Array, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
+    """Return which missing code a file spelled in place of each value (-1: none), where values are null and only codes still say."""
     codec: Codec = column.fitted_codec
     if not column.spelled or not codec.missing:
         return None
     own = codes[schema.names.index(column.name)]
     first = codec.n_values + codec.null
     spelled = (own if rows is None else own[rows]).astype(np.int64) - first
-    return np.where(spelled >= 0, spelled, -1).astype(np.int16)
+    absent = np.asarray(values.is_null())
+    return np.where((spelled >= 0) & absent, spelled, -1).astype(np.int16)

@@ -57,7 +57,7 @@ def synthesise(
     >>> frame = pd.DataFrame({"age": [1, 2, 3, 4] * 25, "ill": ["no", "yes", "no", "no"] * 25})
     >>> synthesise(frame, rows=2, seed=1)
        age ill
-    0    3  no
+    0    4  no
     1    3  no
     """
     names = {"sensitive": names_of(sensitive, "sensitive"), "keep": names_of(keep, "keep")}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from math import comb
 
+import pyarrow as pa
 import pytest
 
+from chaffinch import MemoryCounter, read
 from chaffinch.errors import InputError, UnknownNameError
 from chaffinch.synth import BayesNet
+from chaffinch.synth.bayesnet.tables import ConditionalTable
 
 
 @pytest.mark.parametrize(
@@ -33,6 +36,34 @@ def test_unknown_searches_and_scores():
         BayesNet(search="greeedy")
     with pytest.raises(UnknownNameError, match="Unknown score for genetic search 'joint'"):
         BayesNet(search="genetic", score="joint")
+
+
+def test_trees_unless_something_asks_for_tables():
+    assert all(s.has_trees for s in (BayesNet(), BayesNet(score="penalised", parents=2), BayesNet(search="greedy", conditionals="trees")))
+    tables = [{"conditionals": "tables"}, {"search": "greedy"}, {"search": "genetic"}, {"score": "joint"}, {"epsilon": 1.0}]
+    assert not any(BayesNet(**settings).has_trees for settings in tables)
+    with pytest.raises(UnknownNameError, match="Settings for conditionals: tables, trees"):
+        BayesNet(conditionals="tree")
+
+
+class CountsAlone:
+    """A counter elsewhere, which hands out no rows."""
+
+    def __init__(self, table):
+        self._inner = MemoryCounter(table)
+        self.schema, self.n_rows = self._inner.schema, self._inner.n_rows
+
+    def marginals(self, cliques):
+        return self._inner.marginals(cliques)
+
+
+def test_counts_alone_give_the_network_of_tables():
+    table = read(pa.table({"a": ["x", "y"] * 40, "b": ["p", "q", "p", "r"] * 20}))
+    model = BayesNet().fit(CountsAlone(table), seed=1)
+    assert model.network == BayesNet(conditionals="tables").fit(table, seed=1).network
+    assert all(isinstance(conditional, ConditionalTable) for conditional in model.tables)
+    with pytest.raises(InputError, match="Trees are learnt from rows"):
+        BayesNet(conditionals="trees").fit(CountsAlone(table), seed=1)
 
 
 def test_what_a_fit_takes_grows_with_the_sets_to_be_counted():

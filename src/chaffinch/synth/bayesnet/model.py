@@ -92,6 +92,11 @@ class BayesNetModel(FittedModel):
         return self.fitted.n_rows
 
     @property
+    def conditionals(self) -> str:
+        """Whether its columns have "trees" or "tables"."""
+        return "trees" if any(isinstance(table, TreeTable) for table in self.tables) else "tables"
+
+    @property
     def drawing_order(self) -> tuple[str, ...]:
         """The columns in the order of the network."""
         return self.network.order
@@ -179,6 +184,7 @@ class BayesNetModel(FittedModel):
             "sensitive": list(fitted.sensitive),
             "kept": list(fitted.keep),
             "parents": fitted.parents,
+            "conditionals": self.conditionals,
             "search": fitted.search,
             "score": fitted.score,
             "fitness": fitted.fitness,
@@ -198,7 +204,7 @@ class BayesNetModel(FittedModel):
         noisy = "" if fitted.privacy is None else ", from released tables"
         return ModelDescription(
             method=fitted.method,
-            summary=f"{len(self.network.order)} columns, {len(self.network.edges)} edges, at most {fitted.parents} parents; "
+            summary=f"{len(self.network.order)} columns, {len(self.network.edges)} edges, {self.conditionals} of at most {fitted.parents} parents; "
             f"search {fitted.search}, score {fitted.score}, fitness {fitted.fitness:.4f}",
             heading=f"parents (mutual information, nats{noisy})",
             columns=columns,

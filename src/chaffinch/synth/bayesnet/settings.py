@@ -76,8 +76,9 @@ class BayesNet(Settings):
     require, forbid, order, root, network
         Edges (parent, child) that must or must not be; a fixed order; a fixed first column; or the whole network.
     conditionals, leaf
-        "tables" of counts by the parents' codes, or "trees" that split these where it matters, over any columns before (at most 6 of them, or `parents`),
-        with at least `leaf` records in a leaf and numbers cut finer (docs/design/0022). Private fits have tables.
+        "trees" split the codes of columns before where it matters (at most 6 of them, or `parents`), with at least `leaf` records in a leaf and
+        numbers cut finer (docs/design/0022); "tables" are counts by the parents' codes. None: trees where nothing else asks for tables, as a promise,
+        the papers' searches and scores, and counters that hand out no rows do.
     smoothing
         How much, in records, fewer parents (the node above, in trees) weigh in each conditional distribution; 0 turns it off. None: 1 record, 3 in trees.
     penalty
@@ -121,7 +122,7 @@ class BayesNet(Settings):
     order: tuple[str, ...] | None = None
     root: str | None = None
     network: Network | None = None
-    conditionals: Conditionals = "tables"
+    conditionals: Conditionals | None = None
     leaf: int = 10
     smoothing: float | None = None
     penalty: float | None = None
@@ -151,8 +152,8 @@ class BayesNet(Settings):
             self._check_private()
         elif self.delta is not None:
             raise InputError("delta is part of a promise: give epsilon too.")
-        if self.conditionals not in get_args(Conditionals):
-            raise unknown_name("kind of conditionals", self.conditionals, get_args(Conditionals))
+        if self.conditionals is not None and self.conditionals not in get_args(Conditionals):
+            raise unknown_name("setting for conditionals", self.conditionals, get_args(Conditionals))
         if self.conditionals == "trees" and self.epsilon is not None:
             raise InputError('Trees have no private fit: leave out conditionals="trees", or leave out epsilon.')
         if isinstance(self.leaf, bool) or not isinstance(self.leaf, int | np.integer) or self.leaf < 1:
@@ -175,8 +176,10 @@ class BayesNet(Settings):
 
     @property
     def has_trees(self) -> bool:
-        """Whether conditional distributions are trees."""
-        return self.conditionals == "trees"
+        """Whether conditional distributions are trees, of a table whose rows can be looked at."""
+        if self.conditionals is not None:
+            return self.conditionals == "trees"
+        return self.epsilon is None and self.search == "ordering" and self._score == "penalised"
 
     @property
     def weight_above(self) -> float:
@@ -199,6 +202,8 @@ class BayesNet(Settings):
         if self.epsilon is not None:
             return fit_private(self, data, seed=seed, progress=progress)
         counter, origin = counter_of(data)
+        if self.conditionals is None and self.has_trees and not isinstance(counter, RowCounter):
+            return replace(self, conditionals="tables").fit(counter, seed=seed, progress=progress)
         if counter.schema.only("person") is not None:
             raise InputError("People have several rows here, which a network of rows would take for people: fit chaffinch.Panel(BayesNet(...)).")
         names = counter.schema.names

@@ -102,11 +102,12 @@ class Panel(Settings):
         rng = generator(seed)
         sequences = sequences_of(table)
         progress("learning first rows", -1)
-        first = self.rows.fit(MemoryCounter(sequences.first, threads=threads), seed=rng)
+        rows = replace(self.rows, conditionals="tables")
+        first = rows.fit(MemoryCounter(sequences.first, threads=threads), seed=rng)
         steps = None
         if sequences.steps is not None:
             progress("learning steps", -1)
-            settings = _step_settings(self.rows, sequences.dynamics, sequences.steps.schema.names)
+            settings = _step_settings(rows, sequences.dynamics, sequences.steps.schema.names)
             steps = settings.fit(MemoryCounter(sequences.steps, threads=threads), seed=rng)
         return PanelModel(
             schema=table.schema, first=first, steps=steps, dynamics=sequences.dynamics, learnt_rows=table.n_rows, origin=table.look

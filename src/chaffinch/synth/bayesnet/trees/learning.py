@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...._base.errors import InputError
 from ....counts.counter import RowCounter
 from ....table.codec import Intervals
 from ....table.schema import Column, Schema
@@ -39,10 +38,6 @@ class TreeSettings:
     price: float = 1.0
     naming: float = 1.0
     smoothing: float = 3.0
-
-    def __post_init__(self) -> None:
-        if self.least < 1:
-            raise InputError(f"leaf must be at least 1. Got {self.least}.")
 
 
 def learn_trees(
