@@ -115,7 +115,7 @@ def test_the_sections_stand_in_their_order(study_of):
     found = rendered(study_of(15))
     order = [attrs["id"] for tag, attrs in found.tags if tag == "section" and "id" in attrs]
     assert order == [
-        "verdict", "where", "columns", "relations", "learning", "delta", "regression", "sweep", "limits", "data", "measures",
+        "verdict", "where", "columns", "relations", "learning", "delta", "regression", "sweep", "words", "limits", "data", "measures",
         "facts",
     ]  # fmt: skip
     said = found.said()

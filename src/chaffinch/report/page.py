@@ -20,13 +20,15 @@ from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
 from .decision import decision_of
 from .decision_box import answers_of
+from .leaving import leaving_of, promises, public_answers, public_sections
 from .promise import promise_of, promise_section
 from .result import ReportResult, report_of
 from .risk import risk_facts, risk_sections
-from .risk_figures import risk_verdict_section
+from .risk_verdict import risk_verdict_section
 from .sections import PageAnswer, Paragraph, Section
 from .tradeoff import tradeoff_section
 from .utility import look_sections, utility_sections, verdict_section
+from .verdict_words import words_section
 from .why import Choices, why_section
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ UNSEEN = dict.fromkeys(
 """Characters that no page may hold, or that turn the words after them, wherever they come from."""
 
 
-def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None = None) -> str:
+def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None = None, public: bool = False) -> str:
     """Return a report as one HTML file: what is promised, the verdict, then where it is good and where it is bad, then figures.
 
     Parameters
@@ -55,6 +57,9 @@ def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None 
     network_svg
         The picture of the network that made the table, as `model.plot()` draws it; left out with a word in
         its place where it would make the page too large.
+    public
+        Whether to return the variant that may leave: without distributions of the original, and where privacy was promised without
+        any figure that was taken from it.
 
     Raises
     ------
@@ -63,34 +68,40 @@ def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None 
     """
     result = report if isinstance(report, ReportResult) else ReportResult.from_dict(report)
     picture = _checked_picture(network_svg)
-    html = _rendered(result, picture)
+    html = _rendered(result, picture, public)
     if picture is not None and len(html.encode()) > LARGEST:
         html = _rendered(
-            result, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>")
+            result, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>"), public
         )
     return html
 
 
-def _rendered(report: ReportResult, picture: Markup | None) -> str:
+def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:
     promise = promise_of(report.synthesis)
     verdicts = [verdict_section(report.rows)] if report.rows else []
-    verdicts += [risk_verdict_section(report.risk_rows)] if report.risk_rows else []
+    verdicts += [risk_verdict_section(report.risk_rows, report.risk)] if report.risk_rows else []
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
     promised = promise_section(promise)
     looks = look_sections(report.utility, Choices(report.synthesis)) if report.utility is not None else ()
-    first = (promised, tradeoff_section(report), *looks, why_section(report))
+    synthesis = synthesis_section(report.synthesis, picture)
+    first = (promised, tradeoff_section(report), *looks, why_section(report), synthesis)
     sections: list[Section] = [*(section for section in first if section is not None), *verdicts]
     sections += utility_sections(report.utility, report.threshold) if report.utility is not None else ()
     sections += risk_sections(report.risk, report.threshold) if report.risk is not None else ()
-    synthesis = synthesis_section(report.synthesis, picture)
-    sections += [synthesis] if synthesis else []
+    if verdicts:
+        sections.append(words_section(utility=bool(report.rows), risk=bool(report.risk_rows)))
     sections += closing_sections(report)
     facts = (*header(report), *(risk_facts(report.risk) if report.risk is not None else ()))
+    decision = decision_of(report)
+    answers = answers_of(decision)
+    if public:
+        sections, answers = list(public_sections(report, sections)), public_answers(report, decision, answers)
+        facts = tuple(fact for fact in facts if not promises(report) or fact[0] in ("Promise", "Label", "Keys", "Sensitive", "Versions"))
     return page(
         report.title or "Report", [replace(section, folded=section.id not in OPEN) for section in sections], facts=facts,
-        alarm=promise.alarm if promise else "", answers=answers_of(decision_of(report)),
+        alarm=promise.alarm if promise else "", answers=answers, leaving=leaving_of(report, public=public),
     )  # fmt: skip
 
 

@@ -86,8 +86,6 @@ def _attacks(result: RiskResult) -> Iterator[Block]:
         return
     if result.about.scenario:
         yield Paragraph(shown(result.about.scenario, 600), "lead")
-    for sentence in result.about.comparison:
-        yield Paragraph(shown(sentence, 800), "strong")
     sets = several(attacks)
     groups = _by_sensitive(attacks)
     for i, sensitive, rows in _some(groups):

@@ -1,24 +1,21 @@
-"""The verdict on attacks, whose references are others than those of utility, and pictures: the ladder of references, the funnel, risks of records."""
+"""Pictures of attacks: the ladder of references, the funnel, risks of records, and the table of their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from .._base.svg import bars
-from .._base.words import NONE, fixed, number, percent, shown, signed
+from .._base.words import fixed, number, percent, shown, signed
 from ..risk.attribution.attack import Attack
 from ..risk.attribution.exposure import Funnel, RiskSpread
 from ..risk.attribution.ladder import ladder_plot, sides_of
-from ..risk.attribution.verdict import TOGETHER, RiskVerdictRow, keys_words, worse
-from ..risk.memorisation import MEMORISATION_TESTS
-from .sections import Block, Cell, Details, Figure, Heading, Listing, PageTable, Paragraph, Row, Section
-from .sentences import RISK_RULES
+from ..risk.attribution.verdict import keys_words, worse
+from .sections import Cell, Figure, PageTable, Row
 
-__all__ = ["MOST", "attacks_table", "funnel", "ladder", "records", "risk_verdict_section"]
+__all__ = ["MOST", "attacks_table", "funnel", "ladder", "records", "with_interval"]
 
 MOST = 40
-MOST_ROWS = 60
 DRAWN = 20
 
 
@@ -136,79 +133,6 @@ def records(key: str, spread: RiskSpread, threshold: int) -> Figure | None:
     return Figure(key, caption, (plot,), table, f"Risk: {what}." if what else "")
 
 
-# The verdict.
-
-
-def risk_verdict_section(rows: Sequence[RiskVerdictRow]) -> Section:
-    """Return the verdict on risk as a section."""
-    label = any(row.label_only is not None for row in rows)
-    head = (
-        "Attack", "Value and 95 % interval", "Guess", "Marginals only", *(["Label only"] if label else []), "Holdout",
-        "Original", "Excess and 95 % interval", "In words",
-    )  # fmt: skip
-    last = len(head) - 1
-    table = PageTable(
-        "How often each attack is right, beside a guess without keys, and the same attack from independent columns, on a holdout, and from the original",
-        head, tuple(_rows(rows, label)), frozenset(range(1, last)), frozenset({last}), cards=True,
-    )  # fmt: skip
-    blocks: list[Block] = [Paragraph(_lead(rows), "lead"), table]
-    if len(rows) > MOST_ROWS:
-        blocks.append(Paragraph(f"The first {MOST_ROWS} of {len(rows)} rows; all are in the JSON.", "note"))
-    blocks.append(Details("How the words are chosen", (Listing(RISK_RULES),)))
-    return Section("risk-verdict", "What it gives away, in words", tuple(blocks))
-
-
-def _lead(rows: Sequence[RiskVerdictRow]) -> str:
-    single = [row for row in rows if not row.together and row.id not in MEMORISATION_TESTS]
-    tally: dict[str, int] = {}
-    for row in single:
-        tally[row.word] = tally.get(row.word, 0) + 1
-    counts = ", ".join(f"{count} × {shown(word, 40)}" for word, count in tally.items())
-    out = f"Attribute disclosure by {len(single)} attacks: {counts}." if single else ""
-    if tests := sum(row.id in MEMORISATION_TESTS for row in rows):
-        out += f" Memorisation tests with an excess: {tests}."
-    for row in rows:
-        if row.together:
-            out += f" {shown(row.measure)}: {shown(row.words or row.word, 120)}."
-    return out.strip()
-
-
-def _rows(rows: Sequence[RiskVerdictRow], label: bool) -> Iterator[Row]:
-    group = None
-    together = [row for row in rows if row.together]
-    single = [row for row in rows if not row.together]
-    for row in [*together, *single[: MOST_ROWS - len(together)]]:
-        of_row = (
-            TOGETHER if row.together
-            else "Memorisation tests" if row.id in MEMORISATION_TESTS
-            else "Risk" if row.sensitive is None
-            else f"Sensitive column: {shown(row.sensitive)}"
-        )  # fmt: skip
-        if of_row != group:
-            group = of_row
-            yield Heading(of_row)
-        tail = row.words.removeprefix(row.word).lstrip(": ")
-        yield (
-            Cell(row.measure, row.question if row.together else ""),
-            with_interval(fixed(row.value), row.interval),
-            fixed(row.guess),
-            fixed(row.marginals_only),
-            *([fixed(row.label_only)] if label else []),
-            fixed(row.holdout),
-            fixed(row.original),
-            _chance(row) if row.together else with_interval(signed(row.excess), row.excess_interval),
-            Cell(" ".join(filter(None, (f"{tail}." if tail else "", row.sentence))), word=row.word),
-        )
-
-
 def with_interval(value: str, interval: tuple[float, float] | None) -> Cell:
     """Return a value with its interval below it."""
     return Cell(value, f"{fixed(interval[0])} to {fixed(interval[1])}" if interval else "")
-
-
-def _chance(row: RiskVerdictRow) -> Cell:
-    if row.p_family is None:
-        return Cell(NONE)
-    return Cell(
-        f"p = {number(row.p_family)}", f"lower bound {signed(row.lower_bound)}" if row.lower_bound is not None else ""
-    )

@@ -82,6 +82,21 @@ RISK_RULES = (
 )
 """How the words of the verdict on risk are chosen, for readers."""
 
+EXCESS_LINE = (
+    "Excess: how much more often an attack is right about people in the data than about others, from the same table. What it tells about both alike is "
+    "knowledge about the population; only the excess comes from being in the data."
+)
+"""What an excess is, in a line."""
+
+DETECTABLE_LINE = "Detectable: the excess that this attack finds four times out of five, were it there. A smaller one may go unseen: no excess found is no proof of none."
+"""What `detectable` means, in a line."""
+
+CROSS_FIT_LINE = (
+    "Cross-fit: without a holdout the same method was fitted to each half of the people in turn, and people of the other half stood for those who are not in "
+    "the data. A model of half the people sees each of them more closely: the figure errs on the careful side."
+)
+"""What a cross-fit is, in a line."""
+
 RISK_LIMITS = (
     "The attacks assume that someone knows the keys of a person exactly, and uses one synthetic table. Wrong or vague knowledge tells less; "
     "knowledge beyond these columns may tell more.",

@@ -13,11 +13,11 @@ from ..utility.impossible import ImpossiblePairs
 from ..utility.jensen_shannon import JensenShannon
 from ..utility.result import UtilityResult
 from ..utility.tvd import MarginalDistance
-from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot, rules
+from ..utility.verdict import LADDER, NOT_APPLICABLE, WORDS, VerdictRow, ladder, ladder_plot
 from .columns import columns_figure
 from .heatmap import MOST_COLUMNS, NUMBERED, Matrices, heat_maps
 from .pairs import pairs_figure
-from .sections import Block, Cell, Details, Figure, Grid, Heading, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Figure, Grid, Heading, PageTable, Paragraph, Row, Section
 from .uses import uses_sections
 from .why import Choices
 
@@ -60,33 +60,38 @@ def not_applicable(result: Result) -> str:
 
 def verdict_section(rows: Sequence[VerdictRow]) -> Section:
     """Return the table that a person reads first: number, interval, references, a word and a sentence for each metric."""
-    references = ("Independent columns", "Resampled original", "Holdout", "Identical tables")
-    head = ("Measure", "Value and 95 % interval", *references, "In words")
+    sides = {"marginals": "Independent columns", "resample": "Resampled original", "holdout": "Holdout"}
+    used = {side: name for side, name in sides.items() if any(getattr(row, side) is not None for row in rows)}
+    head = ("Measure", "Value and 95 % interval", *used.values(), "In words")
+    last = len(head) - 1
     tally = {word: sum(row.word == word for row in rows) for word in (*WORDS, NOT_APPLICABLE)}
     counts = ", ".join(f"{count} {word}" for word, count in tally.items() if count)
     blocks: list[Block] = [
         Paragraph(f"Nearness to the original by {len(rows)} measures: {counts}.", "lead"),
         PageTable(
-            "Each number beside that of independent columns, of the original's records drawn again, of a holdout, and of identical tables",
-            head, tuple(_verdict_rows(rows)), frozenset({1, 2, 3, 4, 5}), frozenset({0, 6}), cards=True,
+            f"Each number beside that of {_references(list(used))}", head, tuple(_verdict_rows(rows, list(used))), frozenset(range(1, last)),
+            frozenset({0, last}), cards=True,
         ),
         *_ladder(rows),
-        Details("How the words are chosen", (Listing(rules()),)),
     ]  # fmt: skip
-    return Section("verdict", "The verdict in words", tuple(blocks))
+    return Section("verdict", "What it is worth, measure by measure", tuple(blocks))
 
 
-def _verdict_rows(rows: Sequence[VerdictRow]) -> Iterator[Row]:
+def _references(used: Sequence[str]) -> str:
+    words = {"marginals": "independent columns", "resample": "the original's records drawn again", "holdout": "a holdout"}
+    return ", of ".join(words[side] for side in used) or "nothing: there are no references"
+
+
+def _verdict_rows(rows: Sequence[VerdictRow], used: Sequence[str]) -> Iterator[Row]:
     group = ""
     for row in rows:
         if row.group != group:
             group = row.group
             yield Heading(group)
-        references = (row.marginals, row.resample, row.holdout, row.identical)
         yield (
             Cell(row.measure, f"{row.question} {row.direction.capitalize()}."),
             Cell(number(row.value), "" if row.value is None or row.interval is None else between(row.interval)),
-            *map(number, references),
+            *(number(getattr(row, side)) for side in used),
             Cell(row.sentence, word=row.word),
         )
 

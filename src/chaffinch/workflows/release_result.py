@@ -98,10 +98,10 @@ class ReleaseResult:
             raise InputError("The data must be of a release. Got a report of a study alone. Give report.json of chaffinch release.")
         return cls(report=report)
 
-    def to_html(self) -> str:
-        """Return the report as one HTML file: keep it inside."""
+    def to_html(self, *, public: bool = False) -> str:
+        """Return the report as one HTML file, to be kept inside; or its `public` variant, which holds only what may leave."""
         drawing = None if self.model is None else self.model.plot()
-        return render(self.report, network_svg=None if drawing is None else drawing.svg)
+        return render(self.report, network_svg=None if drawing is None else drawing.svg, public=public)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
         """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are."""

@@ -1,0 +1,61 @@
+"""One rule about leaving: which page may leave, why, and what a page that may does not hold.
+
+A page with distributions of the original, or with figures that were taken from it, is kept inside. Its public variant holds measures over many
+people with masked counts, as `--json` does, and no distribution, no level, no note and no command; where privacy was promised, no figure that
+was taken from the original at all, since the promise covers none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from .._base.html import Leaving
+from .decision import NOT_TESTED, Decision
+from .result import ReportResult
+from .sections import PageAnswer, Section
+
+__all__ = ["FROM_JSON", "leaving_of", "promises", "public_answers", "public_sections"]
+
+INSIDE = Leaving(False, "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.")
+INSIDE_PROMISED = Leaving(
+    False, "Its figures are taken from the original without noise, and the promise does not cover them; the variant that may leave is written by --public."
+)
+PUBLIC = Leaving(True, "It holds measures over many people, rounded counts and names of columns: no record, and no value or count of fewer people than the threshold.")
+PUBLIC_PROMISED = Leaving(True, "It holds settings and what is promised: no figure in it was taken from the original.")
+FROM_JSON = Leaving(True, "It was made from what --json holds: measures over many people and rounded counts, no record, and no value or count of few people.")
+"""The first line of a page made of plain data, where none of them comes with a promise."""
+
+PRIVATE_SECTIONS = ("promise", "synthesis", "limits")
+LEFT_OUT = ("look-columns", "look-pairs", "data", "again")
+"""Sections that show distributions, notes on columns, or a command with its paths."""
+
+
+def promises(report: ReportResult) -> bool:
+    """Return whether a promise was made or attempted: one by a seed or with a damaged account counts."""
+    return report.synthesis is not None and report.synthesis.model.privacy is not None
+
+
+def leaving_of(report: ReportResult, *, public: bool) -> Leaving:
+    """Return the first line of a report's page."""
+    if public:
+        return PUBLIC_PROMISED if promises(report) else PUBLIC
+    return INSIDE_PROMISED if promises(report) else INSIDE
+
+
+def public_sections(report: ReportResult, sections: Iterable[Section]) -> Iterator[Section]:
+    """Yield the sections that may leave."""
+    for section in sections:
+        if (section.id in PRIVATE_SECTIONS) if promises(report) else (section.id not in LEFT_OUT):
+            yield section
+
+
+def public_answers(report: ReportResult, decision: Decision, answers: tuple[PageAnswer, ...]) -> tuple[PageAnswer, ...]:
+    """Return the answers that may leave: where privacy was promised, the two that rest on the original say that they stay inside."""
+    if not promises(report):
+        return answers
+    stays = "Measured inside. The figures are taken from the original and no promise covers them, so they are not on this page."
+    return tuple(
+        answer if part.question == NOT_TESTED else replace(answer, sentence=stays, picture=None, notes=(), word="")
+        for part, answer in zip(decision.answers, answers, strict=True)
+    )

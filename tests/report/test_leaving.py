@@ -1,0 +1,63 @@
+"""One rule about leaving: the first line says it, and a public page holds nothing else."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pytest
+
+import chaffinch
+from chaffinch.privacy.budget import Budget, Charge
+from chaffinch.privacy.ledger import Ledger
+from chaffinch.privacy.relation import Unit
+from chaffinch.report.leaving import promises
+from chaffinch.report.page import render, report_of
+
+
+def promised(*, test_only: bool = False) -> dict:
+    ledger = Ledger(Budget(1.0, None), Unit("add-remove"))
+    ledger.charge(Charge("table of a", "single columns", epsilon=1.0, mechanism="discrete Laplace", noise="scale 1"))
+    privacy = ledger.account(test_only=test_only, rows=100, rows_how="declared").to_dict()
+    return {"network": {"method": "bayesnet", "nodes": ["town", "ill"], "edges": [["town", "ill"]], "privacy": privacy}}
+
+
+@pytest.fixture(scope="module")
+def report():
+    table = pa.table({"town": ["Leeds"] * 70 + ["York"] * 50, "ill": ["no", "no", "yes"] * 40})
+    worth = chaffinch.utility(table, table.take(list(range(119, -1, -1))), measures=["jensen_shannon", "tvd", "phi_k"], seed=1)
+    risk = chaffinch.risk(table, table, table, keys=["town"], sensitive=["ill"], seed=1)
+    return lambda **more: report_of(worth, title="t", risk=risk, **more)
+
+
+def first_line(page: str) -> str:
+    return re.sub(r"<[^>]+>", "", re.search(r"<header>(.*?)</p>", page, flags=re.DOTALL)[1]).strip()
+
+
+def test_the_first_line_says_whether_and_why(report):
+    assert first_line(render(report())).startswith("Keep inside. It draws how values of the original are distributed")
+    assert first_line(render(report(), public=True)).startswith("May leave. It holds measures over many people")
+    assert first_line(render(report(synthesis=promised()))).startswith("Keep inside. Its figures are taken from the original without noise")
+    assert first_line(render(report(synthesis=promised()), public=True)).startswith("May leave. It holds settings")
+
+
+def test_a_public_page_names_no_value(report):
+    inside, outside = render(report()), render(report(), public=True)
+    assert "Leeds" in inside
+    assert "Leeds" not in outside
+    assert "York" not in outside
+    assert 'id="verdict"' in outside
+    assert "look-columns" not in outside
+
+
+@pytest.mark.parametrize("test_only", [False, True])
+def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
+    made = report(synthesis=promised(test_only=test_only))
+    assert promises(made)
+    page = render(made, public=True)
+    assert {"verdict", "risk-verdict", "tradeoff", "look-columns", "why"}.isdisjoint(re.findall(r' id="([^"]+)"', page))
+    assert 'id="promise"' in page
+    assert "Measured inside." in page
+    assert "box-1" not in page
+    assert "about 120 rows" not in page
+    assert ("TEST ONLY" in page) is test_only
