@@ -71,7 +71,7 @@ def test_without_a_holdout_the_halves_lead():
     crossed = CrossFit(attacks=(HIGH,), family=KNOWN)
     with_halves = study(alone, about=bare, family=Family(reason="no holdout"), cross_fit=crossed)
     assert said(with_halves).startswith("More about its own people than about others (from models of half the people, for want of a holdout): ")
-    look = {one.what: one.state for one in not_tested(report_of(title="t", risk=with_halves), None, ()).looks}
+    look = {one.what: one.state for one in not_tested(report_of(title="t", risk=with_halves), None).looks}
     assert look["People who are not in the data"] == "part"
 
 
@@ -80,7 +80,7 @@ def test_no_attack_that_could_be_made_is_no_pass():
     part = gives_away(report_of(title="t", risk=risk))
     assert (part.word, part.figures) == ("not assessed", ())
     assert part.sentence == "Not known: no attack and no test could be made: No key is in both tables."
-    looks = {one.what: one.state for one in not_tested(report_of(title="t", risk=risk), None, ()).looks}
+    looks = {one.what: one.state for one in not_tested(report_of(title="t", risk=risk), None).looks}
     assert looks["Attacks on columns"] == "no"
 
 
@@ -100,6 +100,15 @@ def test_four_measures_from_independent_columns_to_a_fresh_sample(study_of):
     two = part.figures[0]
     assert two.value == pytest.approx((0.12 - 0.034) / (0.12 - 0.021))  # worked out by hand from the made-up study
     assert good_for(report_of(study_of(15, holdout=False), title="t")).scale[1] == "an identical table"
+
+
+def test_what_was_left_out_to_be_quick_stands_in_the_box():
+    table = pa.table({"a": ["x", "y"] * 60, "b": ["p", "q", "r"] * 40})
+    decision = decision_of(report_of(chaffinch.utility(table, table, measures=["tvd"], seed=1), title="t"))
+    assert decision.answers[2].notes == ()  # measures were named: nothing was left out for want of time
+    quick = decision_of(report_of(chaffinch.utility(table, table, label="b", seed=1), title="t"))
+    assert "--thorough" in quick.answers[2].notes[0]
+    assert quick.answers[2].notes[0] in quick.not_tested
 
 
 def test_one_column_has_no_relations_to_speak_of():

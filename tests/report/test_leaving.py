@@ -12,7 +12,7 @@ from chaffinch.privacy.budget import Budget, Charge
 from chaffinch.privacy.ledger import Ledger
 from chaffinch.privacy.relation import Unit
 from chaffinch.report.leaving import promises
-from chaffinch.report.page import render, report_of
+from chaffinch.report.page import render, report_of, write_report
 
 
 def promised(*, test_only: bool = False) -> dict:
@@ -61,3 +61,11 @@ def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
     assert "box-1" not in page
     assert "about 120 rows" not in page
     assert ("TEST ONLY" in page) is test_only
+
+
+def test_what_is_kept_inside_is_readable_by_its_owner_alone(report, tmp_path):
+    write_report(report(), tmp_path / "inside.html", tmp_path / "public.html")
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in ("inside.html", "public.html")}
+    assert modes["inside.html"] == 0o600
+    assert modes["public.html"] & 0o077  # as the system's defaults allow
+    write_report(report(), None, None)

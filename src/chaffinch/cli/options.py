@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "check_outputs", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
@@ -66,8 +66,9 @@ Personal = Annotated[
 JsonOut = Annotated[Path | None, typer.Option("--json", help="Write the result as JSON.")]
 HtmlOut = Annotated[
     Path | None,
-    typer.Option("--html", help="Write the result as a page, to keep inside until reviewed: readable by you alone."),
+    typer.Option("--html", help="Write the result as a page to keep inside: readable by you alone."),
 ]
+PublicOut = Annotated[Path | None, typer.Option("--public", help="Write the page's variant that may leave.")]
 LedgerIn = Annotated[
     Path | None,
     typer.Option("--ledger", help="Project ledger that adds up releases of this data, and may refuse this one."),

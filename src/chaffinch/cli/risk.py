@@ -17,6 +17,7 @@ from .options import (
     JsonOut,
     KeySizes,
     MaxExcess,
+    PublicOut,
     Quiet,
     Rare,
     SchemaIn,
@@ -105,6 +106,7 @@ def risk(
     seed: Annotated[int | None, typer.Option(help="Seed of draws: the same seed gives the same figures.")] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
+    public: PublicOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
@@ -114,7 +116,6 @@ def risk(
     original attacking itself. Without a holdout there is no excess, and nothing is called safe. Memorisation tests compare whole rows, rare
     values and distances with those of the released table; without --keys and --sensitive they are run alone.
     """
-    from .._base.html import write_page
     from .._base.progress import progress_bar
     from ..workflows.policy import RiskPolicy
     from .options import start_arrow, write_json
@@ -125,7 +126,7 @@ def risk(
         keys=keys, sensitive=sensitive, key_sizes=key_sizes, label=label, attackers=attackers, tests=tests, parts=parts, convention=tcap_convention,
         numeric=numeric, rare=reading.rare, missing=missing, repeats=repeats, svm_rows=svm_rows, tolerance=tolerance, threshold=threshold, thorough=thorough,
     )  # fmt: skip
-    check_outputs(original, json, html, confidential)
+    check_outputs(original, json, html, public, confidential)
     start_arrow(threads)
     from ..risk import measure_risk
 
@@ -136,13 +137,12 @@ def risk(
     result = allowed.judged(result, run_facts()).named(
         original=original.name, synthetic=[path.name for path in synthetic], holdout=holdout.name if holdout else None
     )
-    from ..report.page import render, report_of
+    from ..report.page import report_of, write_report
 
     if json is not None:
         write_json(json, result.to_dict())
-    if html is not None:
-        title = f"What {synthetic[0].name} gives away"
-        write_page(html, render(report_of(title=title, risk=result, threshold=threshold)))
+    if html is not None or public is not None:
+        write_report(report_of(title=f"What {synthetic[0].name} gives away", risk=result, threshold=threshold), html, public)
     if confidential is not None:
         write_confidential(confidential, result.confidential())
     if not quiet:

@@ -19,6 +19,7 @@ from .options import (
     JsonOut,
     Measures,
     Models,
+    PublicOut,
     Quiet,
     Repeats,
     SvmRows,
@@ -61,6 +62,7 @@ def utility(
     seed: Annotated[int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
+    public: PublicOut = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
@@ -69,14 +71,13 @@ def utility(
     Each figure stands beside that of a table of independent columns, of a holdout if there is one, and of identical tables.
     It says nothing of what the table gives away.
     """
-    from .._base.html import write_page
     from .._base.progress import progress_bar
     from ..utility import measure_utility
     from .estimates import say_measuring
     from .options import start_arrow, write_json
     from .reading import open_beside, read_input
 
-    check_outputs(original, json, html)
+    check_outputs(original, json, html, public)
     start_arrow(threads)
     with progress_bar(quiet=quiet) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
@@ -91,10 +92,10 @@ def utility(
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
-    if html is not None:
-        from ..report.page import render, report_of
+    if html is not None or public is not None:
+        from ..report.page import report_of, write_report
 
-        write_page(html, render(report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold)))
+        write_report(report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold), html, public)
     if not quiet:
         show_verdict(result.verdict)
 

@@ -233,8 +233,8 @@ def _best(rows: Iterable[VerdictRow]) -> str:
 # What was not tested, what is not promised?
 
 
-def not_tested(report: ReportResult, promise: Promise | None, untested: Sequence[str]) -> DecisionPart:
-    """Return the third answer: what is promised, and what nobody looked at."""
+def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -> DecisionPart:
+    """Return the third answer: what is promised, and what nobody looked at; `quick` is what was left out for want of time."""
     risk = report.risk
     looks = [_promised(promise)]
     if risk is not None:
@@ -256,7 +256,7 @@ def not_tested(report: ReportResult, promise: Promise | None, untested: Sequence
     no = [look for look in looks[1:] if look.state == "no"]
     first = alarm.rstrip(".") if alarm else _promise_words(promise)
     sentence = f"{first}; not tested: {', '.join(_lower(look.what) for look in no)}." if no else f"{first}."
-    return DecisionPart(question=NOT_TESTED, sentence=sentence, looks=tuple(looks), notes=tuple(shown(words, 300) for words in untested))
+    return DecisionPart(question=NOT_TESTED, sentence=sentence, looks=tuple(looks), notes=(shown(quick, 300),) if quick else ())
 
 
 def _promised(promise: Promise | None) -> TestedLine:

@@ -6,10 +6,11 @@ Three questions, each with one sentence and the numbers behind it. They are not 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
+from .._base.left_out import not_measured
 from .._base.plain import to_plain
 from .._base.words import shown
 from ..risk.attribution.verdict import RiskVerdictRow
@@ -148,11 +149,9 @@ def decision_of(report: ReportResult) -> Decision:
     crossed = risk is not None and risk.cross_fit is not None
     holdout = risk.about.holdout is not None if risk is not None else report.about.holdout is not None
     said = "" if promise is None else shown(promise.row.sentence, 2000)
+    quick = not_measured((*report.about.left_out, *(() if risk is None else risk.about.left_out)))
+    answers = (gives_away(report, allowed), good_for(report), not_tested(report, promise, quick))
     decision = Decision.of(
-        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed
+        report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed, answers=answers
     )
-    answers = (gives_away(report, allowed), good_for(report), not_tested(report, promise, decision.not_tested))
-    return Decision(
-        answers=answers, gives_away=decision.gives_away, good_for=decision.good_for, promise=said, not_tested=decision.not_tested,
-        allowed=allowed,
-    )  # fmt: skip
+    return replace(decision, not_tested=(*decision.not_tested, *([quick] if quick else [])))

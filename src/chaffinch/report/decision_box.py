@@ -24,7 +24,7 @@ BAND = "#f0c9a0"
 def answers_of(decision: Decision) -> tuple[PageAnswer, ...]:
     """Return the answers with their pictures."""
     return tuple(
-        PageAnswer(part.question, part.sentence, _picture(i, part), part.notes if i < 2 else (), part.word)
+        PageAnswer(part.question, part.sentence, _picture(i, part), part.notes, part.word)
         for i, part in enumerate(decision.answers)
     )  # fmt: skip
 

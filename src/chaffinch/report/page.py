@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from .._base.errors import InputError
-from .._base.html import INSIDE, Leaving
+from .._base.html import INSIDE, Leaving, write_page
 from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
 from .decision import decision_of
@@ -34,7 +35,7 @@ from .why import Choices, why_section
 if TYPE_CHECKING:
     from jinja2 import Template
 
-__all__ = ["page", "render", "report_of"]
+__all__ = ["page", "render", "report_of", "write_report"]
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 LARGEST = 1_900_000
@@ -74,6 +75,13 @@ def render(report: ReportResult | Mapping[str, Any], *, network_svg: str | None 
             result, Markup("<p>The picture of this network is too large for a page. Its edges are in the table.</p>"), public
         )
     return html
+
+
+def write_report(report: ReportResult, html: Path | None, public: Path | None) -> None:
+    """Write a report's page to be kept inside, the variant that may leave, or both, wherever a path is given."""
+    for path, may_leave in ((html, False), (public, True)):
+        if path is not None:
+            write_page(path, render(report, public=may_leave), public=may_leave)
 
 
 def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str:
