@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from .._base.html import Leaving
 from .._base.words import number, percent, shown
 from ..risk.auditing.result import AuditResult, ClaimVerdict, bounds_plot
 from .page import page
+from .page_heads import audit_answers
 from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import AUDIT_LIMITS, AUDIT_PAIRS
 
 __all__ = ["audit_page"]
+
+LEAVING = {
+    False: Leaving(True, "It holds numbers of runs on made-up tables."),
+    True: Leaving(False, "It says how records of the user's own table fared, one of them being the most vulnerable."),
+}
+"""The first line, by whether the user's table was among those audited."""
 
 
 def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
@@ -28,8 +36,9 @@ def audit_page(audit: AuditResult, title: str = "Is the promise kept?") -> str:
     if date := audit.run.get("date"):
         facts.append(("Date", shown(date)))
     return page(
-        title, sections, facts=facts, alarm="The claim is broken: do not rely on this promise." if broken else ""
-    )
+        title, sections, facts=facts, alarm="The claim is broken: do not rely on this promise." if broken else "",
+        answers=audit_answers(audit, AUDIT_LIMITS[0]), leaving=LEAVING[any(one.pair == "average" for one in audit.findings)],
+    )  # fmt: skip
 
 
 def _claim(audit: AuditResult) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .._base.errors import listed
 from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.check import CheckResult
@@ -17,6 +19,8 @@ from .sentences import CHECK_GLOSSARY, CHECK_LIMITS
 __all__ = ["check_page", "hold_back_sentence", "rules_sentence"]
 
 ORDER = ("fail", "not assessed", "review", "pass")
+OPEN = frozenset(("summary", "verdict", "attribution"))
+"""Sections that stand open; the others are behind a line that opens them."""
 MOST_KEYS = 60
 MOST_WHY = 200
 """Characters of a reason in the table of verdicts."""
@@ -54,6 +58,7 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     No record, no value of the data and no small count is in it.
     """
     from .page import page  # with it comes what pages on releases need: sentences alone shall not wait for it
+    from .page_heads import check_answers
 
     about, settings, level = result.about, result.settings, result.settings.level
     sections = [
@@ -87,7 +92,9 @@ def check_page(result: CheckResult, title: str = "May these outputs leave?") -> 
     facts += [("Released already", shown(about.released))] if about.released else []
     facts += [("Seconds", number(result.seconds))]
     facts += [("Date", shown(result.run.date))] if result.run.date else []
-    return page(title, sections, facts=facts, alarm=_alarm(result))
+    answers = check_answers(result, rules_sentence(result.rules), hold_back_sentence(result))
+    folded = [replace(section, folded=section.id not in OPEN) for section in sections]
+    return page(title, folded, facts=facts, alarm=_alarm(result), answers=answers)
 
 
 def _attack_facts(settings: ResolvedSettings) -> list[tuple[str, str]]:

@@ -56,7 +56,7 @@ def dots_picture(key: str, title: str, figures: Sequence[DecisionFigure], *, sha
     parts += axis.across(head, bottom)
     for i, one in enumerate(rows):
         y = head + pitch * (i + 0.5)
-        colour, shape = SERIES[LOOKS.get(one.name, 5)]
+        colour, shape = SERIES[LOOKS.get(one.name, i % len(SERIES))]
         parts.append(text(left - 8, y + 4, one.name, anchor="end", bold=one.name == "people in the data"))
         if one.interval:
             low, high = (axis(end) for end in one.interval)

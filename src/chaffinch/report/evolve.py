@@ -7,17 +7,20 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Any
 
+from .._base.html import Leaving
 from .._base.svg import Axis
 from .._base.words import NONE, fixed, is_number, number, percent, shown, signed
 from ..outputs.evolve_result import EvolveAbout, EvolvedCopy, EvolveResult, OutputReport, ShownNumber, TracePoint
 from .curves import Curve, Point, curves, frame
 from .page import page
+from .page_heads import evolve_answers
 from .sections import Block, Cell, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import EVOLVE_LIMITS
 
 __all__ = ["evolve_page", "sentence"]
 
 GENERATIONS = "generations"
+LEAVING = Leaving(True, "It was made from published numbers, and no record went into it; where these are not published yet, it leaves with them.")
 MOST_LINES = 6
 MOST_POINTS = 12
 FULL = 6
@@ -78,7 +81,8 @@ def evolve_page(result: EvolveResult, title: str = "A dataset from published num
     if result.run.date:
         facts.append(("Date", shown(result.run.date)))
     alarm = "" if result.reached else "Not all outputs were reached: the dataset is marked so."
-    return page(title, sections, facts=facts, alarm=alarm)
+    answers = evolve_answers(result, sentence(result), EVOLVE_LIMITS[1])
+    return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
 
 
 def _start(about: EvolveAbout) -> str:

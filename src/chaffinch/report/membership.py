@@ -13,6 +13,7 @@ from ..risk.membership.result import MembershipResult
 from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
 from .page import page
+from .page_heads import membership_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["attack_facts", "attack_settings", "membership_page"]
@@ -26,13 +27,14 @@ def membership_page(result: MembershipResult, title: str = "Was this person in t
         Section("finding", "What was found", _finding(result)),
         Section("curve", "True positives against false ones", (_roc(result),)),
         Section("targets", "Each target", (_targets(result),)),
-        Section("how", "How it was done", attack_settings(result)),
+        Section("how", "How it was done", attack_settings(result), folded=True),
         Section("limits", "What this does not say", (Listing(_limits(result)),)),
     ]
     alarm = "Membership can be told from what is released." if result.above_baseline else ""
     if result.secret is not None:
         alarm = "Values of people can be told from what is released." if result.secret.interval[0] > 0.5 else ""
-    return page(title, sections, facts=attack_facts(result), alarm=alarm)
+    answers = membership_answers(result, _limits(result)[1])
+    return page(title, sections, facts=attack_facts(result), alarm=alarm, answers=answers)
 
 
 def attack_facts(result: MembershipResult | SinglingOutResult) -> tuple[tuple[str, str], ...]:

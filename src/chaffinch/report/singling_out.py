@@ -9,6 +9,7 @@ from ..risk.singling_out.result import SinglingOutResult
 from .curves import Curve, Point, curves, frame
 from .membership import attack_facts, attack_settings
 from .page import page
+from .page_heads import singling_out_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 
 __all__ = ["singling_out_page"]
@@ -22,11 +23,12 @@ def singling_out_page(result: SinglingOutResult, title: str = "Can somebody be s
         Section("finding", "What was found", _finding(result)),
         Section("attributes", "By number of attributes", (_attributes(result),)),
         Section("chance", "Is anybody there to be named?", (_nobody(result),)),
-        Section("how", "How it was done", attack_settings(result)),
+        Section("how", "How it was done", attack_settings(result), folded=True),
         Section("limits", "What this does not say", (Listing(_limits(result)),)),
     ]
     alarm = "People can be singled out from what is released." if result.above_baseline else ""
-    return page(title, sections, facts=(*attack_facts(result), ("Releases", f"{result.releases:,}")), alarm=alarm)
+    facts = (*attack_facts(result), ("Releases", f"{result.releases:,}"))
+    return page(title, sections, facts=facts, alarm=alarm, answers=singling_out_answers(result, _limits(result)[2]))
 
 
 def _finding(result: SinglingOutResult) -> tuple[Block, ...]:

@@ -13,17 +13,20 @@ import numpy as np
 from markupsafe import Markup
 
 from .._base.errors import InputError
+from .._base.html import Leaving
 from .._base.svg import GREY, INK, cut, picture, text
 from .._base.words import NONE, fixed, number, percent, shown, signed
 from ..trees import Ensemble, PruneResult, Tree, TreeAudit
 from ..trees.attack import attack_trees
 from .page import page
+from .page_heads import tree_answers
 from .sections import Block, Figure, Listing, PageTable, Paragraph, Row, Section
 from .sentences import TOLD_TOGETHER, TREE_KEY
 
 __all__ = ["tree_page", "tree_picture"]
 
 MOST_LEAVES = 200
+LEAVING = Leaving(False, "It shows where a model is vulnerable: it does not go beside a model that was not pruned.")
 MARKED, PLAIN = "#D55E00", "#8a8a8a"
 WIDTH, TOP, LEFT = 520.0, 34.0, 12.0
 NAMED, NAMED_WIDTH, DEEPEST = 4, 92.0, 24
@@ -87,7 +90,11 @@ def tree_page(
     )
     found = audit.exposed or _found_by_trying(audit)
     alarm = "This model isolates people. Do not publish it as it is." if found else ""
-    return page(title, sections, facts=facts, alarm=alarm)
+    answers = tree_answers(
+        audit, _lead(audit), "" if after is None else _pruned_words(audit, after, pruned), _limits(audit, pruned)[0], isolating=_total(audit), scores=scores,
+        isolates=bool(found),
+    )  # fmt: skip
+    return page(title, sections, facts=facts, alarm=alarm, answers=answers, leaving=LEAVING)
 
 
 def _check(model: Ensemble, pruned: PruneResult) -> None:
@@ -140,9 +147,8 @@ def _finding(
 ) -> tuple[Block, ...]:
     blocks: list[Block] = [Paragraph(_lead(audit), "lead")]
     if after is not None:
-        together = pruned is not None and pruned.keep == "most" and audit.model.kind == "classification"
-        words = TOLD_TOGETHER if together else _lead_after(after)
-        blocks.append(Paragraph(words, "alarm" if after.exposed and not together else "lead"))
+        alarming = after.exposed and not _told_together(audit, pruned)
+        blocks.append(Paragraph(_pruned_words(audit, after, pruned), "alarm" if alarming else "lead"))
     if audit.model.note:
         blocks.append(Paragraph(shown(audit.model.note, 400), "note"))
     columns = [audit] if after is None else [audit, after]
@@ -191,6 +197,14 @@ def _lead(audit: TreeAudit) -> str:
     return (
         f"Whoever has this model can write down conditions that are true of {who}: nodes in which {what} {verb} so few."
     )
+
+
+def _told_together(audit: TreeAudit, pruned: PruneResult | None) -> bool:
+    return pruned is not None and pruned.keep == "most" and audit.model.kind == "classification"
+
+
+def _pruned_words(audit: TreeAudit, after: TreeAudit, pruned: PruneResult | None) -> str:
+    return TOLD_TOGETHER if _told_together(audit, pruned) else _lead_after(after)
 
 
 def _lead_after(after: TreeAudit) -> str:
