@@ -32,7 +32,7 @@ from .refit import Compared, compared
 from .solve.budget import proposals_of, seconds_each
 from .solve.ea import settings_from
 from .solve.incremental import Solved
-from .solve.process import STARTS, EngineJob, run
+from .solve.process import STARTS, EngineJob, Engines, run
 from .solve.state import OutputError
 
 __all__ = ["EngineName", "EvolveSettings", "StartName", "evolve_spec"]
@@ -92,8 +92,9 @@ class EvolveSettings:
 
 
 def evolve_spec(
-    spec: Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None, progress: Progress = silent
-) -> EvolveResult:
+    spec: Outputs, settings: EvolveSettings, *, seed: Seed = None, workers: int | None = None, engines: Engines | None = None,
+    progress: Progress = silent,
+) -> EvolveResult:  # fmt: skip
     """Return datasets that reproduce the published outputs, made from the specification alone.
 
     1. Refuse what cannot be: sizes, contradictions, settings that would change nothing.
@@ -102,7 +103,7 @@ def evolve_spec(
     4. Compute every output again, by other code.
 
     A copy that did not get there is returned too, with `reached` False. Copies depend on the seed, their number and the number of
-    proposals; not on `workers`, nor on how quick or busy the machine is.
+    proposals; not on `workers`, nor on how quick or busy the machine is. `engines` are processes that several calls share.
     """
     began = time.perf_counter()
     rules_only = tuple(RulesOnly(name, reason) for name, reason in spec.rules_only.items())
@@ -120,7 +121,7 @@ def evolve_spec(
             arrived[0] += 1
             progress("evolving", arrived[0] / settings.copies)
 
-        copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each)  # type: ignore[misc]
+        copies = run(replace(job, seeds=[seeds[k] for k in numbers]), each=each, engines=engines)  # type: ignore[misc]
         return [(k, _copy(spec, solved, job.tolerance)) for k, solved in zip(numbers, copies, strict=True)]
 
     progress("evolving", 0.0)

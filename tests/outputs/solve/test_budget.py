@@ -56,11 +56,11 @@ def wild(monkeypatch):
 def here(monkeypatch):
     """Copies are made in this process, where clocks can be changed, by what the process of an engine runs."""
 
-    def run(job, *, each=None):
+    def run(job, *, each=None, engines=None):
         answers = io.BytesIO()
         request = json.loads(json.dumps({**vars(job), "seeds": [[int(a), list(b)] for a, b in job.seeds]}))
         process._work(request, answers)
-        return list(process._answers(io.BytesIO(answers.getvalue())))
+        return list(process._answers(io.BytesIO(answers.getvalue()), len(job.seeds)))
 
     monkeypatch.setattr(process, "FORBIDDEN", ())
     monkeypatch.setattr(evolving, "run", run)

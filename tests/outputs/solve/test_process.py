@@ -10,7 +10,7 @@ import pytest
 
 from chaffinch.errors import ChaffinchError, InputError
 from chaffinch.outputs.solve import process
-from chaffinch.outputs.solve.process import EngineJob, run
+from chaffinch.outputs.solve.process import EngineJob, Engines, run
 
 SPEC = {
     "format": "chaffinch-outputs",
@@ -130,6 +130,29 @@ def test_errors_come_back_as_messages():
         job(proposals=0)
 
 
+def test_a_process_is_kept_for_the_next_job_which_does_not_depend_on_the_last(monkeypatch):
+    started = []
+    real = subprocess.Popen
+
+    def counted(command, **options):
+        started.append(real(command, **options))
+        return started[-1]
+
+    monkeypatch.setattr(process.subprocess, "Popen", counted)
+    with Engines() as engines:
+        run(job(seeds=SEEDS[:1], spread=1), engines=engines)
+        second = run(job(seeds=SEEDS[1:], spread=1), engines=engines)
+        assert len(started) == 1
+        with pytest.raises(InputError, match="Unknown column"):
+            run(job(spec={**SPEC, "outputs": [{"name": "t", "kind": "table", "by": ["sx"], "counts": [1, 2]}]}), engines=engines)
+        assert started[0].poll() is not None  # what failed is not used again
+        run(job(seeds=SEEDS[:1]), engines=engines)
+        assert len(started) == 2
+    assert started[1].poll() is not None
+    alone = run(job(seeds=SEEDS[1:], spread=1))
+    assert all((one.codes == other.codes).all() for one, other in zip(second, alone, strict=True))
+
+
 def test_a_process_that_does_not_end_is_stopped(monkeypatch):
     monkeypatch.setattr(process, "GRACE", -1e9)
     with pytest.raises(ChaffinchError, match="did not end within"):
@@ -149,8 +172,8 @@ def test_an_engine_that_crashes_says_so(monkeypatch):
     class Input:
         class buffer:
             @staticmethod
-            def read():
-                return b"{}"
+            def readline():
+                return b"{}\n"
 
     monkeypatch.setattr(process.sys, "stdin", Input)
     process.main()

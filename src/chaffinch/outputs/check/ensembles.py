@@ -19,6 +19,7 @@ from ..fields import Fields
 from ..kinds import KINDS
 from ..limits import needs_tolerance
 from ..refit import Compared
+from ..solve.process import Engines
 
 __all__ = ["DatasetEnsemble", "EnsembleMaker", "Evolver", "OutputFit", "prior_datasets"]
 
@@ -104,6 +105,7 @@ class Evolver:
     tolerance: float | None = None
     workers: int | None = None
     spread: int = 0
+    engines: Engines | None = None  # Processes that all ensembles share
 
     def __call__(self, spec: Outputs, *, copies: int, seed: Seed, progress: Progress = silent) -> DatasetEnsemble:
         """Return so many datasets that reproduce the outputs of a specification."""
@@ -112,7 +114,7 @@ class Evolver:
         settings = EvolveSettings(
             copies=copies, engine=self.engine, start=self.start, proposals=self.proposals, tolerance=tolerance, spread=self.spread
         )  # fmt: skip
-        evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, progress=progress)
+        evolved = evolve_spec(spec, settings, seed=seed, workers=self.workers, engines=self.engines, progress=progress)
         fits = tuple(
             OutputFit.of(
                 [copy.compared[number] for copy in evolved.copies], [output.name not in copy.missed for copy in evolved.copies],

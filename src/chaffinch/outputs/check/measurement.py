@@ -19,6 +19,7 @@ from ..document import Outputs
 from ..limits import check_start, check_tolerance
 from ..margins import KnownMargins, known_margins
 from ..solve.budget import proposals_of, seconds_each
+from ..solve.process import Engines
 from .agreement import Agreement, Exposed, agreement_of, exposed_classes
 from .assessment import Assessment, CheckRun, CumulativeStage, Stage
 from .attribution import EnsembleTcap, attack_of
@@ -72,6 +73,15 @@ def measured(
     3. Assess the outputs as they are added, all together, and without each.
     4. Assess what else was asked for: all the data, sizes, errors.
     """
+    with Engines() as engines:
+        return _measured(outputs, codes, settings, engines, threshold=threshold, seed=seed, workers=workers, maker=maker, progress=progress)
+
+
+def _measured(
+    outputs: OutputSet, codes: Codes, settings: CheckSettings, engines: Engines, *, threshold: int, seed: Seed, workers: int | None,
+    maker: EnsembleMaker | None, progress: Progress,
+) -> Measurement:  # fmt: skip
+    """What `measured` returns, worked out with processes that all searches share."""
     # 1. Folds and attacks.
     run = _run(outputs.recipes, codes, settings, seed=seed, workers=workers)
     key_sets = run.attacks[0].key_sets
@@ -82,7 +92,7 @@ def measured(
     names = outputs.searched(outputs.names, but=unmeasured)
     if not names:
         return Measurement(unmeasured=unmeasured, **asked)  # type: ignore[arg-type]
-    evolver = _evolver(run, settings, workers)
+    evolver = replace(_evolver(run, settings, workers), engines=engines)
     run = replace(run, maker=maker or evolver)
 
     # 3. The outputs as they are added, all together, and without each.

@@ -36,8 +36,6 @@ MANY = 4
 """Levels from which on records are told apart while lists are paired: so many moves would nearly always have one in common."""
 WORDS = 16
 """Words of 64 bits by which records are told apart."""
-ROOM = 4
-"""Records for each move of a combination, below which a combination of twice as many is not preferred: they would share records."""
 MOST_AXES = 24
 """Directions in which moves are too coarse, beyond which lists take long and sums of a few moves are hardly smaller than single ones."""
 MOST_NUMBERS = 400
@@ -45,10 +43,8 @@ FEW = 1_000
 """Kinds of moves below which sums of them are likely to be alike, so that more of them must be added up."""
 FINE = 0.25
 """How small, in half-widths, combinations should become along each axis."""
-LOOKED_AT = 100
-"""How many combinations are looked at without linearising what is read off the sums;"""
 TRIED = 20
-"""how many of them are tried: some use a record twice, or push a count out of its interval."""
+"""How many combinations are looked at without linearising what is read off the sums, and tried: some use a record twice, or push a count out of its interval."""
 MOST_ALIKE = 50
 """Moves of one kind among which one is looked for whose records are not moved yet."""
 BETTER = 0.9
@@ -99,10 +95,10 @@ class _Plan:
         return np.clip(self.rest, -reach, reach)
 
 
-def _plan(x: Floats, off: Floats, size: int, n_records: int) -> _Plan | None:
+def _plan(x: Floats, off: Floats, size: int) -> _Plan | None:
     """Return how to combine changes `x` (N, q), in half-widths, so that they cancel `off`; None where that is out of reach.
 
-    Lists have `size` sums, and moves are of some of `n_records` records.
+    Lists have `size` sums.
     """
     sizes, axes = np.linalg.eigh(x.T @ x / len(x))
     lengths, rest = np.sqrt(np.maximum(sizes, 0.0)), off @ axes
@@ -119,9 +115,7 @@ def _plan(x: Floats, off: Floats, size: int, n_records: int) -> _Plan | None:
         return None
     far = 2.0 * np.log2(max(float((np.abs(rest[order]) / lengths[order]).max()), 0.1)) + 1.0
     most = int(np.clip(np.ceil(far), enough, MOST_LEVELS))
-    preferred = min(enough + (ROOM * 2 ** (enough + 1) <= n_records), MOST_LEVELS)
-    levels = sorted({preferred, max(preferred, most)})
-    return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(levels))
+    return _Plan(x @ axes[:, order], rest[order], lengths[order], bits, tuple(sorted({enough, most})))
 
 
 def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None, size: int) -> CombinedMove:
@@ -146,7 +140,7 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
     if len(kinds) > size:  # the smallest, and some that go further
         kinds = np.concatenate([kinds[: size // 2], rng.permutation(kinds[size // 2 :])[: size - size // 2]])
     x = changes[first[kinds]]
-    plan = _plan(x, off, size, len(state.codes))
+    plan = _plan(x, off, size)
     if plan is None:
         return CombinedMove(None, proposals)
     records = _masks(moved[first[kinds]]) if len(kinds) > FEW else None
@@ -157,9 +151,9 @@ def _try(state: State, moves: Moves, rng: np.random.Generator, alone: int | None
             plan.changes, plan.goal(levels), rng=rng, levels=levels, size=size, bits=plan.bits, records=records if levels >= MANY else None,
         )  # fmt: skip
         # All of them to first order; those that leave least, as they are.
-        rows = rows[np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:LOOKED_AT]]
+        rows = rows[np.argsort(excess(off + sum(x[members] for members in rows.T)), kind="stable")[:TRIED]]
         left = [float(excess(numbers.off(state.sums + added[some].sum(axis=0)))) for some in rows]
-        for one in np.argsort(left)[:TRIED]:
+        for one in np.argsort(left):
             if not left[one] < BETTER * had:
                 break
             chosen = _apart(moved, [np.flatnonzero(alike == kinds[m]) for m in rows[one]], rng)

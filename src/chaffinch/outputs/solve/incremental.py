@@ -38,10 +38,10 @@ BLOCKS = (2_000, 10_000)
 """Proposals between two looks at the gains of the arms: few at first, when the gains change quickly."""
 FALL = 10.0
 """The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
-SAMPLE = 8_192
-"""Records from which the information is estimated while the search gets on."""
-WINDOW = 20_000
-"""Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved."""
+WINDOW = (4_000, 20_000)
+"""Proposals between two looks at whether the search has stalled (the error has not halved), at least and at most;"""
+WINDOW_PER_NUMBER = 1_000
+"""so many for each number that is read off sums, in between, since the more there are the longer they take to settle; and at least four for each record."""
 WARM = 0.02
 """Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
 PATIENCE = 25
@@ -138,7 +138,7 @@ def solve(
     if not tolerance >= 0.0:
         raise InputError(f"tolerance must be at least 0. Got {tolerance}.")
     started = time.perf_counter()
-    state = State(problem, codes, tolerance=tolerance)
+    state = State(problem, codes, tolerance=tolerance, roughly=True)
     rng = generator(seed)
     moves = Moves(state, rng, kinds=kinds)
     state.fill_levels(rng)
@@ -147,7 +147,7 @@ def solve(
     n_proposed = accepted = 0
     while True:
         errors = state.errors()
-        if n_proposed and not _any_outside(errors):  # the metric may be old: look again with a new one
+        if (n_proposed or state.rough > 1) and not _any_outside(errors):  # the metric may be old or rough: look again with a new one
             state.refresh()
             errors = state.errors()
             if not _any_outside(errors) and state.stand():
@@ -190,7 +190,8 @@ class _Schedule:
 
     def __init__(self, state: State, moves: Moves, rng: np.random.Generator) -> None:
         self._state, self._moves, self._rng = state, moves, rng
-        self._window = max(WINDOW, 4 * len(state.codes))
+        numbers = sum(len(system.lo) for system in state.systems)
+        self._window = max(min(max(WINDOW_PER_NUMBER * numbers, WINDOW[0]), WINDOW[1]), 4 * len(state.codes))
         self._next_look = self._next_refresh = self._window
         self._next_sort = self._window // 2
         self._at_refresh = state.error
@@ -220,7 +221,7 @@ class _Schedule:
                 return True
         if due or state.error < self._at_refresh / FALL:
             # A rough metric will do, unless the search has stalled: what is reached is looked at with all records.
-            state.refresh(every=max(1, len(state.codes) // SAMPLE) if self._stalls == 0 else 1)
+            state.refresh(every=state.rough if self._stalls == 0 else 1)
             self._at_refresh = state.error
             self._next_refresh = n_proposed + self._window
             if n_proposed >= self._next_sort:

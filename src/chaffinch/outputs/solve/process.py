@@ -1,6 +1,6 @@
 """Engines in a process of their own, which knows the specification and nothing else.
 
-The process is a fresh interpreter in isolated mode, in an empty folder, with an environment of a few names. It gets one JSON object on
+The process is a fresh interpreter in isolated mode, in an empty folder, with an environment of a few names. It gets a JSON object a job on
 standard input: the specification, the engine, its options and the seeds of the copies to make. It answers on standard output, for each
 copy, with a line of JSON and then the codes as an NPY array; nothing is pickled. Before it answers it makes sure that none of the
 modules which read data files were imported: no engine could have seen a record.
@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import IO, Any
+from typing import IO, Any, Self
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from .budget import PROPOSALS, check_proposals
 from .incremental import Checkpoint, Solved
 from .state import OutputError
 
-__all__ = ["ENGINES", "EngineJob", "run"]
+__all__ = ["ENGINES", "EngineJob", "Engines", "run"]
 
 ENGINES = ("incremental", "maxent", "ea")
 STARTS = ("uniform", "margins")
@@ -88,54 +88,107 @@ class EngineJob:
             raise InputError(f"spread must be at least 0. Got {self.spread}.")
 
 
-def run(job: EngineJob, *, each: Callable[[int, Solved], None] | None = None) -> list[Solved]:
-    """Return a copy for each seed of a job, made by an engine in a process of its own.
+def run(job: EngineJob, *, each: Callable[[int, Solved], None] | None = None, engines: Engines | None = None) -> list[Solved]:
+    """Return a copy for each seed of a job, made by an engine in a process of its own, or in one of `engines`.
 
     `each` is called with the number of a copy, from 0, as it arrives. Errors of the process are raised here with its message.
     """
-    request = json.dumps(to_plain(job)).encode()
-    limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
-    environment = {name: os.environ[name] for name in KEPT if name in os.environ}
-    environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
-    with tempfile.TemporaryDirectory(prefix="chaffinch-") as empty:
+    if engines is None:
+        with Engines() as engines:
+            return engines.run(job, each)
+    return engines.run(job, each)
+
+
+class Engines:
+    """Processes that are kept for the next job, since starting one takes as long as many a search; they end with the block.
+
+    A process gets one specification after the other and no file; what a job answers does not depend on the jobs before it. One that failed is not used again.
+    """
+
+    def __init__(self) -> None:
+        self._idle: list[_EngineProcess] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        while self._idle:
+            self._idle.pop().end()
+
+    def run(self, job: EngineJob, each: Callable[[int, Solved], None] | None = None) -> list[Solved]:
+        """Return a copy for each seed of a job, as `run` does; threads may ask at once."""
+        try:
+            process = self._idle.pop()
+        except IndexError:
+            process = _EngineProcess()
+        try:
+            copies = process.run(job, each)
+        except BaseException:
+            process.end()
+            raise
+        self._idle.append(process)
+        return copies
+
+
+class _EngineProcess:
+    """One process, its pipes and its empty folder."""
+
+    def __init__(self) -> None:
+        environment = {name: os.environ[name] for name in KEPT if name in os.environ}
+        environment |= {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
         pipe, command = subprocess.PIPE, [sys.executable, "-I", "-m", __name__]
-        child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=empty, env=environment)
-        assert child.stdin is not None
-        assert child.stdout is not None
-        assert child.stderr is not None
+        self._folder = tempfile.TemporaryDirectory(prefix="chaffinch-")
+        try:
+            self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=self._folder.name, env=environment)
+        except BaseException:
+            self._folder.cleanup()
+            raise
+        assert self._child.stdin is not None
+        assert self._child.stdout is not None
+        assert self._child.stderr is not None
+        self._in, self._out, self._log = self._child.stdin, self._child.stdout, self._child.stderr
+        self._noise: list[bytes] = []
+        self._listener = threading.Thread(target=lambda log: self._noise.append(log.read()), args=(self._log,), daemon=True)
+        self._listener.start()
+
+    def run(self, job: EngineJob, each: Callable[[int, Solved], None] | None) -> list[Solved]:
+        """Return a copy for each seed of a job."""
+        limit = len(job.seeds) * PATIENCE * (job.expected + 10.0 * (1 + job.spread)) + GRACE
         late = threading.Event()
-        timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (child, late))
+        timer = threading.Timer(min(limit, threading.TIMEOUT_MAX), _stop, (self._child, late))
         timer.daemon = True
         timer.start()
-        noise: list[bytes] = []
-        listener = threading.Thread(target=lambda log: noise.append(log.read()), args=(child.stderr,), daemon=True)
-        listener.start()
         copies: list[Solved] = []
         try:
             with contextlib.suppress(BrokenPipeError):
-                child.stdin.write(request)
-                child.stdin.close()
-            for number, one in enumerate(_answers(child.stdout)):
+                self._in.write(json.dumps(to_plain(job)).encode() + b"\n")
+                self._in.flush()
+            for number, one in enumerate(_answers(self._out, len(job.seeds))):
                 copies.append(one)
                 if each:
                     each(number, one)
         finally:
             timer.cancel()
-            child.kill()
-            child.wait()
-            listener.join(5.0)
-            for stream in (child.stdin, child.stdout, child.stderr):
-                with contextlib.suppress(OSError):
-                    stream.close()
-    if late.is_set():
-        raise ChaffinchError(
-            f"The engine's process did not end within {limit:.0f} seconds, many times what it should need, so it was stopped and nothing "
-            "is concluded. Give it fewer proposals, or run it again when the machine has less to do."
-        )
-    if len(copies) < len(job.seeds):
-        last = (b"".join(noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-        raise ChaffinchError(f"The engine's process ended before it had made its copies: {last[:300]}")
-    return copies
+        if late.is_set():
+            raise ChaffinchError(
+                f"The engine's process did not end within {limit:.0f} seconds, many times what it should need, so it was stopped and nothing "
+                "is concluded. Give it fewer proposals, or run it again when the machine has less to do."
+            )
+        if len(copies) < len(job.seeds):
+            self.end()
+            last = (b"".join(self._noise).decode(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
+            raise ChaffinchError(f"The engine's process ended before it had made its copies: {last[:300]}")
+        return copies
+
+    def end(self) -> None:
+        """End the process; again is no error."""
+        self._child.kill()
+        self._child.wait()
+        self._listener.join(5.0)
+        for stream in (self._in, self._out, self._log):
+            with contextlib.suppress(OSError):
+                stream.close()
+        self._folder.cleanup()
 
 
 def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
@@ -143,9 +196,11 @@ def _stop(child: subprocess.Popen[bytes], late: threading.Event) -> None:
     child.kill()
 
 
-def _answers(stream: IO[bytes]) -> Iterator[Solved]:
-    """Read what the process answers, copy by copy."""
-    while line := stream.readline(MOST_HEAD):
+def _answers(stream: IO[bytes], copies: int) -> Iterator[Solved]:
+    """Read what the process answers, copy by copy; fewer where it ends before."""
+    for _ in range(copies):
+        if not (line := stream.readline(MOST_HEAD)):
+            return
         head = json.loads(line)
         if "error" in head:
             kind = InputError if head["input"] else ChaffinchError
@@ -163,11 +218,12 @@ def _errors(rows: Sequence[Mapping[str, Any]]) -> tuple[OutputError, ...]:
 
 
 def main() -> None:
-    """Read a job from standard input, make its copies, and answer on standard output."""
+    """Read jobs from standard input, a line each, make their copies, and answer on standard output; an error ends it."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints goes to the log, not among the answers
     try:
-        _work(json.loads(sys.stdin.buffer.read()), answers)
+        while line := sys.stdin.buffer.readline():
+            _work(json.loads(line), answers)
     except ChaffinchError as error:
         _say(answers, {"error": str(error), "input": isinstance(error, InputError)})
     except MemoryError:

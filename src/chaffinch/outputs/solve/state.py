@@ -16,6 +16,8 @@ from .linear import REACHED, LinearForm, of_coefficients, of_sums
 
 __all__ = ["OutputError", "State", "outside_by"]
 
+SAMPLE = 8_192
+"""Records from which the information is estimated while a search gets on."""
 BENT = 0.02
 """Width of an interval, in standard errors of the coefficient, from which on a first-order error is not taken at its word."""
 
@@ -45,10 +47,10 @@ def outside_by(values: NDArray[Any], lo: NDArray[Any], hi: NDArray[Any]) -> Floa
 class State:
     """A dataset under way: codes, copied, and everything that the kernels keep up to date beside them.
 
-    `tolerance` is how close a number that is known in full must come, in its standard errors.
+    `tolerance` is how close a number that is known in full must come, in its standard errors. `roughly`: the first metric is estimated from some records.
     """
 
-    def __init__(self, problem: Problem, codes: NDArray[np.integer], *, tolerance: float = 1e-3) -> None:
+    def __init__(self, problem: Problem, codes: NDArray[np.integer], *, tolerance: float = 1e-3, roughly: bool = False) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.codes: Codes = problem.columns.check(codes).copy()
         self.program = p = compile_problem(problem)
@@ -72,18 +74,23 @@ class State:
         self.cell_focus = np.ones(p.n_cells)
         self.loose = False
         self.table_error = self.system_error = 0.0
-        self.refresh()
+        self.refresh(every=self.rough if roughly else 1, afresh=True)
+
+    @property
+    def rough(self) -> int:
+        """Of how many records one is enough to estimate information while a search gets on."""
+        return max(1, len(self.codes) // SAMPLE)
 
     @property
     def error(self) -> float:
         """The objective: what all outputs lack, in chi-square units."""
         return self.table_error + self.system_error
 
-    def refresh(self, *, every: int = 1) -> None:
-        """Make the quadratics anew around the present records: from all of them, summed afresh, or information from one in `every`."""
+    def refresh(self, *, every: int = 1, afresh: bool = False) -> None:
+        """Make the quadratics anew around the present records: from all of them, or information from one in `every`; summed `afresh` if asked, or from all."""
         from .kernels import sums_from_scratch
 
-        if every == 1:
+        if every == 1 or afresh:
             sums_from_scratch(self.program, self.codes, self.counts, self.multipliers, self.sums)
         self.linear = [self._linear(k, every) for k in range(len(self.systems))]
         before, self.aims, self.system_error = self.aims, [], 0.0
