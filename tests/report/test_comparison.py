@@ -17,13 +17,14 @@ def test_plain_data_text_and_page(study_of):
     assert json.loads(json.dumps(told, allow_nan=False)) == told
     text = found.to_text()
     lines = text.splitlines()
-    assert lines[0] == "A: synthetic.parquet, 2025-11-15 09:00 UTC"
+    assert lines[0] == "A: synthetic.parquet"
+    assert lines[1] == f"B: {hostile}"  # the titles differ
     assert len(found.rows()) == len(found.measures) == 14
     for row in found.rows():
         assert any(line.startswith(row[0]) and line.endswith(row[-1]) for line in lines)
     html = found.to_html()
     assert "<script" not in html
-    assert html.count("<table>") == 3
+    assert html.count("<table>") == 4
     assert "&lt;script&gt;" in html
     assert found._repr_html_().count("<tr>") == 15
 

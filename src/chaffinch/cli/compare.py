@@ -1,4 +1,4 @@
-"""`chaffinch compare`: two reports of tables with the same columns, side by side."""
+"""`chaffinch compare`: reports of tables with the same columns, side by side."""
 
 from __future__ import annotations
 
@@ -15,19 +15,24 @@ __all__ = ["compare"]
 def compare(
     first: Annotated[Path, typer.Argument(help="JSON of utility, or report.json of release.", show_default=False)],
     second: Annotated[Path, typer.Argument(help="Another one, of tables with the same columns.", show_default=False)],
+    more: Annotated[list[Path] | None, typer.Argument(help="Further ones.", show_default=False)] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
     seed: SeedIn = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
-    """Compare two reports: which table is nearer the original by each measure, and whether they can be told apart."""
-    from .._base.html import write_page
-    from ..report.compare import compare as compare_reports
+    """Compare reports: which table is nearer the original and which is safer, by each measure, and whether they can be told apart.
 
-    check_outputs(first, json, html)
-    check_outputs(second, json, html)
-    found = compare_reports(_read(first), _read(second))
+    Tables are named by what differs in how they were made, and stand on one picture of risk beside worth.
+    """
+    from .._base.html import write_page
+    from ..report.compare import compare_all
+
+    reports = [first, second, *(more or ())]
+    for path in reports:
+        check_outputs(path, json, html)
+    found = compare_all([_read(path) for path in reports])
     if json is not None:
         write_json(json, found.to_dict())
     if html is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,12 +19,15 @@ from ..utility.jensen_shannon import JensenShannon
 from ..utility.metric import METRICS, Metric
 from ..utility.result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
 from ..utility.verdict import metrics_of
-from .comparison import AttackRow, ColumnChange, Comparison, MeasureRow, PairChange, SettingRow
+from .comparison import AttackRow, ColumnChange, Comparison, MeasureRow, PairChange, SettingRow, setting_words
 from .heatmap import Matrices
+from .naming import differences, letter, names_of_reports
 from .promise import promise_notes, promise_rows
 from .result import ReportResult, as_report
+from .several import SeveralReports, compared_answers, leaving_of_all, several_reports
+from .tradeoff import tradeoff_of
 
-__all__ = ["Comparison", "compare"]
+__all__ = ["Comparison", "compare", "compare_all"]
 
 Comparable = ReportResult | UtilityResult | RiskResult | Mapping[str, Any]
 NO_UTILITY = UtilityResult(about=UtilityAbout(), results={}, references={})
@@ -34,6 +38,27 @@ DECISIVE = frozenset(
      "base")
 )  # fmt: skip
 """Settings that decide what a number is a number of; others say how sure it is, or what was found on the way."""
+
+
+def compare_all(reports: Sequence[Comparable]) -> Comparison | SeveralReports:
+    """Return two results or more side by side: two as `compare` does, more with every measure and attack that they share."""
+    if len(reports) < 2:
+        raise InputError(f"A comparison needs two reports or more. Got {len(reports)}.")
+    if len(reports) == 2:
+        return compare(*reports)
+    every = [as_report(one, letter(i)) for i, one in enumerate(reports)]
+    first, *others = every
+    apart: set[str] = set()
+    notes: list[str] = []
+    for i, other in enumerate(others, start=1):
+        _check_columns(first, other, letter(i))
+        one, two = first.utility or NO_UTILITY, other.utility or NO_UTILITY
+        settings = tuple(_settings(one, two))
+        levels = _other_levels(first, other)
+        apart |= {metric.id for metric in metrics_of(one.results)} if levels else {row.id for row in settings if row.matters}
+        told = [*_notes(first, other, levels), *promise_notes(first.synthesis, other.synthesis), *map(setting_words, settings)]
+        notes += [re.sub(r"\bB\b", letter(i), sentence) for sentence in told]
+    return several_reports(every, apart=frozenset(apart), notes=tuple(dict.fromkeys(notes)))
 
 
 def compare(a: Comparable, b: Comparable) -> Comparison:
@@ -54,10 +79,13 @@ def compare(a: Comparable, b: Comparable) -> Comparison:
     levels = _other_levels(first, second)
     apart = {row.id for row in settings if row.matters}
     rows = tuple(_measures(one, other, apart, bool(levels)))
+    names = names_of_reports((first, second))
     return Comparison(
-        (_name(first), _name(second)), rows, _columns(one, other), _pairs(one, other), settings,
+        (names[0], names[1]), rows, _columns(one, other), _pairs(one, other), settings,
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
         promise_rows(first.synthesis, second.synthesis), tuple(promise_notes(first.synthesis, second.synthesis)),
+        differing=differences((first, second)), answers=compared_answers((first, second), names), leaving=leaving_of_all((first, second)),
+        picture=tradeoff_of((first, second), [f"{side}: {name}" for side, name in zip("AB", names, strict=True)]),
     )  # fmt: skip
 
 
@@ -65,13 +93,13 @@ def _of_columns(report: ReportResult) -> dict[str, ColumnSummary]:
     return {column.name: column for column in report.about.columns}
 
 
-def _check_columns(first: ReportResult, second: ReportResult) -> None:
+def _check_columns(first: ReportResult, second: ReportResult, name: str = "B") -> None:
     one, other = _of_columns(first), _of_columns(second)
     if any(report.risk is not None and not columns for report, columns in ((first, one), (second, other))):
         return  # A study of risk alone lists no columns.
     only = [
         f"only in {side}: {listed(shown(name, 40) for name in mine if name not in theirs)}"
-        for side, mine, theirs in (("A", one, other), ("B", other, one))
+        for side, mine, theirs in (("A", one, other), (name, other, one))
         if set(mine) - set(theirs)
     ]
     if only:
@@ -83,11 +111,6 @@ def _other_levels(first: ReportResult, second: ReportResult) -> list[str]:
     one, other = _of_columns(first), _of_columns(second)
     shared = [name for name in one if name in other]
     return [name for name in shared if (one[name].kind, one[name].levels) != (other[name].kind, other[name].levels)]
-
-
-def _name(report: ReportResult) -> str:
-    title, date = (f" ({shown(report.title)})" if report.title else ""), report.run.date
-    return shown(report.about.synthetic.name or "synthetic table") + title + (f", {shown(date)}" if date else "")
 
 
 def _notes(first: ReportResult, second: ReportResult, levels: Sequence[str]) -> Iterator[str]:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from .._base.html import Leaving
 from .._base.plain import to_plain
 from .._base.text import text_table
 from .._base.words import between, fixed, number, shown, signed
+from .leaving import FROM_JSON
+from .naming import ReportDifference
 from .promise import PromiseLine
-from .sections import Block, Cell, Grid, Listing, PageTable, Paragraph, Row, Section
+from .sections import Block, Cell, Figure, Grid, Listing, PageAnswer, PageTable, Paragraph, Row, Section
 
-__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow"]
+__all__ = ["HEAD", "AttackRow", "ColumnChange", "Comparison", "MeasureRow", "PairChange", "SettingRow", "setting_words"]
 
 MOST_SAID, MOST_SHOWN = 5, 40
 HEAD = ("measure", "A", "95 % interval A", "B", "95 % interval B", "B less A", "nearer to the original")
@@ -110,6 +113,10 @@ class Comparison:
         What is promised in A and in B, row by row in words; none where neither table came with an account of privacy.
     promise_notes
         Where these are different promises, or none at all: what to know before any number is compared.
+    differing
+        What differs in how the tables were made: names are made of it.
+    picture, answers, leaving
+        What a page shows first: risk beside worth, what one decides by, and whether it may leave.
     """
 
     names: tuple[str, str]
@@ -121,6 +128,10 @@ class Comparison:
     attacks: tuple[AttackRow, ...] = ()
     promises: tuple[PromiseLine, ...] = ()
     promise_notes: tuple[str, ...] = ()
+    differing: tuple[ReportDifference, ...] = ()
+    picture: Figure | None = field(default=None, compare=False)
+    answers: tuple[PageAnswer, ...] = field(default=(), compare=False)
+    leaving: Leaving = field(default=FROM_JSON, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data: `chaffinch-comparison`, version 1."""
@@ -133,6 +144,7 @@ class Comparison:
                 key: [_plain(row) for row in getattr(self, key)]
                 for key in ("measures", "columns", "pairs", "settings", "attacks", "promises")
             },
+            "differing": to_plain(self.differing),
             "notes": list(self.notes),
             "promise_notes": list(self.promise_notes),
         }
@@ -167,7 +179,7 @@ class Comparison:
             parts.append(
                 text_table(("attacks that differ most", "keys", "sensitive", "A", "B", "B less A", "safer"), found)
             )
-        said = [*self.notes, *map(_setting, self.settings)]
+        said = [*self.notes, *map(setting_words, self.settings)]
         return "\n\n".join(parts + (["\n".join(f"- {line}" for line in said)] if said else []))
 
     def to_html(self) -> str:
@@ -178,7 +190,7 @@ class Comparison:
         promises = [row for row in self.promises if row.what == "promise"]
         seeded = [side for side in "AB" for row in promises if "TEST ONLY" in getattr(row, side.lower())]
         alarm = f"TEST ONLY: {' and '.join(seeded)}. Seeded noise carries no promise of privacy." if seeded else ""
-        return page("Two reports compared", tuple(self.sections()), facts=facts, alarm=alarm)
+        return page("Two reports compared", tuple(self.sections()), facts=facts, alarm=alarm, answers=self.answers, leaving=self.leaving)
 
     def _repr_html_(self) -> str:
         from .._base.html import html_table
@@ -187,6 +199,11 @@ class Comparison:
 
     def sections(self) -> Iterator[Section]:
         """Yield the comparison as sections of a page."""
+        if self.differing:
+            differing = tuple((one.what, *one.values) for one in self.differing)
+            yield Section("differing", "What differs between them", (PageTable("What differs", ("What", "A", "B"), differing),))
+        if self.picture is not None:
+            yield Section("tradeoff", "Risk beside worth", (self.picture,))
         if self.promises:
             told = tuple((r.what, r.a, r.b) for r in self.promises)
             table = PageTable("The promises side by side", ("What", "A", "B"), told, wide=frozenset({1, 2}))
@@ -221,7 +238,7 @@ class Comparison:
         if self.attacks:
             yield Section("attacks", "What they give away", tuple(_attack_blocks(self.attacks)))
         if self.settings:
-            yield Section("settings", "Settings that differ", (Listing(tuple(map(_setting, self.settings))),))
+            yield Section("settings", "Settings that differ", (Listing(tuple(map(setting_words, self.settings))),))
 
 
 def _plain(row: Any) -> dict[str, Any]:
@@ -272,7 +289,8 @@ def _attack_blocks(rows: Sequence[AttackRow]) -> Iterator[Block]:
     )
 
 
-def _setting(row: SettingRow) -> str:
+def setting_words(row: SettingRow) -> str:
+    """Return a setting that differs, in a sentence."""
     end = "; its numbers are not comparable" if row.matters else ""
     return f"{row.measure}, {shown(row.setting)}: {shown(row.a, 80)} in A, {shown(row.b, 80)} in B{end}."
 

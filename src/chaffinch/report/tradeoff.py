@@ -17,7 +17,7 @@ from .answers import HEADLINES, SHORT
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
-__all__ = ["TradePoint", "attack_words", "headline_step", "tradeoff_figure", "tradeoff_section"]
+__all__ = ["TradePoint", "attack_words", "headline_step", "shared_attack", "tradeoff_figure", "tradeoff_of", "tradeoff_section"]
 
 WIDE, TALL = 560.0, 330.0
 LEFT, RIGHT, TOP, BOTTOM = 58.0, 16.0, 14.0, 46.0
@@ -65,6 +65,38 @@ def tradeoff_section(report: ReportResult) -> Section | None:
     figure = tradeoff_figure("fig-tradeoff", points, worth=row, attack=attack_words(attack), lines=_lines(attack))
     words = "Up is more given away, right is more kept. One attack and one measure of each kind: the others are in the folded sections, and nothing is merged."
     return Section("tradeoff", "Risk beside worth", (Paragraph(words, "note"), figure))
+
+
+def shared_attack(reports: Sequence[ReportResult]) -> tuple[Attack, ...] | None:
+    """Return one attack that all reports have with a value, the worst in any of them; None where they share none."""
+    each = [_by_attack(report) for report in reports]
+    shared = [key for key in each[0] if all(key in one for one in each)] if each else []
+    if not shared:
+        return None
+    worst = max(shared, key=lambda key: max(worse(one[key]) for one in each))
+    return tuple(one[worst] for one in each)
+
+
+def _by_attack(report: ReportResult) -> dict[tuple[object, ...], Attack]:
+    attacks = () if report.risk is None else report.risk.attacks
+    return {(one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one for one in attacks if one.value is not None}
+
+
+def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure | None:
+    """Return several tables in one picture of risk beside worth; None where they share no attack, or no measure with a scale."""
+    attacks = shared_attack(reports)
+    ids = [{row.id for row, _ in ladder(report.rows)} for report in reports]
+    shared = [name for name in HEADLINES if all(name in some for some in ids)]
+    if attacks is None or not shared:
+        return None
+    points, first = [], None
+    for report, name, attack in zip(reports, names, attacks, strict=True):
+        step = headline_step(report.rows, shared)
+        assert step is not None  # every report has the measure
+        first = first or step[0]
+        points.append(TradePoint(name, step[1], attack.value or 0.0, step[2], attack.interval))
+    assert first is not None
+    return tradeoff_figure("fig-tradeoff", points, worth=first, attack=attack_words(attacks[0]), lines=_lines(attacks[0]))
 
 
 def _lines(attack: Attack) -> list[tuple[str, float]]:

@@ -1,0 +1,251 @@
+"""More than two reports in one: each measure and each attack of all of them, named by what differs, on one picture of risk beside worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .._base.html import Leaving
+from .._base.plain import to_plain
+from .._base.text import text_table
+from .._base.words import between, fixed, number, shown
+from ..risk.attribution.verdict import keys_words, worse
+from ..utility.metric import METRICS, Metric
+from ..utility.verdict import metrics_of
+from .decision import GIVES_AWAY, GOOD_FOR, NOT_TESTED, DecisionFigure, TestedLine
+from .decision_box import bars_picture, dots_picture, looks_picture
+from .leaving import FROM_JSON, promises
+from .naming import ReportDifference, differences, letter, names_of_reports
+from .promise import promise_of
+from .result import ReportResult
+from .sections import Block, Cell, Figure, Listing, PageAnswer, PageTable, Paragraph, Row, Section
+from .tradeoff import headline_step, shared_attack, tradeoff_of
+
+__all__ = ["SeveralReports", "SharedAttack", "SharedMeasure", "compared_answers", "leaving_of_all", "several_reports"]
+
+UNCOVERED = Leaving(False, "A table that it compares carries a promise of privacy, and the figures on it are not covered by that.")
+MOST_ATTACKS = 40
+
+
+@dataclass(frozen=True)
+class SharedMeasure:
+    """A measure in all reports: values, intervals, and the letters of those that none is told to be nearer than."""
+
+    id: str
+    measure: str
+    direction: str
+    values: tuple[float | None, ...]
+    intervals: tuple[tuple[float, float] | None, ...]
+    nearest: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SharedAttack:
+    """An attack in all reports: values, intervals, excesses, and the letters of those that none is told to be safer than."""
+
+    measure: str
+    keys: tuple[str, ...]
+    sensitive: str
+    values: tuple[float | None, ...]
+    intervals: tuple[tuple[float, float] | None, ...]
+    excesses: tuple[float | None, ...]
+    safest: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SeveralReports:
+    """Three reports or more side by side: names made of what differs, shared measures and attacks, and what keeps them from being compared."""
+
+    names: tuple[str, ...]
+    differing: tuple[ReportDifference, ...]
+    measures: tuple[SharedMeasure, ...]
+    attacks: tuple[SharedAttack, ...]
+    notes: tuple[str, ...]
+    picture: Figure | None = None
+    answers: tuple[PageAnswer, ...] = ()
+    leaving: Leaving = FROM_JSON
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain data: `chaffinch-comparison`, version 2 for more than two reports."""
+        parts = ("differing", "measures", "attacks", "notes")
+        return {
+            "format": "chaffinch-comparison", "version": 2, "reports": dict(zip(self.letters, self.names, strict=True)),
+            **{name: to_plain(getattr(self, name)) for name in parts},
+        }  # fmt: skip
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """What reports are called in tables."""
+        return tuple(letter(i) for i in range(len(self.names)))
+
+    def to_text(self) -> str:
+        """Return the comparison as plain text for a terminal."""
+        parts = ["\n".join(f"{one}: {name}" for one, name in zip(self.letters, self.names, strict=True))]
+        rows = [(row.measure, *map(number, row.values), _letters(row.nearest, self.letters)) for row in self.measures]
+        parts += [text_table(("measure", *self.letters, "nearest"), rows)] if rows else []
+        found = [(_words(row), *map(fixed, row.values), _letters(row.safest, self.letters)) for row in self.attacks[:5]]
+        parts += [text_table(("attacks that differ most", *self.letters, "safest"), found)] if found else []
+        return "\n\n".join([*parts, *(["\n".join(f"- {note}" for note in self.notes)] if self.notes else [])])
+
+    def to_html(self) -> str:
+        """Return the comparison as one HTML file."""
+        from .page import page
+
+        facts = tuple(zip(self.letters, self.names, strict=True))
+        return page(f"{len(self.names)} reports compared", tuple(self.sections()), facts=facts, answers=self.answers, leaving=self.leaving)
+
+    def sections(self) -> Iterator[Section]:
+        """Yield the comparison as sections of a page."""
+        blocks: list[Block] = []
+        if self.differing:
+            rows: tuple[Row, ...] = tuple((one.what, *one.values) for one in self.differing)
+            blocks.append(PageTable("What differs", ("What", *self.letters), rows))
+        else:
+            blocks.append(Paragraph("Nothing that the reports tell of how the tables were made differs."))
+        yield Section("differing", "What differs between them", (*blocks, *([Listing(self.notes)] if self.notes else [])))
+        if self.picture is not None:
+            yield Section("tradeoff", "Risk beside worth", (self.picture,))
+        places = frozenset(range(1, len(self.names) + 1))
+        if self.measures:
+            cells: tuple[Row, ...] = tuple(
+                (Cell(row.measure, row.direction), *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)), _letters(row.nearest, self.letters))
+                for row in self.measures
+            )  # fmt: skip
+            yield Section("compared", "Measure by measure", (PageTable("Each measure of every table", ("Measure", *self.letters, "Nearest"), cells, places, cards=True),))
+        if self.attacks:
+            found: tuple[Row, ...] = tuple(
+                (Cell(*_attack_words(row)), *(_cell(v, i) for v, i in zip(row.values, row.intervals, strict=True)), _letters(row.safest, self.letters))
+                for row in self.attacks[:MOST_ATTACKS]
+            )  # fmt: skip
+            yield Section("attacks", "What they give away", (PageTable("Each attack on every table, those that differ most first", ("Attack", *self.letters, "Safest"), found, places, cards=True),))
+
+
+def _letters(some: Sequence[str], every: Sequence[str]) -> str:
+    return "not told apart" if len(some) == len(every) else ", ".join(some) or "not comparable"
+
+
+def _cell(value: float | None, interval: tuple[float, float] | None) -> Cell:
+    return Cell(number(value), "" if interval is None or value is None else between(interval))
+
+
+def _attack_words(row: SharedAttack) -> tuple[str, str]:
+    from ..risk.attribution.attacker import attacker_of
+
+    return attacker_of(row.measure).title, f"{shown(row.sensitive, 40)}, knowing {keys_words(row.keys)}"
+
+
+def _words(row: SharedAttack) -> str:
+    return ", ".join(_attack_words(row))
+
+
+def _best(values: Sequence[float | None], intervals: Sequence[tuple[float, float] | None], *, higher: bool) -> tuple[str, ...]:
+    """Return the letters of the best value and of those whose intervals reach it; none where fewer than two are known."""
+    known = [i for i, value in enumerate(values) if value is not None]
+    if len(known) < len(values) or len(known) < 2:
+        return ()
+    ends = [interval or (value or 0.0, value or 0.0) for value, interval in zip(values, intervals, strict=True)]
+    sign = -1.0 if higher else 1.0
+    best = min(known, key=lambda i: sign * (values[i] or 0.0))
+    overlapping = [i for i in known if max(ends[i][0], ends[best][0]) <= min(ends[i][1], ends[best][1])]
+    return tuple(letter(i) for i in overlapping)
+
+
+def several_reports(reports: Sequence[ReportResult], *, apart: frozenset[str] = frozenset(), notes: Sequence[str] = ()) -> SeveralReports:
+    """Return reports side by side; `apart` are ids of measures whose numbers cannot be compared, `notes` why."""
+    names = names_of_reports(reports)
+    measures = [_measure(metric, reports, apart) for metric in _metrics(reports)]
+    return SeveralReports(
+        names=names, differing=differences(reports), measures=tuple(measures), attacks=tuple(_attacks(reports)), notes=tuple(notes),
+        picture=tradeoff_of(reports, _short(names)), answers=compared_answers(reports, names), leaving=leaving_of_all(reports),
+    )  # fmt: skip
+
+
+def _short(names: Sequence[str]) -> list[str]:
+    return [f"{letter(i)}: {name}" for i, name in enumerate(names)]
+
+
+def _metrics(reports: Sequence[ReportResult]) -> list[Metric]:
+    every = [name for report in reports if report.utility is not None for name in report.utility.results]
+    return metrics_of(name for name in dict.fromkeys(every) if name in METRICS)
+
+
+def _measure(metric: Metric, reports: Sequence[ReportResult], apart: frozenset[str]) -> SharedMeasure:
+    results = [None if report.utility is None else report.utility.results.get(metric.name) for report in reports]
+    values = tuple(None if result is None else result.value for result in results)
+    intervals = tuple(None if result is None or not result.interval else (result.interval[0], result.interval[1]) for result in results)
+    higher = metric.kind.direction == "higher is better"
+    nearest = () if metric.id in apart else _best(values, intervals, higher=higher)
+    return SharedMeasure(metric.id, metric.title, metric.kind.direction, values, intervals, nearest)
+
+
+def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
+    every = [
+        {(one.measure, one.convention, tuple(sorted(one.keys)), one.sensitive): one for one in (() if report.risk is None else report.risk.attacks)}
+        for report in reports
+    ]
+    rows = []
+    for key, first in every[0].items() if every else ():
+        if not all(key in one for one in every):
+            continue
+        some = [one[key] for one in every]
+        values, intervals = tuple(one.value for one in some), tuple(one.interval for one in some)
+        rows.append(SharedAttack(first.measure, first.keys, first.sensitive, values, intervals, tuple(one.excess for one in some), _best(values, intervals, higher=False)))
+
+    def spread(row: SharedAttack) -> float:
+        known = [value for value in row.values if value is not None]
+        return -(max(known) - min(known)) if len(known) > 1 else 0.0
+
+    return sorted(rows, key=spread)
+
+
+# The head, for two reports and for more.
+
+
+def compared_answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[PageAnswer, ...]:
+    """Return what compared tables give away, what they are good for, and what none of them was tested for."""
+    labels = [f"{letter(i)}: {shown(name, 22)}" for i, name in enumerate(names)]
+    return _away(reports, labels), _good(reports, labels), _untested(reports, labels)
+
+
+def _away(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    attacks = shared_attack(reports)
+    if attacks is None:
+        return PageAnswer(GIVES_AWAY, "Not compared: the reports share no attack that has a value in each of them.", word="not assessed")
+    best = _best([one.value for one in attacks], [one.interval for one in attacks], higher=False)
+    first = max(attacks, key=worse)
+    figures = [DecisionFigure(label, one.value or 0.0, one.interval) for label, one in zip(labels, attacks, strict=True)]
+    told = f"By {shown(first.title, 60)} on {shown(first.sensitive, 40)} knowing {keys_words(first.keys, most=4)}, "
+    told += "the tables cannot be told apart." if len(best) == len(reports) else f"the least is told by {' and '.join(best)}."
+    return PageAnswer(GIVES_AWAY, told, dots_picture("box-1", GIVES_AWAY, figures), ("Lower is safer. The attack that tells most in any of them.",))
+
+
+def _good(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    steps = [headline_step(report.rows) for report in reports]
+    known = [step for step in steps if step is not None]
+    if len(known) < len(reports) or len({step[0].id for step in known}) > 1:
+        return PageAnswer(GOOD_FOR, "Not compared: the reports share no headline measure that has a scale in each of them.", word="not assessed")
+    best = _best([step[1] for step in known], [step[2] for step in known], higher=True)
+    told = "the tables cannot be told apart" if len(best) == len(reports) else f"{' and '.join(best)} {'come' if len(best) > 1 else 'comes'} nearest"
+    figures = [DecisionFigure(label, step[1], step[2]) for label, step in zip(labels, known, strict=True)]
+    sentence = f"By {known[0][0].measure}, from independent columns to the best that can be had, {told}."
+    return PageAnswer(GOOD_FOR, sentence, bars_picture("box-2", GOOD_FOR, figures, ("independent columns", "the best that can be had")))
+
+
+def _untested(reports: Sequence[ReportResult], labels: Sequence[str]) -> PageAnswer:
+    lines = []
+    for label, report in zip(labels, reports, strict=True):
+        promise = promise_of(report.synthesis)
+        held = promise is not None and promise.holds and promise.account is not None
+        words = f"epsilon {promise.account.epsilon:.4g}" if held and promise is not None and promise.account is not None else "no promise"
+        if promise is not None and promise.account is not None and promise.account.test_only:
+            words = "test only: no promise"
+        attacked = "attacked" if report.risk is not None and report.risk.attacks else "not attacked"
+        lines.append(TestedLine(label, "yes" if held else "no", f"{words}, {attacked}"))
+    sentence = "What no report looked at is not compared either: membership, knowing the method, and singling out; a promise stands for its own table alone."
+    return PageAnswer(NOT_TESTED, sentence, looks_picture("box-3", NOT_TESTED, lines))
+
+
+def leaving_of_all(reports: Sequence[ReportResult]) -> Leaving:
+    """Return the first line of a comparison: kept inside where a table carries a promise, which covers no figure."""
+    return UNCOVERED if any(promises(report) for report in reports) else FROM_JSON
