@@ -53,6 +53,8 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
     def fill(fails):
         with filling(folder) as part:
             (part / "a.txt").write_text("new")
+            (part / "inner").mkdir(mode=0o700)
+            (part / "inner" / "b.txt").write_text("secret")
             if fails:
                 raise RuntimeError
 
@@ -66,7 +68,9 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
         fill(True)
     assert (folder / "a.txt").read_text() == "old"
     fill(False)
-    assert {file.name: file.read_text() for file in folder.iterdir()} == {"a.txt": "new", "mine.txt": "stays"}
+    assert {file.name: file.read_text() for file in folder.iterdir() if file.is_file()} == {"a.txt": "new", "mine.txt": "stays"}
+    assert (folder / "inner" / "b.txt").read_text() == "secret"
+    assert (folder / "inner").stat().st_mode & 0o077 == 0
     with pytest.raises(FileError, match="it is a file"), filling(folder / "a.txt"):
         pass
 

@@ -232,7 +232,7 @@ def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch
     if command == "compare":
         for name in "ab":
             run_here("utility", "people.csv", "synthetic.csv", "--measures", "tvd", "--json", f"{name}.json", "--quiet")
-    page = folder / (f"{command}.html" if command != "release" else "folder/report.html")
+    page = folder / (f"{command}.html" if command != "release" else "folder/confidential/report.html")
     if command != "release":
         page.write_text("an older page")  # a file that others may read gives way to one that they may not
         page.chmod(0o644)

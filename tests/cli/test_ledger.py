@@ -112,10 +112,10 @@ def test_release_with_a_promise(run, work):
         "tvd", "--repeats", 1, "--label", "ill",
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert {"synthetic.csv", "model.chaffinch", "report.html", "report.json"} <= set(names(work / "rel"))
+    assert names(work / "rel" / "to-release") == ["model.chaffinch", "synthetic.csv"]
+    assert names(work / "rel" / "confidential") == ["report.html", "report.json"]
     assert "Differentially private (epsilon 1" in done.err
-    assert "model.chaffinch: confidential" not in done.err
-    assert chaffinch.load(work / "rel" / "model.chaffinch").fitted.privacy.epsilon == 1
+    assert chaffinch.load(work / "rel" / "to-release" / "model.chaffinch").fitted.privacy.epsilon == 1
 
 
 def test_a_model_without_a_promise_says_so(run, work):
@@ -159,10 +159,10 @@ def test_no_private_result_says_how_long_it_took(run, work, timings_in):
         ):
             done = run(*words)
             assert done.code == 0, done.err
-        timed = {"synth.json", "sample.json", "release.json", "rel/report.json"} if not private else set()
-        written = ("synth.json", "fit.json", "sample.json", "inspect.json", "release.json", "rel/report.json")
+        timed = {"synth.json", "sample.json", "release.json", "rel/confidential/report.json"} if not private else set()
+        written = ("synth.json", "fit.json", "sample.json", "inspect.json", "release.json", "rel/confidential/report.json")
         assert {name for name in written if timings_in(work / name)} == timed
-        told = json.loads((work / "rel" / "report.json").read_text())
+        told = json.loads((work / "rel" / "confidential" / "report.json").read_text())
         assert {"versions", "date", "command"} <= set(told["run"])
         assert "cross_fit" in told["risk"]
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 import subprocess
 import sys
 
@@ -21,15 +23,15 @@ def test_release_fills_a_folder_and_the_same_seed_gives_the_same(data, tmp_path)
     for name in ("one", "two"):
         done = run("release", data / "cmc.csv", "-o", tmp_path / name, *options)
         assert done.returncode == 0, done.stderr
-        made = sorted(path.name for path in (tmp_path / name).iterdir())
-        assert made == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
-    one, two = (json.loads((tmp_path / name / "report.json").read_text()) for name in ("one", "two"))
+        made = sorted(str(path.relative_to(tmp_path / name)) for path in (tmp_path / name).rglob("*.*"))
+        assert made == ["confidential/model.chaffinch", "confidential/report.html", "confidential/report.json", "to-release/synthetic.csv"]
+    one, two = (json.loads((tmp_path / name / "confidential" / "report.json").read_text()) for name in ("one", "two"))
     for report in (one, two):
         del report["run"], report["synthesis"]["run"]
     assert one == two
-    assert (tmp_path / "one" / "synthetic.csv").read_bytes() == (tmp_path / "two" / "synthetic.csv").read_bytes()
+    assert (tmp_path / "one/to-release/synthetic.csv").read_bytes() == (tmp_path / "two/to-release/synthetic.csv").read_bytes()
     assert {"mu", "tvd", "learning"} <= set(one["utility"])
-    assert "Bayesian network of 10 columns" in (tmp_path / "one" / "report.html").read_text()
+    assert "Bayesian network of 10 columns" in (tmp_path / "one/confidential/report.html").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
 
 
@@ -42,12 +44,46 @@ def test_a_release_that_fails_leaves_nothing(data, tmp_path):
 
 def test_a_release_keeps_other_files_of_the_folder_and_never_the_input(data, tmp_path):
     folder = tmp_path / "out"
-    folder.mkdir()
+    (folder / "to-release").mkdir(parents=True)
     (folder / "notes.txt").write_text("mine")
-    (folder / "synthetic.csv").write_bytes((data / "cmc.csv").read_bytes())
-    done = run("release", folder / "synthetic.csv", "-o", folder, "--measures", "tvd", "--quiet")
+    (folder / "to-release" / "synthetic.csv").write_bytes((data / "cmc.csv").read_bytes())
+    done = run("release", folder / "to-release" / "synthetic.csv", "-o", folder, "--measures", "tvd", "--quiet")
     assert done.returncode == 2
     assert "would be overwritten" in done.stderr
     done = run("release", data / "cmc.csv", "-o", folder, "--measures", "tvd", "--quiet")
     assert done.returncode == 0, done.stderr
     assert (folder / "notes.txt").read_text() == "mine"
+
+
+def test_five_lines_and_the_path_of_the_page(data, tmp_path):
+    """What to decide by (three), what was not measured, what was written; then the page. The long tables are for --verbose, 80 columns wide."""
+    words = ["release", data / "cmc.csv", "-o", tmp_path / "out", "--label", LABEL, "--measures", "tvd,learning", "--models", "nb", "--seed", 1]
+    done = run(*words, env={**os.environ, "COLUMNS": "2000"})
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 6
+    assert [line.split("?")[0] for line in lines[:3]] == ["What does it give away", "What is it good for", "What was not tested, what is not promised"]
+    told = run(*words, "--verbose", env={**os.environ, "COLUMNS": "80"})
+    assert told.returncode == 0, told.stderr
+    assert max(map(len, told.stdout.splitlines())) <= 80
+    for words_of_table in ("Distance of 3-way", "95 % interval", "Exact row"):
+        assert words_of_table not in done.stdout
+        assert words_of_table in told.stdout
+    assert "…" not in told.stdout  # no figure is cut
+    joined = " ".join(told.stdout.split())
+    assert "7 of 10 splits for learners (--thorough)" in joined
+    assert lines[3].startswith("Not measured: ")
+    assert lines[5].rstrip() == f"The page to decide by: {tmp_path / 'out' / 'confidential' / 'report.html'}"
+
+
+def test_what_may_leave_and_what_stays_inside_are_apart(data, tmp_path):
+    done = run("release", data / "cmc.csv", "-o", tmp_path / "out", "--measures", "tvd", "--seed", 1, "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    modes = {str(path.relative_to(tmp_path)): stat.S_IMODE(path.stat().st_mode) for path in tmp_path.rglob("*")}
+    assert {name: oct(mode) for name, mode in modes.items() if "confidential" in name} == {
+        "out/confidential": "0o700", "out/confidential/model.chaffinch": "0o600", "out/confidential/report.html": "0o600",
+        "out/confidential/report.json": "0o600",
+    }  # fmt: skip
+    assert modes["out/to-release/synthetic.csv"] & 0o400
+    assert [name for name in modes if name.startswith("out/to-release/")] == ["out/to-release/synthetic.csv"]

@@ -147,7 +147,7 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
     options += ["--measures", "tvd", "--seed", 1, "--quiet"]
     done = run("release", folder / "half.csv", "-o", tmp_path / "out", *options)
     assert done.returncode == 0, done.stderr
-    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    report = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
     assert report["risk"]["attacks"]
     assert report["risk"]["family"]["p_value"] is None  # no holdout: no excess of the table itself
     crossed = report["risk"]["cross_fit"]
@@ -155,7 +155,7 @@ def test_a_release_with_keys_attacks_its_own_table(folder, tmp_path):
     assert "half the size" in crossed["note"]
     done = run("release", folder / "half.csv", "-o", tmp_path / "two", *options, "--holdout", folder / "other.csv")
     assert done.returncode == 0, done.stderr
-    report = json.loads((tmp_path / "two" / "report.json").read_text())
+    report = json.loads((tmp_path / "two" / "confidential" / "report.json").read_text())
     assert report["risk"]["family"]["p_value"] is not None
     assert "cross_fit" not in report["risk"]
 
@@ -216,7 +216,7 @@ def test_page_terminal_and_json_have_one_guess(run_here, folder, tmp_path, conve
     told, page = tmp_path / "r.json", tmp_path / "r.html"
     done = run_here(
         "risk", folder / "half.csv", folder / "synthetic.csv", "--holdout", folder / "other.csv", "--keys", ",".join(TWO_KEYS),
-        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--thorough", "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
+        "--sensitive", SENSITIVE, "--tcap-convention", convention, "--verbose", "--thorough", "--repeats", 20, "--svm-rows", 100, "--seed", 1, "--json", told,
         "--html", page,
     )  # fmt: skip
     assert done.code == 0, done.err
@@ -241,11 +241,11 @@ def test_a_release_has_one_guess_too(run_here, folder, tmp_path):
     out = tmp_path / "out"
     done = run_here(
         "release", folder / "half.csv", "-o", out, "--keys", ",".join(TWO_KEYS), "--sensitive", SENSITIVE, "--attackers", "gcap", "--measures",
-        "tvd", "--repeats", 1, "--seed", 1, "--label", "contraceptive_method",
+        "tvd", "--repeats", 1, "--seed", 1, "--label", "contraceptive_method", "--verbose",
     )  # fmt: skip
     assert done.code == 0, done.err
-    risk = json.loads((out / "report.json").read_text())["risk"]
-    html = (out / "report.html").read_text()
+    risk = json.loads((out / "confidential" / "report.json").read_text())["risk"]
+    html = (out / "confidential" / "report.html").read_text()
     of_terminal = guesses_of_terminal(done.out, TWO_KEYS)
     cross_fit = html[html.index('<section id="risk-cross-fit"') :]
     of_page = guesses_of_page(cross_fit[: cross_fit.index("</section>")])
@@ -284,7 +284,7 @@ def test_terminal_json_and_page_say_where_values_were_not_compared(run_here, fol
 def test_without_keys_memorisation_tests_are_run_alone(folder, tmp_path):
     told = tmp_path / "r.json"
     options = ["--holdout", folder / "other.csv", "--repeats", 50, "--seed", 1]
-    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--tests", "exact_row,dcr", "--json", told)
+    done = run("risk", folder / "half.csv", folder / "half.csv", *options, "--tests", "exact_row,dcr", "--json", told, "--verbose")
     assert done.returncode == 0, done.stderr
     assert "Exact row" in done.stdout
     assert "All attacks and tests together" in " ".join(done.stdout.split())

@@ -32,7 +32,7 @@ def synthetic(data, tmp_path_factory):
 def test_utility_writes_figures_a_page_and_a_verdict(data, synthetic, tmp_path):
     told, page = tmp_path / "u.json", tmp_path / "u.html"
     options = ["--label", LABEL, "--thorough", "--repeats", 1, "--svm-rows", 300, "--seed", 1, "--formula", "num_children ~ wife_age"]
-    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", told, "--html", page)
+    done = run("utility", data / "cmc.csv", synthetic, *options, "--json", told, "--html", page, "--verbose")
     assert done.returncode == 0, done.stderr
     assert "Relations of pairs (mu)" in done.stdout
     found = json.loads(told.read_text())

@@ -55,15 +55,17 @@ def test_a_saved_release_is_what_the_command_writes(result, halves, run_here, tm
     )  # fmt: skip
     assert done.code == 0, done.err
     paths = result.save(tmp_path / "library")
-    assert [path.name for path in paths] == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
+    assert [path.relative_to(tmp_path / "library").as_posix() for path in paths] == [
+        "confidential/model.chaffinch", "confidential/report.html", "confidential/report.json", "to-release/synthetic.csv",
+    ]  # fmt: skip
     one, other = tmp_path / "command", tmp_path / "library"
-    for name in ("model.chaffinch", "synthetic.csv"):
+    for name in ("confidential/model.chaffinch", "to-release/synthetic.csv"):
         assert (one / name).read_bytes() == (other / name).read_bytes()
-    reports = [json.loads((folder / "report.json").read_text()) for folder in (one, other)]
+    reports = [json.loads((folder / "confidential" / "report.json").read_text()) for folder in (one, other)]
     assert without_run(reports[0]) == without_run(reports[1]) == without_run(json.loads(json.dumps(result.to_dict())))
     if os.name == "posix":
         for name in ("report.html", "report.json", "model.chaffinch"):
-            assert stat.S_IMODE((other / name).stat().st_mode) == 0o600
+            assert stat.S_IMODE((other / "confidential" / name).stat().st_mode) == 0o600
 
 
 MASKED = re.compile(r"<(\d+)|fewer than (\d+) (?:records|people)|multiples of (\d+)")
@@ -87,7 +89,7 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
         )  # fmt: skip
         assert done.code == 0, done.err
         assert not [m for m in MASKED.findall(done.out) if set(m) - {"", "25", "50"}]
-    plain = json.loads((tmp_path / "out" / "report.json").read_text())
+    plain = json.loads((tmp_path / "out" / "confidential" / "report.json").read_text())
     counts = [plain["about"][side]["rows"] for side in ("original", "synthetic", "holdout")]
     counts += [count for matrix in plain["utility"]["learning"]["confusion"] for row in matrix["counts"] for count in row]
     counts += [plain["utility"]["impossible"]["cells"]]
@@ -95,7 +97,7 @@ def test_one_threshold_reaches_everything_that_leaves(halves, run_here, tmp_path
     counts += [one["people"] for one in plain["risk"]["classes"]]
     assert "<25" in counts
     assert all(count == "<25" or count is None or count % 25 == 0 for count in counts)
-    page = html.unescape((tmp_path / "out" / "report.html").read_text())
+    page = html.unescape((tmp_path / "out" / "confidential" / "report.html").read_text())
     said = [number for match in MASKED.findall(page) for number in match if number]
     assert set(said) - {"3"} == {"25"}  # levels of fewer than three records are pooled, whatever the threshold
     assert "rounded to multiples of 25" in page
@@ -166,7 +168,7 @@ def test_the_attack_sees_the_values_that_the_synthesiser_pooled(halves):
 
 def test_the_drawn_table_has_the_figures_of_its_file(result, halves, tmp_path):
     result.save(tmp_path)
-    again = cf.utility(halves[0], tmp_path / "synthetic.csv", halves[1], label=LABEL, measures=["tvd"], seed=3)
+    again = cf.utility(halves[0], tmp_path / "to-release" / "synthetic.csv", halves[1], label=LABEL, measures=["tvd"], seed=3)
     assert again["tvd.2"].value == result.utility["tvd.2"].value
     assert again["tvd.3"].interval == result.utility["tvd.3"].interval
 
@@ -178,7 +180,7 @@ def test_pooled_numbers_count_as_their_file_says(tmp_path):
     options = {"measures": ["jensen_shannon", "tvd"], "seed": 1}
     result = cf.release(table, schema=cf.Schema(columns), rows=4000, **options)
     result.save(tmp_path)
-    again = cf.utility(cf.read(table, cf.Schema(columns)), tmp_path / "synthetic.csv", **options)
+    again = cf.utility(cf.read(table, cf.Schema(columns)), tmp_path / "to-release" / "synthetic.csv", **options)
     assert again["jensen_shannon"].value == result.utility["jensen_shannon"].value
 
 

@@ -95,7 +95,7 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
     """Give a new folder to write files to, and move them into `folder` when the block ends well; make it if need be.
 
     If the block raises, the new folder is removed and `folder` is as it was. Files of other names in `folder` stay. The
-    folder itself and its parts are readable as the system's defaults say; files keep their own modes.
+    folder itself is readable as the system's defaults say; files and folders in it keep their own modes.
     """
     target = Path(folder)
     if target.exists() and not target.is_dir():
@@ -106,8 +106,14 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
         part.mkdir(mode=0o700)
         yield part
         target.mkdir(exist_ok=True)
-        for file in sorted(part.iterdir()):
-            os.replace(file, target / file.name)
+        places = sorted(part.rglob("*"))
+        for place in places:
+            if place.is_dir():
+                (inside := target / place.relative_to(part)).mkdir(exist_ok=True)
+                inside.chmod(place.stat().st_mode & 0o777)
+        for place in places:
+            if place.is_file():
+                os.replace(place, target / place.relative_to(part))
     except FileError:
         raise
     except OSError as error:

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._base.errors import InputError, LedgerError, PersonalDataWarning, unknown_name
+from .screen import columns_that_fit, console, number, show_lines, show_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..synth import Model
     from ..table import FileOptions, Note
     from ..workflows.synthesise import ReadSettings
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
     "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
-    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "check_outputs", "command_line", "console", "decisions_of", "expanded",
-    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_notes", "show_promise",
+    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
+    "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
 
@@ -76,7 +75,8 @@ LedgerIn = Annotated[
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Show how the budget would be split, and stop: nothing is read.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar and no notes.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long tables too.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]
 
@@ -340,34 +340,3 @@ def show_promise(model: Model | None) -> None:
     """Say what is promised, in one sentence."""
     if model is not None and model.privacy is not None:
         typer.echo(model.privacy.sentence, err=True)
-
-
-def show_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Console:
-    """Print a table, without a heading where there is none, and return where it was printed."""
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(*head, box=None, pad_edge=False, show_header=bool(head))
-    for row in rows:
-        table.add_row(*map(Text, row))  # names may hold brackets, which are markup
-    screen = console()
-    screen.print(table)
-    return screen
-
-
-def console() -> Console:
-    """Return where tables are printed: as wide as the terminal, or 160 characters where none watches."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 160, highlight=False)
-
-
-def number(value: float | None) -> str:
-    """Return a number for a table on the screen: three digits, nothing where there is none.
-
-    Examples
-    --------
-    >>> number(0.123456), number(None)
-    ('0.123', '')
-    """
-    return "" if value is None else f"{value:.3g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,12 +29,14 @@ from .options import (
     Thorough,
     Threads,
     Threshold,
+    Verbose,
     check_outputs,
     command_line,
     expanded,
     ledger_allows,
     names_of,
     reading_of,
+    show_lines,
     show_promise,
     start_arrow,
     write_json,
@@ -41,9 +44,10 @@ from .options import (
 from .settings import Choice, choose
 
 if TYPE_CHECKING:
+    from ..workflows.release_result import ReleaseResult
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["release"]
+__all__ = ["release", "show_release"]
 
 UNCOVERED = (
     "The promise is about the synthetic table and its model. The figures above, the report and the exit code are taken from the original, "
@@ -82,11 +86,12 @@ def release(
     ] = None,
     json: JsonOut = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     threads: Threads = None,
 ) -> None:
     """Synthesise, measure, report: write a synthetic table, its model and a report to decide by into a folder.
 
-    The folder gets synthetic.EXT (as the input came), model.chaffinch (confidential), report.html and report.json; all of
+    The folder to-release gets synthetic.EXT (as the input came), the folder confidential model.chaffinch, report.html and report.json; all of
     them, or none if anything fails. Memorisation tests compare whole records with the table, and
     with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original.
@@ -97,6 +102,7 @@ def release(
     from ..table.write import ending_like
     from ..workflows.policy import RiskPolicy
     from ..workflows.release import ReleaseSettings, run_release
+    from ..workflows.release_result import TO_RELEASE, leaving_folder
     from ..workflows.running import RunOptions
     from ..workflows.synthesise import copy_paths
     from .estimates import Speaker, Work
@@ -131,8 +137,8 @@ def release(
     ending = ending_like(input)
     start_arrow(threads)
     with filling(output) as folder, progress_bar(quiet=quiet) as progress, ledger_allows():
-        outputs = copy_paths(folder / f"synthetic{ending}", copies)
-        if input.resolve().parent == output.resolve() and input.name in {path.name for path in outputs}:
+        outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", copies)
+        if input.resolve().parent == (output / TO_RELEASE).resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")
         speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows), measuring)
         run = RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker, command=command_line())
@@ -141,13 +147,26 @@ def release(
     if json is not None:
         write_json(json, result.to_dict())
     if not quiet:
-        show_verdict(result.utility.verdict)
-        if result.risk is not None:
-            show_attacks(result.risk.cross_fit or result.risk)
-        for name in names:
-            secret = name == "model.chaffinch" and result.model is not None and result.model.confidential
-            typer.echo(f"Wrote {output / name}{': confidential' * secret}.", err=True)
+        if verbose:
+            show_verdict(result.utility.verdict)
+            if result.risk is not None:
+                show_attacks(result.risk.cross_fit or result.risk)
+        show_release(result, output, names)
         show_promise(result.model)
         if choice.private:
             typer.echo(UNCOVERED, err=True)
     end(result.lower_bound, RiskPolicy(max_excess))
+
+
+def show_release(result: ReleaseResult, output: Path, names: Sequence[str]) -> None:
+    """Print what to decide by in five lines, what was not measured and what was written among them, and where the page is."""
+    from .._base.errors import listed
+    from .._base.left_out import not_measured
+    from ..workflows.release_result import CONFIDENTIAL, TO_RELEASE
+
+    leaving = [name for name in names if name.startswith(f"{TO_RELEASE}/")]
+    show_lines(
+        *(f"{part.question} {part.sentence}" for part in result.decision.answers), not_measured(result.left_out),
+        f"Wrote {output}: {listed(leaving)} to leave once you decide so, the rest in {CONFIDENTIAL}/.",
+        f"The page to decide by: {output / CONFIDENTIAL / 'report.html'}",
+    )  # fmt: skip

@@ -27,6 +27,7 @@ from .options import (
     Threads,
     Threshold,
     Tolerance,
+    Verbose,
     check_outputs,
     console,
     expanded,
@@ -35,18 +36,20 @@ from .options import (
     names_of,
     reading_of,
     run_facts,
+    show_lines,
     show_table,
     write_confidential,
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    from ..report.result import ReportResult
     from ..risk import RiskResult, RiskSettings
     from ..risk.attribution.result import CrossFit
     from ..table import FileOptions
     from ..workflows.policy import RiskPolicy
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["end", "risk", "risk_settings", "show_attacks"]
+__all__ = ["end", "family_line", "risk", "risk_settings", "show_attacks", "show_risk"]
 
 
 @expanded(file=file_options)
@@ -108,6 +111,7 @@ def risk(
     html: HtmlOut = None,
     public: PublicOut = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     threads: Threads = None,
 ) -> None:
     """Attack a synthetic table: what it tells about sensitive columns to someone who knows the keys.
@@ -141,12 +145,14 @@ def risk(
 
     if json is not None:
         write_json(json, result.to_dict())
-    if html is not None or public is not None:
-        write_report(report_of(title=f"What {synthetic[0].name} gives away", risk=result, threshold=threshold), html, public)
+    report = report_of(title=f"What {synthetic[0].name} gives away", risk=result, threshold=threshold)
+    write_report(report, html, public)
     if confidential is not None:
         write_confidential(confidential, result.confidential())
-    if not quiet:
+    if not quiet and verbose:
         show_attacks(result)
+    if not quiet:
+        show_risk(report, html, scenario=not verbose)
     end(result.lower_bound, allowed)
 
 
@@ -206,6 +212,33 @@ def _widths(words: list[str] | None) -> dict[str, float]:
     return out
 
 
+def show_risk(report: ReportResult, page: Path | None, *, scenario: bool = True) -> None:
+    """Print what a table gives away in a few lines, what was not tried, and where the page is; who attacks unless that was said."""
+    from .._base.left_out import not_measured
+    from ..report.decision import decision_of, left_out_of
+
+    result = report.risk
+    assert result is not None
+    answers = decision_of(report).answers
+    show_lines(
+        *((result.about.scenario, *result.about.comparison) if scenario else ()), answers[0].sentence, family_line(result.cross_fit or result),
+        "" if result.together is None else result.together.sentence, not_measured(left_out_of(report)),
+        f"The page: {page}" if page is not None else "All figures: --verbose, --html PAGE or --json FILE.",
+    )  # fmt: skip
+
+
+def family_line(result: RiskResult | CrossFit) -> str:
+    """Return what all attacks and tests say together, in a sentence."""
+    family = result.family
+    if family.p_value is None or family.lower_bound is None:
+        return family.reason
+    what = "attacks and tests" if result.memorisation_tests else "attacks"
+    return (
+        f"All {what} together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
+        f"{family.lower_bound:.3g} with 95 % confidence."
+    )
+
+
 def show_attacks(result: RiskResult | CrossFit) -> None:
     """Print the attacks, the worst first where there are many."""
     from ..risk.attribution.result import HEAD, MOST, attack_rows
@@ -221,14 +254,3 @@ def show_attacks(result: RiskResult | CrossFit) -> None:
         screen.print(f"The {MOST} worst of {len(rows)} attacks; the others are in the JSON.")
     if result.memorisation_tests:
         show_table(TESTS_HEAD, finding_rows(result.memorisation_tests))
-    family = result.family
-    if family.p_value is None or family.lower_bound is None:
-        screen.print(family.reason, markup=False)
-    else:
-        screen.print(
-            f"All {'attacks and tests' if result.memorisation_tests else 'attacks'} together: p = {family.p_value:.3g} that members and others are alike; some excess is above "
-            f"{family.lower_bound:.3g} with 95 % confidence.",
-            markup=False,
-        )
-    if result.together is not None:
-        screen.print(result.together.sentence, markup=False)

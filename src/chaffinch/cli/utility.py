@@ -26,20 +26,23 @@ from .options import (
     Thorough,
     Threads,
     Threshold,
+    Verbose,
     check_outputs,
     expanded,
     names_of,
     number,
     reading_of,
     run_facts,
+    show_lines,
     show_table,
 )  # fmt: skip
 
 if TYPE_CHECKING:
+    from ..report.result import ReportResult
     from ..utility import UtilitySettings, VerdictRow
     from ..workflows.synthesise import ReadSettings
 
-__all__ = ["asked_measures", "show_verdict", "utility", "utility_settings"]
+__all__ = ["asked_measures", "show_verdict", "show_worth", "utility", "utility_settings"]
 
 
 @expanded(reading=reading_of)
@@ -64,6 +67,7 @@ def utility(
     html: HtmlOut = None,
     public: PublicOut = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     threads: Threads = None,
 ) -> None:
     """Say what a synthetic table is worth: how near its columns, pairs and learners come to the original's.
@@ -92,12 +96,15 @@ def utility(
     result = replace(result, run=replace(result.run, **run_facts()))
     if json is not None:
         write_json(json, {**result.to_dict(), "verdict": [row.to_dict() for row in result.verdict]})
-    if html is not None or public is not None:
-        from ..report.page import report_of, write_report
+    from ..report.page import report_of, write_report
 
-        write_report(report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold), html, public)
-    if not quiet:
+    report = report_of(result, title=f"What {synthetic.name} is worth", threshold=threshold)
+    write_report(report, html, public)
+    if quiet:
+        return
+    if verbose:
         show_verdict(result.verdict)
+    show_worth(report, html)
 
 
 def utility_settings(
@@ -127,6 +134,19 @@ def asked_measures(words: str | None, *, thorough: bool = False) -> tuple[str, .
         raise InputError("--measures names measures to take (A,B) or to leave out (-A,-B), not both.")
     asked_metrics(left_out or asked)
     return tuple(name for name in asked_metrics(None, thorough=thorough) if name not in left_out) if left_out else asked
+
+
+def show_worth(report: ReportResult, page: Path | None) -> None:
+    """Print what a table is worth in a few lines, what was not measured, and where the page is."""
+    from .._base.left_out import not_measured
+    from ..report.decision import decision_of, left_out_of
+
+    worth = decision_of(report).answers[1]
+    weakest = min((row for row in report.rows if row.kept is not None), key=lambda row: row.kept or 0.0, default=None)
+    show_lines(
+        worth.sentence, "" if weakest is None else f"Weakest: {weakest.sentence}", not_measured(left_out_of(report)),
+        f"The page: {page}" if page is not None else "All figures: --verbose, --html PAGE or --json FILE.",
+    )  # fmt: skip
 
 
 def show_verdict(rows: Sequence[VerdictRow]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
-from .._base.left_out import not_measured
+from .._base.left_out import LeftOut, not_measured
 from .._base.plain import to_plain
 from .._base.words import shown
 from ..risk.attribution.verdict import RiskVerdictRow
@@ -18,7 +18,7 @@ from ..utility.verdict import VerdictRow
 from .promise import promise_of
 from .result import ReportResult
 
-__all__ = ["GIVES_AWAY", "GOOD_FOR", "NOT_TESTED", "Decision", "DecisionFigure", "DecisionPart", "TestedLine", "decision_of"]
+__all__ = ["GIVES_AWAY", "GOOD_FOR", "NOT_TESTED", "Decision", "DecisionFigure", "DecisionPart", "TestedLine", "decision_of", "left_out_of"]
 
 GIVES_AWAY = "What does it give away?"
 GOOD_FOR = "What is it good for?"
@@ -138,6 +138,11 @@ def policy_words(allowed: bool) -> str:
     return "The excess keeps to what is allowed." if allowed else "The excess is above what is allowed."
 
 
+def left_out_of(report: ReportResult) -> tuple[LeftOut, ...]:
+    """Return what a quick run did not measure and not attack with, each with the option that brings it back."""
+    return (*report.about.left_out, *(() if report.risk is None else report.risk.about.left_out))
+
+
 def decision_of(report: ReportResult) -> Decision:
     """Return what to decide by, worked out from a report."""
     from .answers import gives_away, good_for, not_tested
@@ -149,7 +154,7 @@ def decision_of(report: ReportResult) -> Decision:
     crossed = risk is not None and risk.cross_fit is not None
     holdout = risk.about.holdout is not None if risk is not None else report.about.holdout is not None
     said = "" if promise is None else shown(promise.row.sentence, 2000)
-    quick = not_measured((*report.about.left_out, *(() if risk is None else risk.about.left_out)))
+    quick = not_measured(left_out_of(report))
     answers = (gives_away(report, allowed), good_for(report), not_tested(report, promise, quick))
     decision = Decision.of(
         report.rows, report.risk_rows, said, holdout=holdout, keys=keys, allowed=allowed, crossed=crossed, answers=answers

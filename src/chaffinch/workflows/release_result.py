@@ -23,7 +23,17 @@ from ..table import Table
 from ..utility import UtilityResult
 from .synthesise import write_batches
 
-__all__ = ["ReleaseResult"]
+__all__ = ["CONFIDENTIAL", "TO_RELEASE", "ReleaseResult", "leaving_folder"]
+
+TO_RELEASE, CONFIDENTIAL = "to-release", "confidential"
+"""The folders of a release: what is meant to leave once that is decided, and what stays inside."""
+
+
+def leaving_folder(folder: Path) -> Path:
+    """Return the folder of what is meant to leave, made where it is not there."""
+    leaving = folder / TO_RELEASE
+    leaving.mkdir(mode=0o755, exist_ok=True)
+    return leaving
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -104,22 +114,31 @@ class ReleaseResult:
         return render(self.report, network_svg=None if drawing is None else drawing.svg, public=public)
 
     def save(self, folder: str | os.PathLike[str]) -> tuple[Path, ...]:
-        """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are."""
+        """Write the synthetic tables, the model and the report into a folder, all of them or none, and return where they are.
+
+        `to-release` gets what is meant to leave once that is decided: the tables, and a model that a private fit made. `confidential`, which its
+        owner alone can open, gets the report, whose figures are taken from the original, and a model that holds counts of records.
+        """
         with filling(folder) as part:
             for name, table in zip(self.names, self.tables, strict=True):
-                write_batches(table, part / name)
+                write_batches(table, leaving_folder(part) / name)
             names = self.write_beside(part)
         return tuple(Path(folder) / name for name in names)
 
     def write_beside(self, folder: Path) -> list[str]:
-        """Write the model, report.json and report.html beside tables that are there, readable by their owner alone; return all names."""
+        """Write the model, report.json and report.html beside tables that are there, into the folders of `save`; return the names of all."""
         if self.model is None:
             raise InputError("A release that was read from its JSON has no tables and no model to write.")
-        self.model.save(folder / "model.chaffinch")
+        leaving, inside = leaving_folder(folder), folder / CONFIDENTIAL
+        inside.mkdir(mode=0o700, exist_ok=True)
+        model = (inside if self.model.confidential else leaving) / "model.chaffinch"
+        self.model.save(model)
         text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False)
-        write_text(folder / "report.json", f"{text}\n", mode=0o600)
-        write_page(folder / "report.html", self.to_html())
-        return sorted(path.name for path in folder.iterdir())
+        write_text(inside / "report.json", f"{text}\n", mode=0o600)
+        write_page(inside / "report.html", self.to_html())
+        for file in inside.iterdir():
+            file.chmod(0o600)
+        return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
     def show(self) -> None:
         """Print what to decide by."""
