@@ -41,7 +41,8 @@ def test_three_reports_in_one(study_of, risk_of):
     two = next(row for row in found.measures if row.id == "tvd_2")
     assert two.values == (0.034, 0.068, 0.136)
     assert two.nearest == ("A",)  # intervals are ten per cent either way
-    assert [row[0] for row in found.picture.table.rows] == [f"{side}: {name}" for side, name in zip("ABC", found.names, strict=True)]
+    assert [row[0] for row in found.picture.table.rows] == ["A", "B", "C"]
+    assert "B: parents 2, noise 2.0" in found.picture.note
     plain = found.to_dict()
     assert json.loads(json.dumps(plain, allow_nan=False)) == plain
     assert plain["reports"] == {"A": found.names[0], "B": found.names[1], "C": found.names[2]}

@@ -85,7 +85,7 @@ def compare(a: Comparable, b: Comparable) -> Comparison:
         (*_notes(first, second, levels), *_unmatched(first, second)), tuple(_attacks(first, second)),
         promise_rows(first.synthesis, second.synthesis), tuple(promise_notes(first.synthesis, second.synthesis)),
         differing=differences((first, second)), answers=compared_answers((first, second), names), leaving=leaving_of_all((first, second)),
-        picture=tradeoff_of((first, second), [f"{side}: {name}" for side, name in zip("AB", names, strict=True)]),
+        picture=tradeoff_of((first, second), names),
     )  # fmt: skip
 
 

@@ -157,12 +157,8 @@ def several_reports(reports: Sequence[ReportResult], *, apart: frozenset[str] = 
     measures = [_measure(metric, reports, apart) for metric in _metrics(reports)]
     return SeveralReports(
         names=names, differing=differences(reports), measures=tuple(measures), attacks=tuple(_attacks(reports)), notes=tuple(notes),
-        picture=tradeoff_of(reports, _short(names)), answers=compared_answers(reports, names), leaving=leaving_of_all(reports),
+        picture=tradeoff_of(reports, names), answers=compared_answers(reports, names), leaving=leaving_of_all(reports),
     )  # fmt: skip
-
-
-def _short(names: Sequence[str]) -> list[str]:
-    return [f"{letter(i)}: {name}" for i, name in enumerate(names)]
 
 
 def _metrics(reports: Sequence[ReportResult]) -> list[Metric]:
@@ -204,7 +200,8 @@ def _attacks(reports: Sequence[ReportResult]) -> list[SharedAttack]:
 
 def compared_answers(reports: Sequence[ReportResult], names: Sequence[str]) -> tuple[PageAnswer, ...]:
     """Return what compared tables give away, what they are good for, and what none of them was tested for."""
-    labels = [f"{letter(i)}: {shown(name, 22)}" for i, name in enumerate(names)]
+    fit = all(len(name) <= 20 for name in names)  # a name that would have to be cut says less than its letter
+    labels = [f"{letter(i)}: {name}" if fit else letter(i) for i, name in enumerate(names)]
     return _away(reports, labels), _good(reports, labels), _untested(reports, labels)
 
 

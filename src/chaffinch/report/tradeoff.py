@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 
 from markupsafe import Markup
@@ -14,6 +14,7 @@ from ..risk.attribution.attack import Attack
 from ..risk.attribution.verdict import keys_words, worse
 from ..utility.verdict import VerdictRow, ladder
 from .answers import HEADLINES, SHORT
+from .naming import letter
 from .result import ReportResult
 from .sections import Figure, PageTable, Paragraph, Section
 
@@ -90,13 +91,14 @@ def tradeoff_of(reports: Sequence[ReportResult], names: Sequence[str]) -> Figure
     if attacks is None or not shared:
         return None
     points, first = [], None
-    for report, name, attack in zip(reports, names, attacks, strict=True):
+    for place, (report, attack) in enumerate(zip(reports, attacks, strict=True)):
         step = headline_step(report.rows, shared)
         assert step is not None  # every report has the measure
         first = first or step[0]
-        points.append(TradePoint(name, step[1], attack.value or 0.0, step[2], attack.interval))
+        points.append(TradePoint(letter(place), step[1], attack.value or 0.0, step[2], attack.interval))
     assert first is not None
-    return tradeoff_figure("fig-tradeoff", points, worth=first, attack=attack_words(attacks[0]), lines=_lines(attacks[0]))
+    figure = tradeoff_figure("fig-tradeoff", points, worth=first, attack=attack_words(attacks[0]), lines=_lines(attacks[0]))
+    return replace(figure, note="; ".join(f"{letter(i)}: {shown(name, 120)}" for i, name in enumerate(names)) + ".")
 
 
 def _lines(attack: Attack) -> list[tuple[str, float]]:
