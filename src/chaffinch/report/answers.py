@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .._base.words import number, percent, shown, signed
 from ..risk.attribution.attack import Attack
-from ..risk.attribution.result import RiskResult
+from ..risk.attribution.result import CrossFit, RiskResult
 from ..risk.attribution.verdict import FOUND, NONE_FOUND, judged, keys_words, worse
 from ..risk.memorisation.finding import MemorisationFinding
 from ..stats.family import Family
@@ -63,20 +63,29 @@ def headline_of(risk: RiskResult) -> Headline | None:
 
     Without a holdout the cross-fit leads: people of the other half are a true holdout for its models.
     """
-    crossed = risk.cross_fit
-    half = crossed is not None and risk.about.holdout is None
-    side = crossed if crossed is not None and half else risk
+    side = leading_side(risk)
+    half = side is not risk
     attacks = [attack for attack in side.attacks if attack.value is not None]
     tests = [test for test in side.memorisation_tests if test.value is not None]
     with_excess = [attack for attack in attacks if judged(attack, holdout=True)[0] == FOUND]
     shown_tests = [test for test in side.memorisation_tests if _found(test)]
-    counts = {"attacks": len(attacks), "tests": len(side.memorisation_tests), "found_attacks": len(with_excess), "found_tests": len(shown_tests), "half_size": half}
+    counts = {"attacks": len(attacks), "tests": len(_assessed(side.memorisation_tests)), "found_attacks": len(with_excess), "found_tests": len(shown_tests), "half_size": half}
     word = FOUND if with_excess or shown_tests or (side.family.lower_bound or 0.0) > 0 else NONE_FOUND if side.family.p_value is not None else NOT_KNOWN
     if with_excess or (attacks and not shown_tests):
         return _of_attack(max(with_excess or attacks, key=worse), word, counts)
     if shown_tests or tests:
         return _of_test(_strongest(shown_tests or tests, side.family, len(side.attacks), side.memorisation_tests), word, counts)
     return None
+
+
+def leading_side(risk: RiskResult) -> RiskResult | CrossFit:
+    """Return the study itself, or where it has no holdout its cross-fit, if there is one."""
+    return risk.cross_fit if risk.cross_fit is not None and risk.about.holdout is None else risk
+
+
+def _assessed(tests: Sequence[MemorisationFinding]) -> list[MemorisationFinding]:
+    """Tests that say something: a value, or, where that hides few people, whether it is more than chance."""
+    return [test for test in tests if test.value is not None or test.p_family is not None]
 
 
 def _found(test: MemorisationFinding) -> bool:
@@ -163,7 +172,7 @@ def _power(lead: Headline) -> list[str]:
         parts = ((lead.found_attacks, lead.attacks, "attacks on columns"), (lead.found_tests, lead.tests, "tests of whole records"))
         return [f"An excess was found by {' and '.join(f'{some} of {many} {what}' for some, many, what in parts if many)}."]
     if lead.word == NONE_FOUND and lead.detectable is not None:
-        return [f"That is no proof of none: by this attack an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."]
+        return [f"That is no proof of none: by this {'attack' if lead.attribute else 'test'} an excess of {number(lead.detectable)} is found four times out of five, a smaller one may go unseen."]
     return []
 
 
@@ -238,14 +247,14 @@ def not_tested(report: ReportResult, promise: Promise | None, quick: str = "") -
     risk = report.risk
     looks = [_promised(promise)]
     if risk is not None:
-        made = [attack for attack in risk.attacks if attack.value is not None]
-        state = "no" if not made else "yes" if len(made) == len(risk.attacks) else "part"
-        words = f"{len(made):,} of {len(risk.attacks):,} made" if risk.attacks else "not tested: no keys were named"
+        side = leading_side(risk)
+        made = [attack for attack in side.attacks if attack.value is not None]
+        state = "no" if not made else "yes" if len(made) == len(side.attacks) else "part"
+        words = f"{len(made):,} of {len(side.attacks):,} made" if side.attacks else "no keys were named"
         looks.append(TestedLine("Attacks on columns", state, words))
-        tests = [test for test in risk.memorisation_tests if test.value is not None]
-        crossed = () if risk.cross_fit is None else risk.cross_fit.memorisation_tests
-        many = len(tests) or len(crossed)
-        looks.append(TestedLine("Tests of whole records", "yes" if many else "no", f"{many} made" if many else "not made"))
+        many, of = len(_assessed(side.memorisation_tests)), len(side.memorisation_tests)
+        state = "no" if not many else "yes" if many == of else "part"
+        looks.append(TestedLine("Tests of whole records", state, f"{many} of {of} made" if of else "not made"))
     else:
         looks.append(TestedLine("Attacks on columns", "no", "not tested"))
         looks.append(TestedLine("Tests of whole records", "no", "not tested"))
