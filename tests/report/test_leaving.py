@@ -58,6 +58,10 @@ def test_a_promise_covers_no_figure_so_none_leaves(report, test_only):
     assert {"verdict", "risk-verdict", "tradeoff", "look-columns", "why"}.isdisjoint(re.findall(r' id="([^"]+)"', page))
     assert 'id="promise"' in page
     assert "Measured inside." in page
+    assert "Keep this report inside" not in page
+    assert "not covered" not in page
+    assert " made</text>" not in page  # how many attacks could be made depends on the data
+    assert "figures that were measured on the real data" in page
     assert "box-1" not in page
     assert "about 120 rows" not in page
     assert ("TEST ONLY" in page) is test_only

@@ -22,6 +22,7 @@ from .options import (
     MaxExcess,
     Measures,
     Models,
+    PublicOut,
     Quiet,
     Repeats,
     SvmRows,
@@ -85,6 +86,7 @@ def release(
         typer.Option(help="Seed: the same seed gives the same files. With --epsilon: for tests only, no privacy."),
     ] = None,
     json: JsonOut = None,
+    public: PublicOut = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
     threads: Threads = None,
@@ -96,6 +98,7 @@ def release(
     with --keys and --sensitive it is attacked with these too; without a holdout the model is fitted on each half of the people in turn for that. With --epsilon the synthetic table and its model carry a promise; the report never
     does, since its figures are taken from the original.
     """
+    from .._base.html import write_page
     from .._base.progress import progress_bar
     from .._base.safe_files import filling
     from ..risk import RiskSettings
@@ -129,7 +132,7 @@ def release(
         thorough=thorough,
     )  # fmt: skip
     beside = json if json is not None and json.resolve().parent != output.resolve() else None
-    check_outputs(input, beside, ledger)  # the folder itself is yet to be made
+    check_outputs(input, beside, public, ledger)  # the folder itself is yet to be made
     settings = ReleaseSettings(
         synthesis=choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies),
         utility=measuring, attack=attack, label=choice.label, keys=known, sensitive=wanted, max_excess=max_excess, title=title,
@@ -146,6 +149,8 @@ def release(
         names = result.write_beside(folder)
     if json is not None:
         write_json(json, result.to_dict())
+    if public is not None:
+        write_page(public, result.to_html(public=True), public=True)
     if not quiet:
         if verbose:
             show_verdict(result.utility.verdict)

@@ -12,10 +12,11 @@ from dataclasses import replace
 
 from .._base.html import Leaving
 from .decision import NOT_TESTED, Decision
+from .decision_box import looks_picture
 from .result import ReportResult
 from .sections import PageAnswer, Section
 
-__all__ = ["FROM_JSON", "leaving_of", "promises", "public_answers", "public_sections"]
+__all__ = ["FROM_JSON", "leaving_of", "promises", "public_answers", "public_facts", "public_sections"]
 
 INSIDE = Leaving(False, "It draws how values of the original are distributed, and its figures are exact; the variant that may leave is written by --public.")
 INSIDE_PROMISED = Leaving(
@@ -26,7 +27,9 @@ PUBLIC_PROMISED = Leaving(True, "It holds settings and what is promised: no figu
 FROM_JSON = Leaving(True, "It was made from what --json holds: measures over many people and rounded counts, no record, and no value or count of few people.")
 """The first line of a page made of plain data, where none of them comes with a promise."""
 
-PRIVATE_SECTIONS = ("promise", "synthesis", "limits")
+PRIVATE_SECTIONS = ("promise", "synthesis")
+TOLD = ("Promise of privacy", "Membership, knowing the method", "Singling out")
+"""Lines of what was tested that say nothing of the data."""
 LEFT_OUT = ("look-columns", "look-pairs", "data", "again")
 """Sections that show distributions, notes on columns, or a command with its paths."""
 
@@ -51,11 +54,31 @@ def public_sections(report: ReportResult, sections: Iterable[Section]) -> Iterat
 
 
 def public_answers(report: ReportResult, decision: Decision, answers: tuple[PageAnswer, ...]) -> tuple[PageAnswer, ...]:
-    """Return the answers that may leave: where privacy was promised, the two that rest on the original say that they stay inside."""
+    """Return the answers that may leave: where privacy was promised, those that rest on the original say that they stay inside.
+
+    How many attacks could be made depends on the data, too, and is not told then.
+    """
     if not promises(report):
         return answers
     stays = "Measured inside. The figures are taken from the original and no promise covers them, so they are not on this page."
-    return tuple(
-        answer if part.question == NOT_TESTED else replace(answer, sentence=stays, picture=None, notes=(), word="")
-        for part, answer in zip(decision.answers, answers, strict=True)
-    )
+    out = []
+    for part, answer in zip(decision.answers, answers, strict=True):
+        if part.question != NOT_TESTED:
+            out.append(replace(answer, sentence=stays, picture=None, notes=(), word=""))
+            continue
+        looks = [line for line in part.looks if line.what in TOLD]
+        out.append(replace(answer, picture=looks_picture(f"box-{len(out) + 1}", part.question, looks), notes=(), sentence=_promised(part.sentence)))
+    return tuple(out)
+
+
+def _promised(sentence: str) -> str:
+    """The promise in a sentence, without what was tested."""
+    return f"{sentence.partition('; not tested:')[0].rstrip('.')}; what attacks on the table found is not on this page."
+
+
+def public_facts(report: ReportResult, facts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the facts that may leave: where privacy was promised, settings alone."""
+    if not promises(report):
+        return tuple(facts)
+    known = ("Promise", "Label", "Keys", "Sensitive", "Versions")
+    return tuple((name, words.removesuffix("; this report is not covered")) for name, words in facts if name in known)

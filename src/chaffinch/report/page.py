@@ -21,7 +21,7 @@ from .._base.words import shown
 from .about import closing_sections, header, synthesis_section
 from .decision import decision_of
 from .decision_box import answers_of
-from .leaving import leaving_of, promises, public_answers, public_sections
+from .leaving import leaving_of, public_answers, public_facts, public_sections
 from .promise import promise_of, promise_section
 from .result import ReportResult, report_of
 from .risk import risk_facts, risk_sections
@@ -91,7 +91,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     if verdicts and promise is not None:
         line = Paragraph(f"Privacy: {promise.line.rstrip('.')}.", "lead")
         verdicts[0] = replace(verdicts[0], blocks=(line, *verdicts[0].blocks))
-    promised = promise_section(promise)
+    promised = promise_section(promise, public=public)
     looks = look_sections(report.utility, Choices(report.synthesis)) if report.utility is not None else ()
     synthesis = synthesis_section(report.synthesis, picture)
     first = (promised, tradeoff_section(report), *looks, why_section(report), synthesis)
@@ -106,7 +106,7 @@ def _rendered(report: ReportResult, picture: Markup | None, public: bool) -> str
     answers = answers_of(decision)
     if public:
         sections, answers = list(public_sections(report, sections)), public_answers(report, decision, answers)
-        facts = tuple(fact for fact in facts if not promises(report) or fact[0] in ("Promise", "Label", "Keys", "Sensitive", "Versions"))
+        facts = public_facts(report, facts)
     return page(
         report.title or "Report", [replace(section, folded=section.id not in OPEN) for section in sections], facts=facts,
         alarm=promise.alarm if promise else "", answers=answers, leaving=leaving_of(report, public=public),

@@ -116,8 +116,11 @@ def best_guess(epsilon: float, delta: float | None = None) -> float:
     return 1 - (1 - (delta or 0.0)) * small / (1 + small)
 
 
-def promise_section(promise: Promise | None) -> Section | None:
-    """Return the section that says what is promised, what is not, and what was spent; None without an account."""
+def promise_section(promise: Promise | None, *, public: bool = False) -> Section | None:
+    """Return the section that says what is promised, what is not, and what was spent; None without an account.
+
+    A `public` page holds no figure that the promise does not cover, and says so.
+    """
     if promise is None or promise.account is None:
         return None
     account = promise.account
@@ -130,7 +133,7 @@ def promise_section(promise: Promise | None) -> Section | None:
     blocks.append(Paragraph(real.sentence, "lead"))
     blocks.append(Listing(tuple(_meaning(real))))
     blocks.append(Paragraph("What this is not", "strong"))
-    blocks.append(Listing(tuple(_limits(real))))
+    blocks.append(Listing(tuple(_limits(real, public=public))))
     blocks += _spending(account)
     return Section("promise", "What is promised", tuple(blocks))
 
@@ -177,11 +180,15 @@ def _whose(account: Account) -> str:
     return f"{who} The number of rows was {'declared as public' if declared else 'measured with noise, as part of the promise'}."
 
 
-def _limits(account: Account) -> Iterator[str]:
-    yield (
-        "It covers the synthetic table and the model, whatever is done with them. It does not cover this report: its figures are computed on "
-        "the real data, without noise, and no budget is spent on them. Keep this report inside, as confidential as the data."
-    )
+def _limits(account: Account, *, public: bool) -> Iterator[str]:
+    covers = "It covers the synthetic table and the model, whatever is done with them. It does not cover "
+    if public:
+        yield f"{covers}figures that were measured on the real data to judge the table: none of them is on this page."
+    else:
+        yield (
+            f"{covers}this report: its figures are computed on the real data, without noise, and no budget is spent on them. Keep this report "
+            "inside, as confidential as the data."
+        )
     whom = "records" if account.unit.rows_per_person == 1 else "people"
     yield (
         f"It is not a promise about groups. For a family of three {whom} epsilon is three times as large"
@@ -196,7 +203,7 @@ def _limits(account: Account) -> Iterator[str]:
     )
     yield (
         "It takes the declared schema as public. Columns, levels, bounds or settings that were chosen by looking at the real data are not paid "
-        "for here, nor is the choice of one of several results by figures such as those below."
+        "for here, nor is the choice of one of several results by figures that were measured on the data."
     )
 
 
