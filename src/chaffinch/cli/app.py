@@ -18,6 +18,7 @@ from .attack import attack
 from .audit import audit
 from .check import check
 from .compare import compare
+from .config import configurable
 from .describe import describe
 from .evolve import evolve
 from .fit import fit
@@ -41,6 +42,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,  # its tracebacks print local variables, and those hold records
 )
+LONG = (synth, fit, utility, risk, release, audit, evolve, check)
+"""Commands with many options: these may stand in a file."""
+
 for command in (
     schema,
     describe,
@@ -58,7 +62,7 @@ for command in (
     evolve,
     check,
 ):
-    app.command(cls=RegistryCommand)(command)
+    app.command(cls=RegistryCommand)(configurable(command) if command in LONG else command)
 app.add_typer(tree)
 app.add_typer(attack)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 
 from .._base.errors import InputError, unknown_name
+from .config import configurable
 from .help import RegistryCommand
 from .options import (
     HtmlOut,
@@ -242,6 +243,7 @@ def check_word(option: str, word: str) -> None:
 
 
 @attack.command(cls=RegistryCommand)
+@configurable
 @expanded(wanted=asked)
 def membership(
     wanted: AttackRequest,
@@ -272,6 +274,7 @@ def membership(
 
 
 @attack.command("singling-out", cls=RegistryCommand)
+@configurable
 @expanded(wanted=asked)
 def singling_out(
     wanted: AttackRequest,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .options import HtmlOut, JsonOut, Quiet, SeedIn, Threads, check_outputs, write_json
+from .options import HtmlOut, JsonOut, Quiet, check_outputs, write_json
 
 __all__ = ["compare"]
 
@@ -18,9 +18,7 @@ def compare(
     more: Annotated[list[Path] | None, typer.Argument(help="Further ones.", show_default=False)] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
-    seed: SeedIn = None,
     quiet: Quiet = False,
-    threads: Threads = None,
 ) -> None:
     """Compare reports: which table is nearer the original and which is safer, by each measure, and whether they can be told apart.
 

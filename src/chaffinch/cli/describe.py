@@ -11,7 +11,6 @@ from .options import (
     Input,
     JsonOut,
     Quiet,
-    SeedIn,
     Threads,
     check_outputs,
     expanded,
@@ -35,7 +34,6 @@ def describe(
     reading: ReadSettings,
     json: JsonOut = None,
     html: HtmlOut = None,
-    seed: SeedIn = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:

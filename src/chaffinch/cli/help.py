@@ -10,7 +10,12 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
+from typer import Exit
 from typer.core import TyperCommand
+
+from .._base.safe_files import check_writable
+from .config import save_config, with_config
+from .panels import panel_of, place_of
 
 __all__ = ["NAMES", "RegistryCommand", "filled"]
 
@@ -50,7 +55,38 @@ def filled(text: str) -> str:
 
 
 class RegistryCommand(TyperCommand):
-    """A command whose help lists what is registered."""
+    """A command whose help lists what is registered, in panels, and whose options may stand in a file."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return arguments and options in the order of the help page, each option with its panel."""
+        parameters: list[Any] = super().get_params(ctx)
+        for one in parameters:
+            if one.param_type_name == "option":
+                one.rich_help_panel = panel_of(self.name or "", one.name)
+        return sorted(parameters, key=lambda one: place_of(self.name or "", one))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line, those of its file of options before them."""
+        return super().parse_args(ctx, with_config(self.params, args) if self._configurable else args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, and write its options to a file where that is asked for and it came to an end."""
+        path = ctx.params.get("save_config") if self._configurable else None
+        if path is not None:
+            check_writable(path)
+        try:
+            result = super().invoke(ctx)
+        except Exit as end:
+            if path is not None and end.exit_code in (0, 1):
+                save_config(path, self.params, ctx.params)
+            raise
+        if path is not None:
+            save_config(path, self.params, ctx.params)
+        return result
+
+    @property
+    def _configurable(self) -> bool:
+        return any(one.name == "save_config" for one in self.params)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help, its placeholders filled; the texts stay as they were for the next time."""

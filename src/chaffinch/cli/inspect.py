@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, names_of, show_table, write_json
+from .options import JsonOut, check_outputs, console, names_of, show_table, write_json
 from .sample import ModelIn
 
 __all__ = ["inspect"]
@@ -20,9 +20,6 @@ def inspect(
         str | None, typer.Option(help="Of a private model: what noise may have done to the counts of these columns, as A,B.")
     ] = None,
     json: JsonOut = None,
-    seed: SeedIn = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
 ) -> None:
     """Print a model's network: each column with its parents, how much they tell of it, what protection cut, what is promised."""
     from .._base.errors import InputError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .options import JsonOut, Quiet, SeedIn, Threads, check_outputs, console, show_table, write_json
+from .options import JsonOut, check_outputs, console, show_table, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,9 +36,6 @@ def ledger(
         typer.Option(help="With --new: which sum is held to the limit: gaussian (unless given), zcdp or basic."),
     ] = None,
     json: JsonOut = None,
-    seed: SeedIn = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
 ) -> None:
     """Print what a model promises and what each touch of the data cost, or what the releases of a project add up to."""
     from .._base.errors import InputError

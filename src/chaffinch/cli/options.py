@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SeedIn", "SvmRows", "Synth", "TableName",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
@@ -78,7 +78,6 @@ DryRun = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long tables too.")]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
-SeedIn = Annotated[int | None, typer.Option("--seed", help="Accepted by every command; nothing is drawn in this one.")]
 
 Holdout = Annotated[
     Path | None, typer.Option(help="People of the same population who are not in the original: a fresh sample.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .options import JsonOut, Quiet, SchemaIn, SeedIn, Threads, check_outputs, console, show_table, write_json
+from .options import JsonOut, SchemaIn, check_outputs, console, show_table, write_json
 from .settings import DiscoverIn
 
 if TYPE_CHECKING:
@@ -40,9 +40,6 @@ def plan(
     rows: Annotated[int | None, typer.Option(help="The number of rows; that of the schema unless given.")] = None,
     discover: DiscoverIn = None,
     json: JsonOut = None,
-    seed: SeedIn = None,
-    quiet: Quiet = False,
-    threads: Threads = None,
 ) -> None:
     """Say what to expect of a privacy budget before it is spent: from the schema, the number of rows and epsilon alone.
 

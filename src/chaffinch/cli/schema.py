@@ -12,7 +12,6 @@ from .options import (
     Input,
     JsonOut,
     Quiet,
-    SeedIn,
     Threads,
     check_outputs,
     expanded,
@@ -47,7 +46,6 @@ def schema(
         bool, typer.Option("--edit", help="Ask of each column what it is for; roles are suggested, and none is assumed.")
     ] = False,
     json: JsonOut = None,
-    seed: SeedIn = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:

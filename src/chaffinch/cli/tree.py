@@ -13,7 +13,6 @@ from .options import (
     HtmlOut,
     JsonOut,
     Quiet,
-    SeedIn,
     Threads,
     check_outputs,
     show_table,
@@ -61,7 +60,6 @@ def audit(
     ] = None,
     json: JsonOut = None,
     html: HtmlOut = None,
-    seed: SeedIn = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:
@@ -101,7 +99,6 @@ def prune_command(
     keep: KeepIn = "safe",
     json: JsonOut = None,
     html: HtmlOut = None,
-    seed: SeedIn = None,
     quiet: Quiet = False,
     threads: Threads = None,
 ) -> None:

@@ -1,0 +1,150 @@
+"""Options in a file: `--config run.toml` reads them, `--save-config run.toml` writes those of a run.
+
+A file holds names of options and their values, as they are typed without the dashes:
+
+    label = "income"
+    keys = ["age", "sex"]
+    thorough = true
+
+What the command line says wins over the file.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import tomllib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .._base.errors import InputError, unknown_name
+
+__all__ = ["ConfigIn", "ConfigOut", "configurable", "save_config", "with_config"]
+
+ConfigIn = Annotated[
+    Path | None, typer.Option("--config", help="Options from a TOML file, by their names; what the command line says wins.")
+]
+ConfigOut = Annotated[
+    Path | None, typer.Option("--save-config", help="Write the options of this run to a TOML file for --config, when it is done.")
+]
+MOST = 1 << 20
+"""Bytes that a file of options may have."""
+OWN = ("config", "save_config", "help")
+"""Options that are not in a file."""
+
+
+def configurable(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that has the options `--config` and `--save-config` too; `RegistryCommand` reads and writes the files."""
+    own = inspect.signature(command, eval_str=True)
+    extra = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in (("config", ConfigIn), ("save_config", ConfigOut))
+    ]
+    merged = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own.parameters.values()] + extra
+
+    @functools.wraps(command)
+    def with_files(**given: Any) -> Any:
+        return command(**{name: value for name, value in given.items() if name not in OWN})
+
+    with_files.__signature__ = own.replace(parameters=merged)  # type: ignore[attr-defined]
+    with_files.__annotations__ = {parameter.name: parameter.annotation for parameter in merged}
+    del with_files.__wrapped__
+    return with_files
+
+
+def with_config(parameters: Sequence[Any], words: Sequence[str]) -> list[str]:
+    """Return the words of a command line with those that its file of options adds before them; the same words without a file.
+
+    Raises
+    ------
+    InputError
+        If the file is absent or no TOML, names an option that the command has not, or gives it a value of another kind.
+    """
+    path = _path_in(words)
+    if path is None:
+        return list(words)
+    options = {_name(one): one for one in parameters if one.param_type_name == "option" and one.name not in OWN}
+    added: list[str] = []
+    for key, value in _read(path).items():
+        name = key.replace("_", "-")
+        if name not in options:
+            raise unknown_name(f"option in '{path}'", key, options)
+        if not any(_spelled(option, word) for option in (*options[name].opts, *options[name].secondary_opts) for word in words):
+            added += _words(options[name], name, value, path)
+    return [*added, *words]
+
+
+def save_config(path: Path, parameters: Sequence[Any], values: dict[str, Any]) -> None:
+    """Write the options that were given, by their names, for the owner alone: no argument, nothing that was left as it is."""
+    from .._base.safe_files import write_text
+
+    lines = ["# Options of chaffinch, for --config. What the command line says wins."]
+    for one in parameters:
+        value = values.get(one.name)
+        if one.param_type_name != "option" or one.name in OWN or value in (None, [], ()) or value == one.default:
+            continue
+        lines.append(f"{_name(one)} = {_toml(value)}")
+    write_text(path, "\n".join(lines) + "\n", mode=0o600)
+
+
+def _path_in(words: Sequence[str]) -> Path | None:
+    for number, word in enumerate(words):
+        if word == "--":
+            return None
+        if word == "--config":
+            return Path(words[number + 1]) if number + 1 < len(words) else None  # the parser says what is wrong
+        if word.startswith("--config="):
+            return Path(word.partition("=")[2])
+    return None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    from .._base.safe_files import read_small
+
+    text = read_small(path, what="file of options", most=MOST, next_step="Write one with --save-config FILE.")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"'{path}' is not TOML: {error}. A line is as: label = \"income\".") from None
+
+
+def _name(option: Any) -> str:
+    """The name of an option: its longest spelling without dashes."""
+    return str(max(option.opts, key=len)).lstrip("-")
+
+
+def _spelled(option: str, word: str) -> bool:
+    """Whether a word of the command line gives an option, with its value or not."""
+    return word == option or word.startswith(f"{option}=") or (not option.startswith("--") and word.startswith(option) and not word.startswith("--"))
+
+
+def _words(option: Any, name: str, value: Any, path: Path) -> list[str]:
+    """The words that give an option its value on a command line."""
+    spelling = f"--{name}"
+    if option.is_flag:
+        if not isinstance(value, bool):
+            raise InputError(f"Option '{name}' in '{path}' must be true or false. Got {_kind(value)}.")
+        return [spelling] if value else []
+    values = value if isinstance(value, list) else [value]
+    if any(isinstance(one, bool | dict | list) for one in values):
+        raise InputError(f"Option '{name}' in '{path}' must be a text, a number, or a list of them. Got {_kind(value)}.")
+    texts = [str(one) for one in values]
+    if getattr(option, "multiple", False):
+        return [f"{spelling}={text}" for text in texts]
+    return [f"{spelling}={','.join(texts)}"]
+
+
+def _kind(value: Any) -> str:
+    return {bool: "true or false", dict: "a table", list: "a list"}.get(type(value), f"{value!r}")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, int | float) else json.dumps(str(value), ensure_ascii=False)
