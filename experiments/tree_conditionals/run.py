@@ -1,10 +1,10 @@
 """Tables, trees and a sequence of CART trees beside each other, on halves of tables: how well synthetic rows can be told from others, and what they give away.
 
-    python experiments/tree_conditionals/run.py [FOLDER] [--splits 3] [--only NAME ...]
+    python experiments/tree_conditionals/run.py [FOLDER] [--splits 10] [--only NAME ...] [--leaves]
 
 FOLDER has CSV files (ISLP, lifelines and vega_datasets ship those of `results.csv`); the bundled Adult is looked at too. One half is fitted, and compared with the other: C2ST is the AUC of gradient boosting that tells synthetic rows from
 those of the other half (3 folds; 0.5: it cannot); 2-way and 3-way total variation, numbers cut at twentieths (100 triples at random); copies are rows equal to a row of the first half; DCR the share of rows that are nearer to the first half
-than to the other. The CART sequence follows synthpop's rules (columns in order, leaves of 5, values drawn from the leaf's records) on scikit-learn's trees: it is not synthpop itself.
+than to the other; TSTR how well gradient boosting that learns the last column from the synthetic rows does on the other half (share right, or R2 of a number). What is in `results.csv` is not run again; `--leaves` adds trees with leaves of 5 to 100 records. The CART sequence follows synthpop's rules (columns in order, leaves of 5, values drawn from the leaf's records) on scikit-learn's trees: it is not synthpop itself.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.neighbors import NearestNeighbors
@@ -39,7 +39,7 @@ from chaffinch.errors import ChaffinchError  # noqa: E402
 MOST_ROWS = 12_000
 ALREADY_CODES = 40
 """Levels of columns of words beyond which they are left out: names and the like."""
-HEAD = ["table", "split", "rows", "columns", "synthesiser", "C2ST", "2-way", "3-way", "copies", "DCR share", "CPU s"]
+HEAD = ["table", "split", "rows", "columns", "synthesiser", "C2ST", "2-way", "3-way", "copies", "DCR share", "TSTR", "CPU s"]
 Frame = pd.DataFrame
 
 
@@ -74,11 +74,12 @@ def network(**settings: object) -> Callable[[chaffinch.Table, Frame], Frame]:
 
 
 SYNTHESISERS: dict[str, Callable[[chaffinch.Table, Frame], Frame]] = {
-    "tables": network(),
+    "tables": network(conditionals="tables"),
     "trees": network(conditionals="trees"),
-    **{f"trees, leaf {leaf}": network(conditionals="trees", leaf=leaf) for leaf in (5, 20, 40, 100)},
     "CART sequence": lambda _table, train: cart(train, np.random.default_rng(1)),
 }
+
+LEAVES = {f"trees, leaf {leaf}": network(conditionals="trees", leaf=leaf) for leaf in (5, 20, 40, 100)}
 
 
 def _is_number(column: pd.Series) -> bool:
@@ -98,6 +99,17 @@ def told_apart(real: Frame, synthetic: Frame) -> float:
     folds = StratifiedKFold(3, shuffle=True, random_state=1)
     model = HistGradientBoostingClassifier(max_iter=100, random_state=0)
     return float(roc_auc_score(y, cross_val_predict(model, x, y, cv=folds, method="predict_proba")[:, 1]))
+
+
+def learnt(other: Frame, synthetic: Frame) -> float:
+    """How well the last column of the other half is told by what was learnt from synthetic rows."""
+    target = other.columns[-1]
+    both = pd.concat([other, synthetic], ignore_index=True).dropna(subset=[target])
+    real = np.arange(len(both)) < other[target].notna().sum()
+    x = np.stack([_as_numbers(both[name]) for name in both if name != target], axis=1)
+    y = _as_numbers(both[target])
+    kind = HistGradientBoostingRegressor if _is_number(other[target]) else HistGradientBoostingClassifier
+    return float(kind(max_iter=100, random_state=0).fit(x[~real], y[~real]).score(x[real], y[real]))
 
 
 def distance(real: Frame, synthetic: Frame, width: int) -> float:
@@ -144,7 +156,7 @@ def copies(train: Frame, rows: Frame) -> float:
     return float(np.mean([tuple(row) in known for row in rows.astype(str).to_numpy()]))
 
 
-def of_table(name: str, frame: Frame, split: int) -> list[list[object]]:
+def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callable[[chaffinch.Table, Frame], Frame]]) -> list[list[object]]:
     frame = frame.sample(frac=1, random_state=split).iloc[:MOST_ROWS].reset_index(drop=True)
     half = len(frame) // 2
     train, other = frame.iloc[:half], frame.iloc[half : 2 * half]
@@ -156,14 +168,14 @@ def of_table(name: str, frame: Frame, split: int) -> list[list[object]]:
         table = chaffinch.read(pa.Table.from_pandas(train, preserve_index=False))
         train, other = train[list(table.schema.names)], other[list(table.schema.names)]
         made = {"the half itself": (train, 0.0)}
-        for label, make in SYNTHESISERS.items():
+        for label, make in synthesisers.items():
             began = time.process_time()
             made[label] = make(table, train), time.process_time() - began
         rows = []
         for label, (synthetic, seconds) in made.items():
             figures = [
                 told_apart(other, synthetic), distance(other, synthetic, 2), distance(other, synthetic, 3),
-                copies(train, other if label == "the half itself" else synthetic), nearer(train, other, synthetic) if seconds else 0.5,
+                copies(train, other if label == "the half itself" else synthetic), nearer(train, other, synthetic) if seconds else 0.5, learnt(other, synthetic),
             ]  # fmt: skip
             rows.append([name, split, len(train), len(names), label, *(f"{x:.4f}" for x in figures), f"{seconds:.2f}"])
             print(*rows[-1], flush=True)
@@ -182,34 +194,53 @@ def tables(folder: Path | None, only: list[str]) -> dict[str, Frame]:
 
 
 def summary(rows: list[list[object]]) -> str:
-    """Means over splits, a line for each table and synthesiser, as Markdown."""
-    lines = ["| table | rows x columns | synthesiser | C2ST | 2-way | 3-way | copies | DCR share |", "|---|---|---|---|---|---|---|---|"]
-    frame = Frame(rows, columns=HEAD)
+    """Means over splits, a line for each table and synthesiser, as Markdown; then trees less the CART sequence, with standard errors."""
+    measures = ["C2ST", "2-way", "3-way", "copies", "DCR share", "TSTR"]
+    lines = ["| table | rows x columns | splits | synthesiser | " + " | ".join(measures) + " |", "|---" * (len(measures) + 4) + "|"]
+    frame = Frame(rows, columns=HEAD).astype(dict.fromkeys((*measures, "CPU s"), float))
     for (name, size, width, label), some in frame.groupby(["table", "rows", "columns", "synthesiser"], sort=False):
-        means = some[["C2ST", "2-way", "3-way", "copies", "DCR share"]].astype(float).mean()
-        lines.append(f"| {name} | {size} x {width} | {label} | " + " | ".join(f"{x:.3f}" for x in means) + " |")
+        lines.append(f"| {name} | {size} x {width} | {len(some)} | {label} | " + " | ".join(f"{x:.3f}" for x in some[measures].mean()) + " |")
+    wide = frame.pivot_table(index=["table", "split"], columns="synthesiser", values=[*measures, "CPU s"])
+    lines += ["", "Trees less the CART sequence, mean and standard error over splits (C2ST, distances: lower is better; TSTR: higher):", ""]
+    lines += ["| table | " + " | ".join(measures) + " |", "|---" * (len(measures) + 1) + "|"]
+    less = Frame({name: wide[name]["trees"] - wide[name]["CART sequence"] for name in measures})
+    for name, some in less.groupby(level="table", sort=False):
+        error = some.std() / len(some) ** 0.5
+        lines.append(f"| {name} | " + " | ".join(f"{some[m].mean():+.3f} ({error[m]:.3f})" for m in measures) + " |")
+    means = less.groupby(level="table").mean()
+    lines.append("| all tables | " + " | ".join(f"{means[m].mean():+.3f}" for m in measures) + " |")
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folder", type=Path, nargs="?", help="where CSV files are; without one the bundled Adult alone is looked at, and printed")
-    parser.add_argument("--splits", type=int, default=3)
+    parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--leaves", action="store_true")
     asked = parser.parse_args()
+    results = HERE / "results.csv"
     rows: list[list[object]] = []
-    for name, frame in tables(asked.folder, asked.only).items():
-        for split in range(asked.splits):
+    if asked.folder is not None and results.exists():
+        with results.open(newline="") as file:
+            rows += list(csv.reader(file))[1:]
+    synthesisers = {**SYNTHESISERS, **(LEAVES if asked.leaves else {})}
+    for split in range(asked.splits):
+        for name, frame in tables(asked.folder, asked.only).items():
+            known = {row[4] for row in rows if (row[0], str(row[1])) == (name, str(split))}
+            wanted = {label: make for label, make in synthesisers.items() if label not in known}
+            if not wanted:
+                continue
             try:
-                rows += of_table(name, frame, split)
+                new = of_table(name, frame, split, wanted)
             except ChaffinchError as error:
                 print(f"{name}: {error}", file=sys.stderr)
-                break
-        if asked.folder is None:
-            continue
-        with (HERE / "results.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([HEAD, *rows])
-        (HERE / "SUMMARY.md").write_text(summary(rows))
+                continue
+            rows += [row for row in new if row[4] not in known]
+            if asked.folder is not None:
+                with results.open("w", newline="") as file:
+                    csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
+                (HERE / "SUMMARY.md").write_text(summary(rows))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
+from .function_screen import function_pairs, log_odds_of_function
 from .relations import Equality, Function, MissingTogether, Order, Relation, Values, broken, parsed, quoted, relation_of
 from .schema import Schema
 from .screens import (
@@ -25,8 +26,6 @@ from .screens import (
     RuleSample,
     affine_pairs,
     date_parts,
-    function_pairs,
-    log_odds_of_function,
     long_sums,
     missing_groups,
     order_pairs,

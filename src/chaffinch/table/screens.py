@@ -18,13 +18,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .codec import Categories, Intervals
 from .relations import EXACT, Values, part_of, quoted, unit_of
 from .schema import Column, Schema
 from .types import is_numeric, parse_type, value_type
 
 __all__ = [
-    "ALMOST", "FEWEST", "MOST_COLUMNS", "SCREENED", "RuleSample", "affine_pairs", "date_parts", "function_pairs", "log_odds_of_function", "long_sums",
+    "ALMOST", "CHANCE", "FEWEST", "MOST_COLUMNS", "SCREENED", "RuleSample", "affine_pairs", "by_chance", "date_parts", "long_sums",
     "missing_groups", "order_pairs", "sums_of_two",
 ]  # fmt: skip
 
@@ -53,7 +52,6 @@ TOUCHING_WITHOUT_TIES = 0.03
 """The same, for orders that no row reaches."""
 
 MOST_TERMS = 12
-MOST_LEVELS = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,50 +304,6 @@ def order_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple
             if shuffled <= SHUFFLED and not by_chance(shuffled, n, tried):
                 near = TOUCHING if (gaps == 0).any() else TOUCHING_WITHOUT_TIES
                 yield low.name, high.name, touching >= near and bool(fine[j] == n)
-
-
-def listable(column: Column) -> bool:
-    """Return whether every code of a column is one value, so that a function of it is a list."""
-    codec = column.fitted_codec
-    few = 2 <= codec.n_values <= MOST_LEVELS
-    return few and (isinstance(codec, Categories) or (isinstance(codec, Intervals) and not len(codec.starts)))
-
-
-def function_pairs(sample: RuleSample, tied: set[frozenset[str]]) -> Iterator[tuple[str, str]]:
-    """Return pairs of columns of which the first determines the second: it has few values, each with several rows, and no fewer than the second."""
-    ids: dict[str, tuple[NDArray[np.int64], int]] = {}
-    for column in sample.schema.modelled:
-        values = sample.values[column.name]
-        distinct, which = np.unique(values.numbers[values.present], return_inverse=True)
-        full = np.full(sample.n_rows, -1, dtype=np.int64)
-        full[values.present] = which
-        ids[column.name] = (full, len(distinct))
-    lefts = [c.name for c in sample.schema.modelled if listable(c)]
-    tried = len(lefts) * len(ids)
-    for left in lefts:
-        ours, n_left = ids[left]
-        for right, (theirs, n_right) in ids.items():
-            if left == right or not 2 <= n_right <= 2 * n_left or frozenset((left, right)) in tied:
-                continue
-            both = (ours >= 0) & (theirs >= 0) & ~sample.values[left].pooled
-            a, b = ours[both], theirs[both]
-            if len(a) < max(FEWEST, 5 * n_left):
-                continue
-            table = np.bincount(a * n_right + b, minlength=n_left * n_right).reshape(n_left, n_right)
-            fewer = 2 <= table.any(axis=0).sum() <= table.any(axis=1).sum()
-            if fewer and table.max(axis=1).sum() >= 0.99 * len(a) and log_odds_of_function(table) < log(CHANCE / tried):
-                yield left, right
-
-
-def log_odds_of_function(table: NDArray[np.int64]) -> float:
-    """Return the logarithm of the chance that every row of a table of counts has one filled column only, if the two had nothing to do with each other."""
-    shares = table.sum(axis=0) / max(table.sum(), 1)
-    rows = table.sum(axis=1)
-    sizes, many = np.unique(rows[rows > 1], return_counts=True)
-    most = float(shares.max(initial=0.0)) or 1.0
-    rest = shares[shares > 0] / most  # so that no power of a small share is 0
-    logs = [size * log(most) + log(float(np.sum(rest**size))) for size in sizes.tolist()]
-    return float(np.dot(many, logs)) if logs else 0.0
 
 
 def date_parts(sample: RuleSample) -> Iterator[str]:

@@ -138,6 +138,27 @@ def test_the_local_search_comes_close_and_never_above(score, rule, linked, monke
         assert 0.995 * exact <= local <= exact + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_that_no_choice_hangs_on_are_passed_by_unasked(seed):
+    """The same climb as one that weighs every column again that is passed."""
+    rng = np.random.default_rng(seed)
+    d, n = 30, 12
+    sets, values, near = np.full((d, n, 2), -1), np.full((d, n), -np.inf), np.zeros((d, d), dtype=bool)
+    for child in range(d):
+        others = np.delete(np.arange(d), child)
+        for row in range(n - 1):
+            some = rng.choice(others, rng.integers(1, 3), replace=False)
+            sets[child, row, : some.size] = some
+            near[child, some] = True
+        values[child] = [*np.sort(rng.random(n - 1))[::-1], 0.0]
+    start, block = rng.permutation(d), np.zeros(d, dtype=np.int64)
+    orders = [start.copy(), start.copy()]
+    totals = [ordering._climb(order, block, sets, values, who, False) for order, who in zip(orders, (near, np.ones_like(near)), strict=True)]
+    assert totals[0] == pytest.approx(totals[1])
+    assert (orders[0] == orders[1]).all()
+    assert (orders[0] != start).any()
+
+
 BUNDLED = [
     "adult_train.parquet",
     "adult_test.parquet",

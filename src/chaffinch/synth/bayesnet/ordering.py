@@ -149,6 +149,9 @@ def _local(
         for row, index in enumerate(rank[child]):
             values[child, row] = weighed[child][index]
             sets[child, row, : len(families[child][index])] = families[child][index]
+    near = np.zeros((d, d), dtype=bool)  # whose place a column's choice hangs on
+    for child, some in enumerate(families):
+        near[child, sorted({parent for parents in some for parent in parents})] = True
     block = np.empty(d, dtype=np.int64)
     for b, columns in enumerate(rules.blocks):
         block[list(columns)] = b
@@ -156,7 +159,7 @@ def _local(
     best_order, best_value = starts[0], -np.inf
     for attempt in range(STARTS if rules.fixed else STARTS + KICKS):
         order = starts[attempt].copy() if attempt < STARTS else _kicked(best_order, block, rng)
-        value = _climb(order, block, sets, values, rules.fixed)
+        value = _climb(order, block, sets, values, near, rules.fixed)
         if value > best_value:
             best_order, best_value = order, value
     place = np.empty(d, dtype=np.int64)
@@ -167,16 +170,19 @@ def _local(
 def _tree_order(pairs: NDArray[np.float64], rules: Rules) -> NDArray[np.int64]:
     """Return the columns as a maximum spanning tree grows, block by block: the optimum for one parent."""
     order: list[int] = []
+    links = np.full(rules.d, -1.0)  # how much the best of those that are there tells of each column
     for columns in rules.blocks:
-        left = list(columns)
         if rules.fixed:
-            order += left
+            order += columns
             continue
-        while left:
-            links = [pairs[c, [p for p in order if rules.allowed[c, p]]].max(initial=-1.0) for c in left]
-            if max(links) < 0:
-                links = [float(pairs[c].sum()) for c in left]
-            order.append(left.pop(int(np.argmax(links))))
+        left = np.array(columns)
+        while left.size:
+            told = links[left]
+            at = int(np.argmax(told if told.max() >= 0 else pairs[left].sum(axis=1)))
+            new = int(left[at])
+            order.append(new)
+            left = np.delete(left, at)
+            links = np.where(rules.allowed[:, new], np.maximum(links, pairs[:, new]), links)
     return np.array(order, dtype=np.int64)
 
 
@@ -231,7 +237,7 @@ def _moved(order, place, at, step):  # type: ignore[no-untyped-def]
 
 
 @numba.njit(cache=True)
-def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
+def _climb(order, block, sets, values, near, fixed):  # type: ignore[no-untyped-def]
     """Move single columns to their best place, in turn, until none gains; return the total. Changes `order`."""
     d = order.size
     place = np.empty(d, dtype=np.int64)
@@ -251,10 +257,11 @@ def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
                 trial = worth.copy()
                 while 0 <= at + step < d and block[order[at + step]] == block[column]:
                     other = _moved(order, place, at, step)
-                    for moved in (column, other):
-                        new = _worth(moved, place, sets, values)
-                        gain += new - trial[moved]
-                        trial[moved] = new
+                    for moved, passed in ((column, other), (other, column)):
+                        if near[moved, passed]:
+                            new = _worth(moved, place, sets, values)
+                            gain += new - trial[moved]
+                            trial[moved] = new
                     at += step
                     if gain > best_gain:
                         best_gain, best_place = gain, at
@@ -266,7 +273,8 @@ def _climb(order, block, sets, values, fixed):  # type: ignore[no-untyped-def]
                 at = start
                 while at != best_place:
                     other = _moved(order, place, at, step)
-                    worth[other] = _worth(other, place, sets, values)
+                    if near[other, column]:
+                        worth[other] = _worth(other, place, sets, values)
                     at += step
                 worth[column] = _worth(column, place, sets, values)
                 improved = True
