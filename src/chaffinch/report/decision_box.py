@@ -7,7 +7,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from .._base.svg import GREY, INK, SERIES, Axis, mark, picture, text
+from .._base.svg import GREY, INK, SERIES, Axis, cut, mark, picture, text
 from .._base.words import number, percent, width_of
 from .decision import GIVES_AWAY, GOOD_FOR, Decision, DecisionFigure, DecisionPart, TestedLine
 from .sections import PageAnswer
@@ -107,7 +107,7 @@ def looks_picture(key: str, title: str, looks: Sequence[TestedLine]) -> Markup:
         y = pitch * i + 13
         colour, path = SIGNS[look.state]
         parts.append(f'<path d="{path.format(x=4, y=y)}" fill="none" stroke="{colour}" stroke-width="2.5"/>')
-        parts.append(text(24, y + 4, look.what))
+        parts.append(text(24, y + 4, cut(look.what, WIDTH - 40 - width_of(look.words, 11))))
         parts.append(text(WIDTH - 3, y + 4, look.words, anchor="end", size=11, fill=GREY))
     desc = "; ".join(f"{look.what}: {look.words}" for look in looks)
     return picture(key, WIDTH, pitch * len(looks), title=title, desc=desc, body=parts)

@@ -78,7 +78,7 @@ def membership_answers(result: MembershipResult, limit: str) -> tuple[PageAnswer
     sure = f"The 95 % interval is {fixed(low)} to {fixed(high)}, over {result.targets:,} targets and fits that nobody learnt from."
     rates = [DecisionFigure(f"true at {100 * at.level:g} % false", at.tpr, at.tpr_interval) for at in result.pooled.at[:MOST] if at.tpr is not None]
     return (
-        _dots(1, GIVES_AWAY, told, figures, word="excess found" if found else "no excess found"), _dots(2, SURE, sure, rates),
+        _dots(1, GIVES_AWAY, told, figures, share=False, word="excess found" if found else "no excess found"), _dots(2, SURE, sure, rates),
         _looks(3, NOT_TESTED, limit, _attacked("Membership", result)),
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def _attacked(done: str, result: MembershipResult | SinglingOutResult) -> tuple[
         TestedLine("Attackers who see the model", "yes" if box == "whitebox" else "no", "tried" if box == "whitebox" else "not tried"),
         *(TestedLine(name, "no", "not tested here") for name in others),
         TestedLine("Attacks on columns", "no", "not tested here"),
-        TestedLine("Other people than the targets", "no", "nothing is said of them"),
+        TestedLine("Other people than the targets", "no", "not tested"),
     )
 
 
@@ -148,7 +148,7 @@ def tree_answers(
     else:
         cost = after or "The model was not pruned here: chaffinch tree prune writes one that isolates nobody."
     known = all(0 <= one.value <= 1 for one in figures)
-    lines = (tried, TestedLine("Other models of the same people", "no", "nothing is said of them"), TestedLine("Membership", "no", "not tested here"), TestedLine("Promise of privacy", "no", "none"))
+    lines = (tried, TestedLine("Other models of the same people", "no", "not tested"), TestedLine("Membership", "no", "not tested here"), TestedLine("Promise of privacy", "no", "none"))
     return (
         _looks(1, GIVES_AWAY, lead, (counts,), word), _dots(2, "What does pruning cost?", cost, figures if known else ()), _looks(3, NOT_TESTED, limit, lines),
     )  # fmt: skip
