@@ -17,7 +17,7 @@ from chaffinch.table import discretise
 from chaffinch.table.discretise import fit_intervals
 from chaffinch.table.profile import NumberTally
 from chaffinch.table.schema import Column
-from chaffinch.table.tails import SHAPES, largest_auc, n_unseen, with_modelled_tails
+from chaffinch.table.tails import HARDEST, HEAVIEST, LIGHT, SHAPES, Tailed, largest_auc, n_unseen, with_modelled_tails
 
 
 def fit(values, **declared):
@@ -30,8 +30,8 @@ def fit(values, **declared):
 
 def modelled(values, **options):
     distinct, counts = np.unique(values, return_counts=True)
-    values, counts = with_modelled_tails(distinct, counts.astype(float), **options)
-    return np.repeat(values, counts.astype(int))
+    tailed = with_modelled_tails(distinct, counts.astype(float), **options)
+    return np.repeat(tailed.values, tailed.counts.astype(int))
 
 
 SHAPE = st.sampled_from(["normal", "heavy", "whole", "days", "cents", "spiky"])
@@ -106,20 +106,21 @@ def test_three_records_or_none_stay():
         assert np.array_equal(modelled(values), values)
 
 
-@pytest.mark.parametrize("power", [1.0, 0.3, -0.2])
-def test_the_tail_is_that_of_the_largest_likelihood(power):
+@pytest.mark.parametrize(("power", "most"), [(1.0, LIGHT), (0.3, LIGHT), (-0.2, LIGHT), (-0.9, HEAVIEST)])
+def test_the_tail_has_the_mean_of_likely_shapes(power, most):
     """A second opinion: rank times gap against scipy's exponential density, with the scale searched for and not solved for."""
     rng = np.random.default_rng(3)
     uniform = np.sort(rng.random(400))
-    values = np.sort(-(uniform**power) / power)  # shapes -1, -0.3 and 0.2 at the upper end
+    values = np.sort(-(uniform**power) / power)  # shapes -1, -0.3, 0.2 and 0.9 at the upper end
     ranked = values[::-1][9:80]
     gaps = np.arange(10, 80) * -np.diff(ranked)
-    best = (-np.inf, 0.0, 0.0)
+    likelihoods = {}
     for shape in SHAPES:
-        for scale in np.exp(np.linspace(-2, 2, 401)) * gaps.mean() * 40**shape:
-            means = scale * np.arange(10.0, 80.0) ** -shape
-            best = max(best, (scipy.stats.expon.logpdf(gaps, scale=means).sum(), float(shape), float(scale)))
-    _, shape, scale = best
+        scales = np.exp(np.linspace(-3, 3, 401)) * gaps.mean() * 40**shape
+        likelihoods[shape] = max(scipy.stats.expon.logpdf(gaps, scale=scale * np.arange(10.0, 80.0) ** -shape).sum() for scale in scales)
+    weights = np.exp(np.array(list(likelihoods.values())) - max(likelihoods.values()))
+    shape = np.clip((weights * SHAPES).sum() / weights.sum(), HARDEST, most)
+    scale = max(np.exp(np.linspace(-3, 3, 4001)) * gaps.mean() * 40**shape, key=lambda c: scipy.stats.expon.logpdf(gaps, scale=c * np.arange(10.0, 80.0) ** -shape).sum())
     assert shape == pytest.approx(-power, abs=0.5)
     want, at = [], ranked[0]
     for rank in range(9, 0, -1):
@@ -132,7 +133,8 @@ def test_means_are_kept_on_average():
     """Over 400 tables of an exponential distribution the nine sum to what they are expected to, but for what fitting the shape adds.
 
     They are expected to lie 9 scales above nine times the tenth (one each: the distribution forgets), with a standard deviation of 3; of the mean of 400
-    tables 0.15, and the fitted tails' own spread doubles that. 1.5 is five of these, and a sixth of the 9. Winsorised, the sum would be 9 short.
+    tables 0.15, and the fitted tails' own spread doubles that. That shapes above the true one add more than those below take away is about 1.4, a third of a
+    per cent of the column's sum; five standard deviations more are 3. Winsorised, the sum would be 9 short.
     """
     rng = np.random.default_rng(5)
     errors, winsorised = [], []
@@ -140,7 +142,7 @@ def test_means_are_kept_on_average():
         values = np.sort(rng.exponential(size=400))
         errors.append(modelled(values)[-9:].sum() - values[-9:].sum())
         winsorised.append(9 * values[-10] - values[-9:].sum())
-    assert abs(np.mean(errors)) < 1.5
+    assert abs(np.mean(errors)) < 3
     assert np.mean(winsorised) == pytest.approx(-9, abs=0.75)
 
 
@@ -215,7 +217,7 @@ def test_an_outlier_cannot_be_told_from_the_ends_and_could_from_means_of_ten(mon
         return [area(a, b) for a, b in zip(np.transpose(scores[True]), np.transpose(scores[False]), strict=True)]
 
     assert 0.5 < max(areas(600)) < largest_auc(9) + 0.11  # above a half: ranks do move by one
-    monkeypatch.setattr(discretise, "with_modelled_tails", lambda values, counts, **_: (values, counts))
+    monkeypatch.setattr(discretise, "with_modelled_tails", lambda values, counts, **_: Tailed(values, counts, 0, (values[0], values[-1])))
     assert areas(60)[0] == 1.0
 
 

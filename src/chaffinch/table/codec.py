@@ -68,7 +68,8 @@ class Intervals:
         Sorted starts of the bins.
     knots
         For each bin its quantile function: a row of ranks from 0 to 1 and a row of values, straight between
-        them: what is drawn inside the bin. Each inner knot averages at least ten records, or expected values in their place.
+        them: what is drawn inside the bin. Where it is level, ten records or more share the value; every other inner knot averages at least ten
+        records, or is one of the expected values in their place.
     atom_codes, bin_codes
         The code of each atom and of each bin.
     whole
@@ -224,7 +225,7 @@ def same_codes(one: Codec | None, other: Codec | None) -> bool:
 
 
 def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:
-    """Whether each has finite ranks that rise from 0 to 1 and values that never fall. All are looked at together: bins are many and short."""
+    """Whether each has finite ranks from 0 to 1 and values, of which none falls: where two ranks are the same the values leap. All are looked at together: bins are many and short."""
     if any(knot.ndim != 2 or knot.shape[0] != 2 or knot.shape[1] < 2 for knot in knots):
         return False
     if not knots:
@@ -237,7 +238,7 @@ def _are_quantile_functions(knots: tuple[NDArray[np.float64], ...]) -> bool:
         np.isfinite(joined).all()
         and (ranks[ends - 1] == 1).all()
         and (ranks[np.append(0, ends[:-1])] == 0).all()
-        and (np.diff(ranks)[inner] > 0).all()
+        and (np.diff(ranks)[inner] >= 0).all()
         and (np.diff(values)[inner] >= 0).all()
     )
 

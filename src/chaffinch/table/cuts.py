@@ -96,23 +96,24 @@ def _halves(codec: Intervals, knots: NDArray[np.float64], cut: float, first: flo
     """The quantile functions below and from a cut on, each over ranks from 0 to 1."""
     ranks, values = knots
     below = cut - float(codec.step) if codec.whole else cut if codec.decimals is None else cut - 10.0**-codec.decimals
-    rank = float(np.interp(cut, values, ranks)) if values[0] < values[-1] else (1.0 if values[0] < cut else 0.0)
-    inside = ranks < rank
-    left = _stretched(ranks[inside], np.minimum(values[inside], below), (0.0, min(first, below)), (rank, max(below, first)))
-    inside = ranks > rank
-    right = _stretched(ranks[inside], np.maximum(values[inside], cut), (rank, cut), (1.0, max(float(values[-1]), cut)))
-    return left, right
+    k = int(np.searchsorted(values, cut))  # knots from here on are not below the cut
+    if k == 0 or k == len(values):
+        rank = float(ranks[0] if k == 0 else ranks[-1])
+    else:
+        rank = float(np.interp(cut, values[k - 1 : k + 1], ranks[k - 1 : k + 1]))
+    leaps = 0 < k < len(values) and ranks[k - 1] == ranks[k]
+    left, right = (ranks[:k], np.minimum(values[:k], below)), (ranks[k:], np.maximum(values[k:], cut))
+    if not leaps:
+        left = np.append(left[0], rank), np.append(left[1], max(below, first))
+        right = np.append(rank, right[0]), np.append(cut, right[1])
+    return _stretched(*left, min(first, below), max(below, first)), _stretched(*right, cut, max(float(values[-1]), cut))
 
 
-def _stretched(ranks: NDArray[Any], values: NDArray[Any], start: tuple[float, float], end: tuple[float, float]) -> NDArray[np.float64]:
-    """A quantile function between two points, its ranks stretched to run from 0 to 1; straight where there is nothing between."""
-    span = end[0] - start[0]
+def _stretched(ranks: NDArray[Any], values: NDArray[Any], bottom: float, top: float) -> NDArray[np.float64]:
+    """A quantile function, its ranks stretched to run from 0 to 1; straight from bottom to top where there is nothing between."""
+    span = float(ranks[-1] - ranks[0]) if len(ranks) else 0.0
     if not span > 1e-12:
-        return np.array([[0.0, 1.0], [start[1], max(end[1], start[1])]])
-    inner = (ranks > start[0]) & (ranks < end[0])
-    scaled = (np.concatenate([[start[0]], ranks[inner], [end[0]]]) - start[0]) / span
-    first = values[0] if len(ranks) and ranks[0] == start[0] else start[1]
-    last = values[-1] if len(ranks) and ranks[-1] == end[0] else end[1]
-    drawn = np.maximum.accumulate(np.concatenate([[first], values[inner], [last]]))
-    scaled[0], scaled[-1] = 0.0, 1.0
-    return np.stack([scaled, drawn])
+        return np.array([[0.0, 1.0], [bottom, max(top, bottom)]])
+    scaled = (ranks - ranks[0]) / span
+    scaled[-1] = 1.0
+    return np.stack([scaled, np.maximum.accumulate(values)])

@@ -1,9 +1,9 @@
 """Bins of a numeric column: atoms, edges and the in-bin sketch, from distinct values and their counts.
 
-No number that fewer than ten records share is kept. Atoms are values that at least ten records share; edges
-and knots are means of at least ten records; the ends of the column are the means of its ten lowest and ten
-highest records, unless bounds are declared. In all these means the nine most extreme records at each end are not looked at:
-expected values stand in for them (`tails`), so that no outlier shows through a mean.
+No number that fewer than ten records share is kept. Atoms, and values that come out as they are inside a bin, are those that at least ten records share; edges
+and knots are means of at least ten records. In all these means the nine most extreme records at each end are not looked at:
+expected values stand in for them (`tails`), so that no outlier shows through a mean; beyond them the column ends, unless bounds are declared. Codes that stand apart are levels of their own, or left out
+where they are rare, and no bin reaches across a wide gap (`apart`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .._base.masking import THRESHOLD
+from .apart import apart, wide_gaps
 from .codec import Intervals
 from .grid import Numbers
 from .schema import Column
+from .sketch import sketch
 from .tails import with_modelled_tails
 
-__all__ = ["fit_intervals"]
+__all__ = ["fit_intervals", "leaves_out"]
 
-MOST_KNOTS = 8
+MOST_MARKS = 1_000
+"""Values at most that come out as they are inside bins: those that most records share."""
+
+GROWN_LEVELS = 150
+RECORDS_EACH = 1_000
+"""A column with at most so many different values, and so many records for each, has a level for each."""
+
 Counts = NDArray[np.float64]
 
 
@@ -38,8 +46,22 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
     atoms = _atoms(column, values, counts, whole=whole)
     rest = ~np.isin(values, atoms)
+    values, counts = values[rest], counts[rest]
     signed = column.kind in ("integer", "float")
-    values, counts = with_modelled_tails(values[rest], counts[rest], atoms=atoms, signed=signed)
+    gaps = np.empty(0, dtype=np.int64)
+    if _is_free(column):
+        beyond = apart(values, counts, signed=signed)
+        atoms = np.union1d(atoms, beyond.codes)
+        rest = ~(beyond.rare | np.isin(values, beyond.codes))
+        values, counts = values[rest], counts[rest]
+        gaps = wide_gaps(values, counts)
+    marks = _marks(values, counts)
+    splits = [0, *gaps.tolist(), len(values)]
+    within = (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum())) if len(gaps) else (np.inf, np.inf)
+    after = values[gaps]
+    tailed = with_modelled_tails(values, counts, atoms=atoms, signed=signed, within=within)
+    values, counts = tailed.values, tailed.counts
+    around = [_soft_gap(values, counts, at) for at in np.searchsorted(values, after).tolist()]
     if column.bounds is not None:
         values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)
     starts = _starts(column, values, counts, len(atoms), whole=whole)
@@ -47,10 +69,10 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         starts = starts.astype(np.float32).astype(np.float64)
     starts = np.unique(starts)
     if column.binning == "quantile":
-        starts = _thick_enough(starts, values, counts)
+        starts, around = _cut_at_gaps(starts, around, values, counts, column, whole=whole)
     kind = np.int64 if whole else np.float64
     starts = starts.astype(kind)
-    knots = _sketch(column, starts, values, counts, whole=whole)
+    knots = sketch(column, starts, tailed, values, counts, marks, around, whole=whole)
     middles = np.concatenate([atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
@@ -58,6 +80,20 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         atoms.astype(kind), starts, tuple(knots), codes[: len(atoms)], codes[len(atoms) :], whole,
         column.step if whole else 1, None if whole else column.decimals, column.nullable, column.missing, column.bounds,
     )  # fmt: skip
+
+
+def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> bool:
+    """Return whether records of a column stand so far apart, and are so few, that their values are never drawn."""
+    if not _is_free(column):
+        return False
+    rest = ~np.isin(values, _atoms(column, values, counts, whole=whole))
+    beyond = apart(values[rest], counts[rest], signed=column.kind in ("integer", "float"))
+    return bool(beyond.rare.any() or beyond.few)
+
+
+def _is_free(column: Column) -> bool:
+    """Whether nobody said where a column ends or what its levels are, so that what stands apart in it is looked for."""
+    return column.binning == "quantile" and column.bounds is None and column.atoms is None
 
 
 def _as(bound: float, whole: bool) -> Any:
@@ -72,14 +108,14 @@ def _summed(values: Numbers, counts: Counts) -> tuple[Numbers, Counts]:
 def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> Numbers:
     """Return the values that are levels of their own.
 
-    With few enough distinct values, all that ten records share. Otherwise a value that carries at least a bin's share
+    With few enough distinct values, or many records for each, all that ten records share. Otherwise a value that carries at least a bin's share
     of the records, then of the records left when it is taken out, and so on, for at most half of the levels.
     """
     if column.atoms is not None:
         return np.array(sorted(column.atoms), dtype=np.int64 if whole else np.float64)
     if column.binning != "quantile":
         return values[:0]
-    if len(values) <= column.bins:
+    if len(values) <= max(column.bins, _grown(column, values, counts)):
         return values[counts >= THRESHOLD]
     order = np.argsort(-counts, kind="stable")
     left, taken = float(counts.sum()), 0
@@ -90,6 +126,56 @@ def _atoms(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> N
         left -= heaviest
         taken += 1
     return np.sort(values[order[:taken]])
+
+
+def _grown(column: Column, values: Numbers, counts: Counts) -> int:
+    """The levels that a column's records bear: where nobody asked for a number of them, one for each of up to 150 values with a thousand records each."""
+    bears = column.bins == Column.bins and len(values) <= GROWN_LEVELS and float(counts.sum()) >= RECORDS_EACH * len(values)
+    return len(values) if bears else column.bins
+
+
+def _marks(values: Numbers, counts: Counts) -> Numbers:
+    """Return the values inside bins that come out as they are: those that ten records share, of more than a thousand those of most records."""
+    heavy = np.flatnonzero(counts >= THRESHOLD)
+    if len(heavy) > MOST_MARKS:
+        heavy = np.sort(heavy[np.argsort(-counts[heavy], kind="stable")[:MOST_MARKS]])
+    return np.asarray(values[heavy])
+
+
+def _soft_gap(values: Numbers, counts: Counts, at: int) -> tuple[float, float]:
+    """Return the means of the ten records below a gap and of the ten above it; a value that ten share is its own mean."""
+    below, above = float(counts[:at].sum()), float(counts[at:].sum())
+    low = _means(values[:at], counts[:at], [below - THRESHOLD], [below])
+    high = _means(values[at:], counts[at:], [0.0], [min(float(THRESHOLD), above)])
+    return float(low[0]), float(high[0])
+
+
+def _cut_at_gaps(
+    starts: NDArray[Any], around: list[tuple[float, float]], values: Numbers, counts: Counts, column: Column, *, whole: bool
+) -> tuple[NDArray[Any], list[tuple[float, float]]]:
+    """Return starts of bins of ten records or more, of which none reaches across a gap, and the gaps that this holds of.
+
+    A bin starts in the middle between the means of ten records on both sides, if that is in the gap.
+    """
+    if not len(starts):
+        return starts, []
+    cuts, kept = list[float](), list[tuple[float, float]]()
+    for low, high in around:
+        cut = float(_round(np.array([0.0, (low + high) / 2]), column, whole=whole)[1])
+        inner = np.searchsorted(values, cut)
+        if 0 < inner < len(values) and low < cut <= high and not ((values > low) & (values < cut)).sum() > THRESHOLD:
+            cuts.append(cut)
+            kept.append((low, high))
+    pieces, borders = [], [-np.inf, *cuts, np.inf]
+    for first, last in pairwise(borders):
+        inside = (values >= first) & (values < last)
+        own = starts[(starts > first) & (starts < last)]
+        if np.isfinite(first):
+            own = np.append(first, own)
+        elif not len(own):
+            own = starts[:1]
+        pieces.append(_thick_enough(own, values[inside], counts[inside]))
+    return np.concatenate(pieces), kept
 
 
 def _starts(column: Column, values: Numbers, counts: Counts, n_atoms: int, *, whole: bool) -> NDArray[Any]:
@@ -168,95 +254,3 @@ def _thick_enough(starts: NDArray[Any], values: Numbers, counts: Counts) -> NDAr
             gathered = 0.0
         gathered += masses[b]
     return np.asarray(starts[keep])
-
-
-def _sketch(
-    column: Column, starts: NDArray[Any], values: Numbers, counts: Counts, *, whole: bool
-) -> list[NDArray[np.float64]]:
-    """Return for each bin the knots of its quantile function.
-
-    Groups of at least ten records give one knot each, at their mean; between and outside them the function
-    is straight, to the borders of the bin, or for the outermost bins to the soft ends of the column.
-    """
-    if not len(starts):
-        return []
-    unit = float(column.step) if whole else (0.0 if column.decimals is None else 10.0**-column.decimals)
-    tops = np.append(starts[1:].astype(np.float64) - unit, np.nan)
-    low, high = _column_ends(column, values, counts, starts)
-    ends = np.searchsorted(values, starts[1:]).tolist()  # where the values of each bin end
-    groups = _group_means(values, counts, [0, *ends, len(values)])
-    knots = []
-    for b, (ranks, means) in enumerate(groups):
-        bottom = low if b == 0 else float(starts[b])
-        top = high if b + 1 == len(starts) else max(float(tops[b]), bottom)
-        bottom = min(bottom, top)
-        knot = np.empty((2, len(ranks) + 2))
-        knot[:, 0], knot[0, 1:-1], knot[:, -1] = (0.0, bottom), ranks, (1.0, top)
-        np.maximum.accumulate(np.minimum(np.maximum(means, bottom), top), out=knot[1, 1:-1])
-        knots.append(knot)
-    return knots
-
-
-def _group_means(values: Numbers, counts: Counts, ends: list[int]) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return for each bin the ranks, 0 to 1, and the means of its groups of records; bins are short and many, so they are worked together.
-
-    Sums up to a rank are straight lines between those at the borders of values, as in `_means`. Counts are whole, so a rank lies between the
-    same borders as the whole number below it, and one search finds them all.
-    """
-    if not len(values):
-        return [(np.empty(0), np.empty(0))] * (len(ends) - 1)
-    numbers = values.astype(np.float64)
-    sizes = np.diff(ends)
-    base = numbers[np.minimum(ends[:-1], len(values) - 1)]
-    above = (numbers - np.repeat(base, sizes)) * counts  # differences: timestamps are large and close together
-    records = np.concatenate([[0.0], np.cumsum(counts)])
-    sums = np.zeros(len(values) + 1)
-    cuts = []
-    for b, (start, end) in enumerate(pairwise(ends)):
-        np.cumsum(above[start:end], out=sums[start + 1 : end + 1])
-        cuts.append(_groups(float(records[end] - records[start]), first=b == 0, last=b + 2 == len(ends)))
-    every = np.array([cut for one in cuts for cut in one])
-    bins = np.repeat(np.arange(len(cuts)), [len(one) for one in cuts])
-    first, last = np.array(ends[:-1])[bins], np.array(ends[1:])[bins]
-    before = records[first]
-    border = np.searchsorted(records, before + np.floor(every), side="right") - 1
-    border = np.clip(border, first, last)
-    after = np.minimum(border + 1, last)
-    low, high = records[border] - before, records[after] - before
-    bottom = np.where(border > first, sums[border], 0.0)
-    slope = np.divide(sums[after] - bottom, high - low, out=np.zeros_like(every), where=high > low)
-    at = np.where(every == low, bottom, slope * (every - low) + bottom)
-    inner = bins[1:] == bins[:-1]
-    of = bins[1:][inner]
-    means = base[of] + (at[1:] - at[:-1])[inner] / (every[1:] - every[:-1])[inner]
-    means = np.minimum(np.maximum(means, base[of]), numbers[np.array(ends[1:]) - 1][of])
-    mass = np.maximum(records[ends[1:]] - records[ends[:-1]], 1.0)
-    ranks = ((every[1:] + every[:-1]) / 2)[inner] / mass[of]
-    stops = np.searchsorted(of, np.arange(len(cuts) + 1)).tolist()
-    return [(ranks[i:j], means[i:j]) for i, j in pairwise(stops)]
-
-
-def _groups(n: float, *, first: bool, last: bool) -> list[float]:
-    """Return the ranks between which a bin's records are averaged: up to eight even groups of ten or more.
-
-    Towards an end of the column groups halve in size, down to ten records: tails are where the shape bends.
-    """
-    few = int(min(MOST_KNOTS, n // THRESHOLD))
-    if not few:
-        return []
-    cuts = [n * i / few for i in range(few + 1)]
-    size = n / few
-    while (first or last) and size >= 2 * THRESHOLD:
-        size /= 2
-        cuts += [size] * first + [n - size] * last
-    return sorted(set(cuts))
-
-
-def _column_ends(column: Column, values: Numbers, counts: Counts, starts: NDArray[Any]) -> tuple[float, float]:
-    """Return the lowest and the highest number to be drawn."""
-    if column.edges is not None:
-        return column.edges[0], column.edges[-1]
-    if column.bounds is not None:
-        return column.bounds
-    low, high = _soft_range(values, counts)
-    return low, max(high, float(starts[-1]))

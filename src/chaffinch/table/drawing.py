@@ -28,9 +28,13 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
             out[i] = atoms[at]
             continue
         u = uniform[i]
-        j = offsets[at]
-        while j + 2 < offsets[at + 1] and ranks[j + 1] <= u:
-            j += 1
+        j, end = offsets[at], offsets[at + 1] - 1
+        while end - j > 1:  # the last knot at or below the rank: of two at one rank the second
+            middle = (j + end) // 2
+            if ranks[middle] <= u:
+                j = middle
+            else:
+                end = middle
         share = (u - ranks[j]) / (ranks[j + 1] - ranks[j])
         x = values[j] + share * (values[j + 1] - values[j])
         if step > 0:

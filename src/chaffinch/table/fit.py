@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from .._base.errors import SchemaError
 from .codec import OTHER, Categories, Codec, Scalar
-from .discretise import fit_intervals
+from .discretise import fit_intervals, leaves_out
 from .grid import is_whole
 from .infer import decimals_of
 from .note import Note
@@ -91,6 +91,12 @@ def _intervals(column: Column, profile: Profile, rare_below: int, notes: list[No
         sentence = f"fewer than {rare_below} records have a value; these are made missing."
         notes.append(Note(column.name, "rare", sentence))
         return Categories((), False, True, column.missing)
+    if leaves_out(column, values, counts, whole=whole):
+        sentence = (
+            "few records, none of whose values ten records share, lie far away from all others: these values are never drawn. "
+            "If they mean missing, list them in missing."
+        )
+        notes.append(Note(column.name, "far away", sentence))
     return fit_intervals(column, values, counts, whole=whole, single=kind in (pa.float32(), pa.float16()))
 
 
