@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chaffinch.table.drawing import draw_numbers
+from chaffinch.table.drawing import draw_numbers, move_to_classes
 
 NONE = np.empty(0)
 
@@ -51,3 +51,30 @@ def test_what_is_to_be_avoided_is_not_drawn():
     drawn = draw(np.linspace(0, 0.999, 500), step=1.0, avoid=np.array([0.0, 1.0, 4.0]))
     assert not set(drawn) & {0.0, 1.0, 4.0}
     assert set(drawn) == {2.0, 3.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0}
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_classes_get_the_shares_that_are_wanted(width):
+    """Even numbers 0 to 2,999 in one bin, four classes: shares within five standard errors; a number moves by at most half a turn, but at the ends; narrow bins take of what they have."""
+    rng = np.random.default_rng(1)
+    wanted = np.array([0.7, 0.2, 0.1, 0.0])
+    smooth = np.full(4, 0.25)
+    missing = np.maximum(wanted - smooth, 0)
+    before = rng.integers(0, 3_000, 40_000)
+    for low, high in ((0, 2_999), (6 * width, 6 * width + 2 * width - 1)):
+        out = np.clip(before, low, high)
+        start = out.copy()
+        codes = np.zeros(len(out), dtype=np.uint8)
+        ends = np.array([False]), np.array([0]), np.array([float(low)]), np.array([float(high)])
+        shares = np.minimum(wanted / smooth, 1), np.cumsum(missing) / missing.sum(), wanted / smooth
+        move_to_classes(out, codes, rng.random(len(out)), *ends, np.array([7]), width, *shares, 1, 0.0)
+        assert out.min() >= low
+        assert out.max() <= high
+        moved = out[start != 7]
+        assert not (moved == 7).any()  # fixed
+        if high > 100:
+            found = np.bincount(moved // width % 4, minlength=4) / len(moved)
+            assert found == pytest.approx(wanted, abs=5 * 0.5 / np.sqrt(len(moved)) + 0.002)
+            assert np.abs(moved - start[start != 7]).max() <= 4 * width
+        else:  # turns 6 and 7: classes 2 and 3, of which 3 is not wanted
+            assert (moved // width % 4 == 2).mean() > 0.8

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from .._base.errors import SchemaError
 from .._base.plain import to_plain
 
-__all__ = ["OTHER", "Categories", "Codec", "Intervals", "Scalar", "codec_from_dict", "same_codes"]
+__all__ = ["OTHER", "Categories", "Codec", "Grain", "Intervals", "Scalar", "codec_from_dict", "same_codes"]
 
 Scalar = str | int | float | bool
 OTHER = "(other)"
@@ -53,6 +53,28 @@ class Categories:
 
 
 @dataclass(frozen=True, eq=False)
+class Grain:
+    """How common the classes are that numbers of a column fall into in turn: last digits, minutes, weekdays.
+
+    `width`: how many units of the column are in one class; `shares`: the share of each class, from that of the number 0 on; `smooth`: the shares that drawn numbers have without a grain.
+    """
+
+    width: int
+    shares: NDArray[np.float64]
+    smooth: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        sound = (
+            self.width >= 1
+            and 2 <= len(self.shares) == len(self.smooth)
+            and all(bool(np.isfinite(some).all() and (some >= 0).all() and abs(some.sum() - 1) < 1e-3) for some in (self.shares, self.smooth))
+            and bool((self.smooth > 0).all())
+        )
+        if not sound:
+            raise SchemaError("The last digits of a numeric column do not fit together. The file that holds them is damaged.")
+
+
+@dataclass(frozen=True, eq=False)
 class Intervals:
     """Codes of a numeric column: values of their own ("atoms") and bins, in order of value.
 
@@ -74,6 +96,8 @@ class Intervals:
         The code of each atom and of each bin.
     whole
         Whether values are whole numbers of `step` units (int64), or floats with `decimals` (None: any).
+    grains
+        How common last digits are, minutes, or weekdays: numbers drawn smoothly are moved to them.
     """
 
     form: ClassVar[str] = "intervals"
@@ -88,6 +112,7 @@ class Intervals:
     null: bool = False
     missing: tuple[Scalar, ...] = ()
     bounds: tuple[float, float] | None = None
+    grains: tuple[Grain, ...] = ()
 
     other: ClassVar[bool] = False
 
@@ -131,12 +156,22 @@ class Intervals:
 
     def decode(self, codes: NDArray[np.integer], rng: np.random.Generator) -> NDArray[Any]:
         """Return a number for each value code: the atom itself, or a draw from the bin's sketch."""
-        from .drawing import draw_numbers
+        from .drawing import draw_numbers, move_to_classes
 
         out = np.zeros(len(codes), dtype=self.atoms.dtype)
         scale = 0.0 if self.whole or self.decimals is None else 10.0**self.decimals
         step = float(self.step) if self.whole else 0.0
         draw_numbers(out, codes, rng.random(len(codes)), *self._layout, step, scale)
+        if self.grains:
+            is_atom, index, _, _, _, _, first, last, avoid = self._layout
+            level = np.concatenate([knot[1, 1:][np.diff(knot[1]) == 0] for knot in self.knots])
+            fixed = np.unique(np.concatenate([level, avoid.astype(np.float64)])).astype(out.dtype)
+            for grain in self.grains:
+                stay = np.minimum(grain.shares / grain.smooth, 1.0)
+                missing = np.maximum(grain.shares - grain.smooth, 0.0)
+                taken = np.cumsum(missing) / max(float(missing.sum()), 1e-300)
+                wanted = grain.shares / grain.smooth
+                move_to_classes(out, codes, rng.random(len(codes)), is_atom, index, first, last, fixed, grain.width, stay, taken, wanted, self.step, scale)
         return out
 
     def names(self) -> list[str]:
@@ -265,6 +300,7 @@ def codec_from_dict(data: Any) -> Codec:
                 np.array(data["atom_codes"], dtype=np.int64), np.array(data["bin_codes"], dtype=np.int64), whole,
                 int(data["step"]), None if data["decimals"] is None else int(data["decimals"]), null, missing,
                 None if bounds is None else (float(bounds[0]), float(bounds[1])),
+                tuple(Grain(int(grain["width"]), *(np.array(grain[key], dtype=np.float64) for key in ("shares", "smooth"))) for grain in data.get("grains", ())),
             )  # fmt: skip
     except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
         if isinstance(error, SchemaError):

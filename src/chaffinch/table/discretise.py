@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from .._base.masking import THRESHOLD
 from .apart import apart, wide_gaps
 from .codec import Intervals
+from .grain import with_grains
 from .grid import Numbers
 from .schema import Column
 from .sketch import sketch
@@ -56,6 +57,8 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
         values, counts = values[rest], counts[rest]
         gaps = wide_gaps(values, counts)
     marks = _marks(values, counts)
+    smooth = ~np.isin(values, marks)
+    smooth_values, smooth_counts = values[smooth], counts[smooth]
     splits = [0, *gaps.tolist(), len(values)]
     within = (float(counts[: splits[1]].sum()), float(counts[splits[-2] :].sum())) if len(gaps) else (np.inf, np.inf)
     after = values[gaps]
@@ -76,10 +79,11 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     middles = np.concatenate([atoms.astype(np.float64), [float(np.interp(0.5, *knot)) for knot in knots]])
     codes = np.empty(len(middles), dtype=np.int64)
     codes[np.argsort(middles, kind="stable")] = np.arange(len(middles))
-    return Intervals(
+    codec = Intervals(
         atoms.astype(kind), starts, tuple(knots), codes[: len(atoms)], codes[len(atoms) :], whole,
         column.step if whole else 1, None if whole else column.decimals, column.nullable, column.missing, column.bounds,
     )  # fmt: skip
+    return with_grains(codec, column, smooth_values, smooth_counts)
 
 
 def leaves_out(column: Column, values: Numbers, counts: Counts, *, whole: bool) -> bool:

@@ -1,11 +1,14 @@
-"""The compiled loop that draws numbers for codes of a numeric column."""
+"""The compiled loops that draw numbers for codes of a numeric column."""
 
 from __future__ import annotations
 
 import numba
 import numpy as np
 
-__all__ = ["draw_numbers"]
+__all__ = ["draw_numbers", "move_to_classes"]
+
+MOST_TURNS = 9
+"""Numbers of one class that are tried, outwards from the nearest."""
 
 
 @numba.njit(nogil=True, cache=True)
@@ -58,3 +61,63 @@ def draw_numbers(out, codes, uniform, is_atom, index, atoms, ranks, values, offs
                     x = above
                     break
         out[i] = x
+
+
+@numba.njit(nogil=True, cache=True)
+def move_to_classes(out, codes, uniform, is_atom, index, first, last, fixed, width, stay, taken, wanted, step, scale):  # type: ignore[no-untyped-def]
+    """Move numbers to the nearest ones of classes that take turns, so that classes have the shares they are wanted with.
+
+    Positions are numbers in steps, or in units of 1 / `scale` (above 0); `width` of them are in one class. A number stays with the odds `stay` of its class; else it takes a class by
+    the running shares `taken`. In a bin that has not all classes, one of its own is taken by the weights `wanted`. Atoms, and what is `fixed`, do not move, and no number moves there.
+    """
+    classes = stay.size
+    for i in range(codes.size):
+        code = codes[i]
+        if is_atom[code] or _on(out[i], fixed):
+            continue
+        low, high = first[index[code]], last[index[code]]
+        if scale > 0:
+            here = np.int64(np.rint(out[i] * scale))
+            lowest, highest = np.int64(np.ceil(low * scale - 1e-6)), np.int64(np.floor(high * scale + 1e-6))
+        else:
+            here = np.int64(out[i]) // step
+            lowest, highest = np.int64(np.ceil(low / step)), np.int64(np.floor(high / step))
+        turn, start, end = here // width, lowest // width, highest // width
+        u = uniform[i]
+        if end - start + 1 < classes:
+            total = 0.0
+            for t in range(start, end + 1):
+                total += wanted[t % classes]
+            u *= total
+            to = start
+            while to < end and u >= wanted[to % classes]:
+                u -= wanted[to % classes]
+                to += 1
+        else:
+            own = turn % classes
+            if u < stay[own]:
+                continue
+            to = min(np.searchsorted(taken, (u - stay[own]) / (1.0 - stay[own]), side="right"), classes - 1)
+            apart = (to - own) % classes
+            if 2 * apart > classes:
+                apart -= classes
+            to = turn + apart
+            if to > end:
+                to -= classes
+            elif to < start:
+                to += classes
+        for reach in range(MOST_TURNS):  # where it may not be, the same class a turn away: above, below, two above
+            away = (reach + 1) // 2 * (1 if reach % 2 else -1) * classes
+            there = here + (to + away - turn) * width
+            if reach == 0:
+                there = min(max(there, lowest), highest)
+            if there < lowest or there > highest:
+                continue
+            if scale > 0:
+                number = np.float64(there) / scale
+                if number >= low and number <= high and not _on(number, fixed):
+                    out[i] = number
+                    break
+            elif not _on(there * step, fixed):
+                out[i] = there * step
+                break

@@ -20,6 +20,8 @@ MOST_KNOTS = 8
 """Means of records between two values that stand for themselves at most, where that is not at an end of the column."""
 
 Counts = NDArray[np.float64]
+Group = tuple[NDArray[np.float64], NDArray[np.float64]]
+Piece = tuple[float, float, float, float, NDArray[np.float64], NDArray[np.float64]]
 
 
 def sketch(
@@ -47,47 +49,59 @@ def sketch(
     borders = np.unique(np.concatenate([ends, alone, alone + 1])).tolist()
     singles = 0 if column.bounds is not None or column.edges is not None else tailed.unseen
     groups = _group_means(values, counts, borders, is_mark, singles)
-    starts_at = {start: i for i, start in enumerate(borders[:-1])}
+    records = np.concatenate([[0.0], np.cumsum(counts)])[borders]
+    firsts = np.searchsorted(borders, ends).tolist()  # the first piece of each bin
     knots = []
-    for b, (start, end) in enumerate(pairwise(ends)):
-        pieces = range(starts_at[start], starts_at[start] + sum(start <= border < end for border in borders[:-1])) if end > start else range(0)
-        knots.append(_quantile_function(values, counts, groups, borders, pieces, is_mark, (float(bottoms[b]), float(tops[b])), unit))
+    for b, (first, last) in enumerate(pairwise(firsts)):
+        bottom, top = float(bottoms[b]), float(tops[b])
+        if last == first:
+            knots.append(np.array([[0.0, 1.0], [bottom, top]]))
+        elif last == first + 1 and not is_mark[borders[first]]:  # most bins
+            knots.append(_quantile_function([(0.0, 1.0, bottom, top, *groups[first])], bottom, top))
+        else:
+            knots.append(_quantile_function(_pieces(values, groups, borders, records, range(first, last), is_mark, bottom, top, unit), bottom, top))
     return knots
 
 
-def _quantile_function(
-    values: Numbers, counts: Counts, groups: list[tuple[NDArray[np.float64], NDArray[np.float64]]], borders: list[int], pieces: range,
-    is_mark: NDArray[np.bool_], ends: tuple[float, float], unit: float,
-) -> NDArray[np.float64]:  # fmt: skip
-    """Return the knots of one bin, from its values that stand for themselves and the groups of those between."""
-    bottom, top = ends
-    mass = float(sum(counts[borders[p] : borders[p + 1]].sum() for p in pieces))
-    if not mass:
-        return np.array([[0.0, 1.0], [bottom, top]])
-    ranks, numbers, gathered = list[float](), list[float](), 0.0
+def _pieces(
+    values: Numbers, groups: list[Group], borders: list[int], records: Counts, pieces: range, is_mark: NDArray[np.bool_], bottom: float, top: float, unit: float
+) -> list[Piece]:
+    """Return the pieces of a bin with values that stand for themselves: from and to which rank, from and to which number, and the groups between."""
+    out = list[Piece]()
+    before, mass = float(records[pieces[0]]), float(records[pieces[-1] + 1] - records[pieces[0]])
     for p in pieces:
         first, last = borders[p], borders[p + 1]
-        own = float(counts[first:last].sum())
+        start, end = (float(records[q] - before) / mass for q in (p, p + 1))
         if is_mark[first]:
-            inner_ranks, inner = [0.0, 1.0], [float(values[first])] * 2
-        else:
-            left = float(values[first - 1]) + unit if p > pieces[0] else bottom
-            right = float(values[last]) - unit if p < pieces[-1] else top
-            own_ranks, means = groups[p]
-            if len(means) > 1:  # as far beyond the last mean as from the one before: a value that stands alone may be far away
-                left = max(left, 2 * means[0] - means[1]) if p > pieces[0] else left
-                right = min(right, 2 * means[-1] - means[-2]) if p < pieces[-1] else right
-            inner_ranks, inner = [0.0, *own_ranks.tolist(), 1.0], [left, *means.tolist(), right]
-        ranks += [(gathered + rank * own) / mass for rank in inner_ranks]
-        numbers += inner
-        gathered += own
-    ranks[0], ranks[-1] = 0.0, 1.0
-    return np.stack([np.minimum(ranks, 1.0), np.maximum.accumulate(np.clip(numbers, bottom, top))])
+            out.append((start, end, float(values[first]), float(values[first]), np.empty(0), np.empty(0)))
+            continue
+        left = float(values[first - 1]) + unit if p > pieces[0] else bottom
+        right = float(values[last]) - unit if p < pieces[-1] else top
+        ranks, means = groups[p]
+        if len(means) > 1:  # as far beyond the last mean as from the one before: a value that stands alone may be far away
+            left = max(left, 2 * means[0] - means[1]) if p > pieces[0] else left
+            right = min(right, 2 * means[-1] - means[-2]) if p < pieces[-1] else right
+        out.append((start, end, left, right, ranks, means))
+    return out
+
+
+def _quantile_function(pieces: list[Piece], bottom: float, top: float) -> NDArray[np.float64]:
+    """Return the knots of one bin from its pieces."""
+    knots = np.empty((2, sum(len(piece[4]) + 2 for piece in pieces)))
+    at = 0
+    for start, end, left, right, ranks, means in pieces:
+        until = at + len(ranks) + 2
+        knots[:, at], knots[:, until - 1] = (start, left), (end, right)
+        knots[0, at + 1 : until - 1], knots[1, at + 1 : until - 1] = start + ranks * (end - start), means
+        at = until
+    knots[0, 0], knots[0, -1] = 0.0, 1.0
+    np.maximum.accumulate(np.minimum(np.maximum(knots[1], bottom), top), out=knots[1])
+    return knots
 
 
 def _group_means(
     values: Numbers, counts: Counts, ends: list[int], is_mark: NDArray[np.bool_], singles: int
-) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+) -> list[Group]:
     """Return for each run of values the ranks, 0 to 1, and the means of its groups of records; runs are short and many, so they are worked together.
 
     A value that stands for itself has no groups. `singles`: how many expected values at each end of the column are groups of their own.

@@ -1,0 +1,153 @@
+"""Last digits: which cents, minutes, round thousands or weekdays the numbers of a column end in, kept where its records have them.
+
+Numbers fall into classes that take turns: the cents 00 to 99, the minutes of an hour, the days of a week. What is drawn inside a bin is smooth, and has each class with about the same share; where records differ from that beyond doubt, a drawn number moves to the nearest
+one of another class, as often as it takes and no more. Only shares of classes that ten records or more have are looked at, the others have their part of the rest: a record shows as one of ten at least,
+and which number of a class is drawn is as smooth as before.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.masking import THRESHOLD
+from .codec import Grain, Intervals
+from .grid import Numbers
+from .schema import Column
+from .types import PER_SECOND, parse_type
+
+__all__ = ["with_grains"]
+
+FEWEST = 100
+"""Records below which nothing is said of last digits."""
+
+LEAST_MOVED = 0.05
+"""The share of drawn numbers that has to move at least, for a grain to be worth it."""
+
+SMOOTH_TURNS = 4
+"""A straight piece over so many turns of the classes has all of them alike."""
+
+Counts = NDArray[np.float64]
+
+
+def with_grains(codec: Intervals, column: Column, values: Numbers, counts: Counts) -> Intervals:
+    """Return the codec with the grains that its records have: at most one of the calendar's and one of digits.
+
+    `values`, `counts`: those that are drawn smoothly, without atoms and without values that ten records share.
+
+    Examples
+    --------
+    >>> from .discretise import fit_intervals
+    >>> prices, column = np.arange(20.99, 400), Column("price", "float", decimals=2)
+    >>> codec = fit_intervals(column, prices, np.ones(len(prices)), whole=False)
+    >>> drawn = codec.decode(codec.encode(prices), np.random.default_rng(1))
+    >>> np.unique(np.rint(drawn * 100) % 100).tolist()
+    [99.0]
+    """
+    n = float(counts.sum())
+    if n < FEWEST or not len(codec.starts) or (not codec.whole and codec.decimals is None):
+        return codec
+    positions = _positions(codec, values)
+    ranks = np.cumsum(counts) / n
+    span = float(positions[np.searchsorted(ranks, 0.95)] - positions[np.searchsorted(ranks, 0.05)])
+    grains = []
+    for family in _families(column, codec):
+        best: tuple[float, Grain] | None = None
+        for width, classes in family:
+            if 3 * width * classes > span:
+                continue
+            found = _fitted(codec, values, positions, counts, width, classes)
+            if found is not None and (best is None or found[0] > best[0]):
+                best = found
+        if best is not None:
+            grains.append(best[1])
+    return replace(codec, grains=tuple(grains)) if grains else codec
+
+
+def _positions(codec: Intervals, values: Numbers) -> NDArray[np.int64]:
+    """Numbers in units of the column: steps, or units of the last decimal."""
+    if codec.whole:
+        return np.asarray(values // codec.step).astype(np.int64)
+    return np.rint(np.asarray(values, dtype=np.float64) * 10.0 ** (codec.decimals or 0)).astype(np.int64)
+
+
+def _families(column: Column, codec: Intervals) -> list[list[tuple[int, int]]]:
+    """Widths of classes, in units of the column, and how many there are: of the calendar first, then of digits."""
+    if not codec.whole:
+        return [[(1, 10), (1, 100)][: 1 if codec.decimals == 1 else 2]] if codec.decimals else [[(1, 10), (1, 100), (1, 1000)]]
+    kind = parse_type(column.type) if column.kind in ("date", "datetime") or column.type.startswith("time") else None
+    if kind is None or not pa.types.is_temporal(kind):
+        return [[(1, 10), (1, 100), (1, 1000)]] if codec.step == 1 else []
+    second = 1 / 86_400 if pa.types.is_date32(kind) else 1000 if pa.types.is_date64(kind) else PER_SECOND[kind.unit]
+
+    def units(seconds: int) -> int:
+        """How many units of the column a time is; 0 where it is none or not whole."""
+        whole = seconds * second / codec.step
+        return round(whole) if whole >= 1 and abs(whole - round(whole)) < 1e-9 else 0
+
+    calendar = [(units(86_400), 7), (units(3600), 24), (units(3600), 168)]
+    digits = [(units(60), 60), (units(1), 60)]
+    if pa.types.is_time(kind):
+        calendar = []
+    return [[(width, classes) for width, classes in family if width] for family in (calendar, digits)]
+
+
+def _fitted(
+    codec: Intervals, values: Numbers, positions: NDArray[np.int64], counts: Counts, width: int, classes: int
+) -> tuple[float, Grain] | None:
+    """The grain of some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
+    own: Counts = np.bincount(positions // width % classes, weights=counts, minlength=classes).astype(np.float64)
+    n = float(own.sum())
+    if _gain(own, np.full(classes, 1 / classes), n)[0] <= 0:
+        return None  # most columns
+    smooth = _smooth_shares(codec, values, counts, width, classes)
+    gain, shares = _gain(own, smooth, n)
+    if gain <= 0 or np.abs(shares - smooth).sum() / 2 < LEAST_MOVED:
+        return None
+    return gain, Grain(width, shares, smooth)
+
+
+def _gain(own: Counts, smooth: NDArray[np.float64], n: float) -> tuple[float, NDArray[np.float64]]:
+    """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what ten records do not have is shared out as if it were smooth."""
+    common = own >= THRESHOLD
+    rest = float(smooth[~common].sum())
+    shares = np.where(common, own / n, 0.0)
+    if rest > 0:
+        shares[~common] = smooth[~common] * (float(own[~common].sum()) / n / rest)
+    elif own[~common].sum():
+        shares = shares / shares.sum()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        each = np.where(own > 0, own * np.log(shares / smooth), 0.0)
+    price = (common.sum() + 1) * (0.5 * math.log(n) + 1)
+    return float(np.nan_to_num(each, posinf=0.0).sum() - price), shares
+
+
+def _smooth_shares(codec: Intervals, values: Numbers, counts: Counts, width: int, classes: int) -> NDArray[np.float64]:
+    """The shares of classes in what is drawn smoothly: pieces of the bins' quantile functions, each even over its numbers."""
+    in_bin = np.bincount(np.searchsorted(codec.starts[1:], values, side="right"), weights=counts, minlength=len(codec.starts))
+    out = np.zeros(classes)
+    for knots, records in zip(codec.knots, in_bin.tolist(), strict=True):
+        ranks, numbers = knots
+        mass, ends = np.diff(ranks), _positions(codec, numbers) / width
+        sloped = (mass > 0) & (np.diff(numbers) > 0)
+        if not sloped.any() or not records:
+            continue
+        mass = np.where(sloped, mass, 0.0)
+        for part, low, high in zip((mass * (records / mass.sum())).tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            if not part:
+                continue
+            if high - low >= SMOOTH_TURNS * classes:
+                out += part / classes
+                continue
+            edges = np.unique(np.concatenate([[low, high], np.arange(math.ceil(low), math.floor(high) + 1)]))
+            if len(edges) < 2:
+                out[int(low) % classes] += part
+            else:
+                pieces = np.diff(edges)
+                out += np.bincount(np.floor(edges[:-1]).astype(np.int64) % classes, weights=pieces * (part / pieces.sum()), minlength=classes)
+    total = out.sum()
+    return np.asarray(np.maximum(out / total, 1e-6 / classes)) if total else np.full(classes, 1 / classes)
