@@ -1,7 +1,7 @@
 """Last digits: which cents, minutes, round thousands or weekdays the numbers of a column end in, kept where its records have them.
 
 Numbers fall into classes that take turns: the cents 00 to 99, the minutes of an hour, the days of a week. What is drawn inside a bin is smooth, and has each class with about the same share; where records differ from that beyond doubt, a drawn number moves to the nearest
-one of another class, as often as it takes and no more. Only shares of classes that ten records or more have are looked at, the others have their part of the rest: a record shows as one of ten at least,
+one of another class, as often as it takes and no more. Only shares of classes are looked at that ten records or more of different values have, the others have their part of the rest: a record shows as one of ten at least,
 and which number of a class is drawn is as smooth as before.
 """
 
@@ -101,19 +101,20 @@ def _fitted(
 ) -> tuple[float, Grain] | None:
     """The grain of some classes and what it gains in likelihood beyond its price; None where it gains nothing, or moves hardly anything."""
     own: Counts = np.bincount(positions // width % classes, weights=counts, minlength=classes).astype(np.float64)
-    n = float(own.sum())
-    if _gain(own, np.full(classes, 1 / classes), n)[0] <= 0:
+    # Ten records of different values: a class that one value stands for would be that value.
+    common = np.bincount(positions // width % classes, minlength=classes) >= THRESHOLD
+    if not common.any() or _gain(own, common, np.full(classes, 1 / classes))[0] <= 0:
         return None  # most columns
     smooth = _smooth_shares(codec, values, counts, width, classes)
-    gain, shares = _gain(own, smooth, n)
+    gain, shares = _gain(own, common, smooth)
     if gain <= 0 or np.abs(shares - smooth).sum() / 2 < LEAST_MOVED:
         return None
     return gain, Grain(width, shares, smooth)
 
 
-def _gain(own: Counts, smooth: NDArray[np.float64], n: float) -> tuple[float, NDArray[np.float64]]:
-    """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what ten records do not have is shared out as if it were smooth."""
-    common = own >= THRESHOLD
+def _gain(own: Counts, common: NDArray[np.bool_], smooth: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+    """What the shares of classes gain in likelihood over smooth ones beyond their price, and these shares: what no common class has is shared out as if it were smooth."""
+    n = float(own.sum())
     rest = float(smooth[~common].sum())
     shares = np.where(common, own / n, 0.0)
     if rest > 0:
