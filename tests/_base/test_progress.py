@@ -9,7 +9,7 @@ import time
 
 from rich.console import Console
 
-from chaffinch._base.progress import progress_bar, silent
+from chaffinch._base.progress import Stages, plain_lines, progress_bar, seconds_left, silent
 
 
 class Terminal:
@@ -100,3 +100,35 @@ def test_a_notebook_gets_a_bar_and_a_script_silence(monkeypatch):
     with progress.watched(None) as show:
         show("reading")
     assert shown == ["reading"]
+
+
+def test_a_stage_says_its_number_and_what_is_done_there():
+    told = []
+    stages = Stages(lambda words, share: told.append((words, share)), ("reading", "measuring"))
+    stages.enter("reading")
+    stages("reading", -1)
+    stages.enter("measuring")
+    stages("learning income", 0.5)
+    assert told == [("1 of 2, reading", -1), ("1 of 2, reading", -1), ("2 of 2, measuring", -1), ("2 of 2, measuring: learning income", 0.5)]
+
+
+def test_what_is_left_is_told_from_the_work_that_was_done():
+    terminal = Terminal()
+    with progress_bar(console=terminal.console) as progress:
+        progress("reading", 0.0)
+        terminal.now = 100.0
+        progress("drawing", 0.0)
+        terminal.now = 110.0
+        progress("drawing", 0.25)
+        assert terminal.drawn("drawing", "0:01:50 0:00:30 left")  # ten seconds for a quarter
+    assert seconds_left(1.0, 50.0) is None
+
+
+def test_without_a_terminal_long_runs_say_each_stage_once_and_short_ones_nothing():
+    lines, now = [], [0.0]
+    with plain_lines(lines.append, clock=lambda: now[0]) as progress:
+        progress("reading", -1)
+        for seconds, stage in ((12.0, "drawing"), (13.0, "drawing"), (20.0, "writing")):
+            now[0] = seconds
+            progress(stage, 0.5)
+    assert lines == ["After 12 s: drawing.", "After 20 s: writing."]

@@ -7,7 +7,15 @@ import stat
 import pytest
 
 from chaffinch._base.errors import FileError
-from chaffinch._base.safe_files import check_outputs, check_writable, filling, read_small, replacing, write_text
+from chaffinch._base.safe_files import (
+    check_outputs,
+    check_writable,
+    filling,
+    kept_files,
+    read_small,
+    replacing,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_the_old_file_and_no_litter(tmp_path):
@@ -70,6 +78,7 @@ def test_a_folder_is_filled_whole_or_not_at_all(tmp_path):
     fill(False)
     assert {file.name: file.read_text() for file in folder.iterdir() if file.is_file()} == {"a.txt": "new", "mine.txt": "stays"}
     assert (folder / "inner" / "b.txt").read_text() == "secret"
+    assert {folder / "a.txt", folder / "inner" / "b.txt"} <= set(kept_files())
     assert (folder / "inner").stat().st_mode & 0o077 == 0
     with pytest.raises(FileError, match="it is a file"), filling(folder / "a.txt"):
         pass

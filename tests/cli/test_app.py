@@ -246,3 +246,26 @@ def test_a_page_is_for_its_owner_and_says_so_first(run_here, folder, monkeypatch
     assert done.code in (0, 1), done.err
     assert stat.S_IMODE(page.stat().st_mode) == 0o600
     assert Words(page.read_text()).words[0] == KEEP
+
+
+def test_ctrl_c_says_what_is_kept_and_how_to_go_on(data, tmp_path, monkeypatch, capsys):
+    """A model that was written before the rows were drawn stays, whole, and is named; what was not written is not."""
+    from chaffinch.cli import app as commands
+    from chaffinch.workflows.synthesise import Synthesis
+
+    def stopped(*_words, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Synthesis, "draw", stopped)
+    monkeypatch.setattr("chaffinch._base.safe_files._written", [])
+    out, model = tmp_path / "out.csv", tmp_path / "m.chaffinch"
+    for more, words in (
+        ((), "Stopped. Nothing was written. The same command starts over."),
+        (("--model", str(model)), f"Stopped. Kept, and whole: {model}. Nothing else was written. The same command starts over."),
+    ):
+        monkeypatch.setattr(sys, "argv", ["chaffinch", "synth", str(data / "cmc.csv"), "-o", str(out), "--seed", "1", "--quiet", *more])
+        with pytest.raises(SystemExit) as end:
+            commands.main()
+        assert end.value.code == 130
+        assert words in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["m.chaffinch"]

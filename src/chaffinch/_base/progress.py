@@ -1,16 +1,23 @@
-"""Progress that a terminal shows and a log never sees."""
+"""How far a run is: a bar where a terminal or a notebook watches, a line for each stage of a long run where none does."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Progress", "in_notebook", "progress_bar", "silent", "watched"]
+__all__ = ["Progress", "Stages", "in_notebook", "plain_lines", "progress_bar", "seconds_left", "silent", "watched"]
+
+SAID_FROM = 10.0
+"""Seconds from which on a run says its stages where no terminal watches: shorter ones are silent."""
+
+KNOWN_FROM = 2.0
+"""Seconds of a stage from which on the work that was measured tells how long the rest takes."""
 
 Progress = Callable[[str, float], None]
 """Called with what is being done and the share done, 0 to 1 (or -1 when the end is not known)."""
@@ -18,6 +25,52 @@ Progress = Callable[[str, float], None]
 
 def silent(_stage: str, _share: float) -> None:
     """Say nothing: the default."""
+
+
+class Stages:
+    """A `Progress` that says which stage of how many it is, and in words what is being done there."""
+
+    def __init__(self, progress: Progress, names: Sequence[str]) -> None:
+        self.progress, self.names, self.number = progress, tuple(names), 0
+
+    def enter(self, name: str) -> None:
+        """Go on to a stage."""
+        self.number = self.names.index(name)
+        self("", -1)
+
+    def __call__(self, doing: str, share: float) -> None:
+        """Say what is being done in the stage, and the share of that which is done."""
+        name = self.names[self.number]
+        words = f"{name}: {doing}" if doing and doing != name else name
+        self.progress(f"{self.number + 1} of {len(self.names)}, {words}", share)
+
+
+def seconds_left(share: float, seconds: float) -> float | None:
+    """Return how long the rest takes if it goes on as the share that is done did; None where that cannot be told yet.
+
+    Examples
+    --------
+    >>> seconds_left(0.25, 10.0), seconds_left(0.0, 10.0), seconds_left(0.5, 1.0), seconds_left(-1, 10.0)
+    (30.0, None, None, None)
+    """
+    if seconds < KNOWN_FROM or not 0.01 <= share < 1.0:
+        return None
+    return seconds * (1.0 - share) / share
+
+
+@contextlib.contextmanager
+def plain_lines(write: Callable[[str], object], clock: Callable[[], float] = time.monotonic) -> Iterator[Progress]:
+    """Give a `Progress` that writes a line for each new thing that is done, from ten seconds on, with the time so far."""
+    start, said = clock(), [""]
+
+    def show(stage: str, _share: float) -> None:
+        seconds = clock() - start
+        if seconds < SAID_FROM or stage == said[0]:
+            return
+        said[0] = stage
+        write(f"After {seconds:.0f} s: {stage}.")
+
+    yield show
 
 
 def in_notebook() -> bool:
@@ -39,14 +92,18 @@ def watched(progress: Progress | None) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iterator[Progress]:
-    """Give a `Progress` that draws a bar on standard error when a terminal watches, and nothing otherwise.
+def progress_bar(*, quiet: bool = False, console: Console | None = None, plain: bool = False) -> Iterator[Progress]:
+    """Give a `Progress` that draws a bar on standard error when a terminal watches; otherwise `plain` lines of a long run, or nothing.
 
-    The bar is of the stage, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
-    reports nothing.
+    The bar is of what is being done, the clock beside it of the whole run: it goes on from one stage to the next, and while a stage
+    reports nothing. What is left is of what is being done, told from the part that is done.
     """
     if quiet or not (sys.stderr.isatty() if console is None else console.is_terminal or console.is_jupyter):
-        yield silent
+        if quiet or not plain:
+            yield silent
+            return
+        with plain_lines(lambda line: print(line, file=sys.stderr, flush=True)) as show_lines:
+            yield show_lines
         return
     from datetime import timedelta
 
@@ -61,12 +118,21 @@ def progress_bar(*, quiet: bool = False, console: Console | None = None) -> Iter
         def render(self, task: Task) -> Text:
             return Text(str(timedelta(seconds=int(task.elapsed or 0.0))), style="progress.elapsed")
 
-    columns = (TextColumn("{task.description}"), BarColumn(), Clock())
+    class Left(ProgressColumn):
+        """The time that what is being done still takes, where the part that is done tells it."""
+
+        def render(self, task: Task) -> Text:
+            left = seconds_left(task.completed if task.total else -1.0, (task.elapsed or 0.0) - task.fields["since"])
+            return Text("" if left is None else f"{timedelta(seconds=round(left))} left")
+
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=None), Clock(), Left())
     with Bar(*columns, console=console or Screen(stderr=True), transient=True) as bar:
-        bar.add_task("", total=1.0)
+        bar.add_task("", total=1.0, since=0.0)
         task = bar.tasks[0]
 
         def show(stage: str, share: float) -> None:
+            if stage != task.description:
+                task.fields["since"] = task.elapsed or 0.0
             task.total = 1.0 if share >= 0 else None  # set here: to `update`, a total of None is the total as it was
             bar.update(task.id, description=stage, completed=max(share, 0.0))
 

@@ -11,7 +11,16 @@ from pathlib import Path
 
 from .errors import FileError
 
-__all__ = ["check_outputs", "check_writable", "filling", "read_small", "replacing", "write_text"]
+__all__ = ["check_outputs", "check_writable", "filling", "kept_files", "read_small", "replacing", "write_text"]
+
+
+_written: list[Path] = []
+"""Files that this process has written."""
+
+
+def kept_files() -> list[Path]:
+    """Return the files that were written so far and are there, each once: whole, whatever comes after."""
+    return [path for path in dict.fromkeys(_written) if path.exists()]
 
 
 def check_writable(path: str | os.PathLike[str]) -> Path:
@@ -55,6 +64,7 @@ def replacing(path: str | os.PathLike[str], *, mode: int = 0o644) -> Iterator[Pa
             with open(part, "rb+") as handle:
                 os.fsync(handle.fileno())
             os.replace(part, target)
+            _written.append(target)
         except FileError:
             raise
         except OSError as error:
@@ -114,6 +124,7 @@ def filling(folder: str | os.PathLike[str]) -> Iterator[Path]:
         for place in places:
             if place.is_file():
                 os.replace(place, target / place.relative_to(part))
+                _written.append(target / place.relative_to(part))
     except FileError:
         raise
     except OSError as error:

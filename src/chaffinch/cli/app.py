@@ -22,7 +22,7 @@ from .config import configurable
 from .describe import describe
 from .evolve import evolve
 from .fit import fit
-from .help import RegistryCommand
+from .help import RegistryCommand, stopped
 from .inspect import inspect
 from .ledger import ledger
 from .plan import plan
@@ -92,7 +92,7 @@ def main() -> NoReturn:
         typer.echo(f"Error: {error}", err=True)
         sys.exit(2)
     except KeyboardInterrupt:
-        typer.echo("Stopped. Nothing was written.", err=True)
+        typer.echo(stopped(), err=True)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -147,7 +147,7 @@ def check(
     for one in spec:
         delivery.check(one, released, data, policy, recipes)
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress, without_warnings():
+    with progress_bar(quiet=quiet, plain=True) as progress, without_warnings():
         request = CheckRequest.read(
             spec, released=released, policy=policy, recipes=recipes, replace_readable=replace_readable, only=only or (), exclude=exclude or (),
             new=record,

@@ -64,7 +64,7 @@ def fit(
     settings = choice.synthesis(reading, output, ledger=ledger)
     speaker = Speaker(quiet, reading, Work(choice.settings, input))
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress, ledger_allows():
+    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
         synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
         model, _ = synthesis.fit(synthesis.read(input))
     model.save(output)

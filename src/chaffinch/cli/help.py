@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
-from typer import Exit
+from typer import Exit, echo
 from typer.core import TyperCommand
 
-from .._base.safe_files import check_writable
+from .._base.safe_files import check_writable, kept_files
 from .config import save_config, with_config
 from .panels import panel_of, place_of
 
-__all__ = ["NAMES", "RegistryCommand", "filled"]
+__all__ = ["NAMES", "RegistryCommand", "filled", "stopped"]
 
 
 def _from(module: str, listed: Callable[[Any], Iterable[str]]) -> Callable[[], Iterable[str]]:
@@ -54,6 +54,13 @@ def filled(text: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda word: ", ".join(NAMES[word[1]]()) if word[1] in NAMES else word[0], text)
 
 
+def stopped() -> str:
+    """Return what is kept of a run that Ctrl-C ended, and how to go on."""
+    kept = kept_files()
+    what = f"Kept, and whole: {', '.join(map(str, kept))}. Nothing else was written" if kept else "Nothing was written"
+    return f"Stopped. {what}. The same command starts over."
+
+
 class RegistryCommand(TyperCommand):
     """A command whose help lists what is registered, in panels, and whose options may stand in a file."""
 
@@ -76,6 +83,9 @@ class RegistryCommand(TyperCommand):
             check_writable(path)
         try:
             result = super().invoke(ctx)
+        except KeyboardInterrupt:  # here, since typer ends on it without a word
+            echo(stopped(), err=True)
+            raise Exit(130) from None
         except Exit as end:
             if path is not None and end.exit_code in (0, 1):
                 save_config(path, self.params, ctx.params)

@@ -139,7 +139,7 @@ def release(
     )  # fmt: skip
     ending = ending_like(input)
     start_arrow(threads)
-    with filling(output) as folder, progress_bar(quiet=quiet) as progress, ledger_allows():
+    with filling(output) as folder, progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
         outputs = copy_paths(leaving_folder(folder) / f"synthetic{ending}", copies)
         if input.resolve().parent == (output / TO_RELEASE).resolve() and input.name in {path.name for path in outputs}:
             raise InputError(f"The input '{input}' would be overwritten. Name another folder.")

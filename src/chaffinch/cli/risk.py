@@ -134,7 +134,7 @@ def risk(
     start_arrow(threads)
     from ..risk import measure_risk
 
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, plain=True) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
         others, fresh = [open_beside(path, reading) for path in synthetic], None if holdout is None else open_beside(holdout, reading)
         result = measure_risk(table, others, fresh, settings, model=model, seed=seed, threads=threads, progress=progress)

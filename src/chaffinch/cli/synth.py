@@ -71,7 +71,7 @@ def synth(
     settings = choice.synthesis(reading, output, ledger=ledger, rows=rows, copies=copies)
     speaker = Speaker(quiet, reading, Work(choice.settings, input, outputs, rows))
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress, ledger_allows():
+    with progress_bar(quiet=quiet, plain=not choice.private) as progress, ledger_allows():
         synthesis = Synthesis(settings, RunOptions(seed=seed, threads=threads, progress=progress, observer=speaker))
         fitted, table = synthesis.fit(synthesis.read(input))
         if model is not None:

@@ -83,7 +83,7 @@ def utility(
 
     check_outputs(original, json, html, public)
     start_arrow(threads)
-    with progress_bar(quiet=quiet) as progress:
+    with progress_bar(quiet=quiet, plain=True) as progress:
         table = read_input(original, reading, quiet=quiet, progress=progress)
         settings = utility_settings(
             label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold, thorough=thorough,

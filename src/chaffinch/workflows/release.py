@@ -10,7 +10,7 @@ from typing import Any
 
 from .._base.errors import InputError, unknown_name
 from .._base.masking import THRESHOLD
-from .._base.progress import Progress, watched
+from .._base.progress import Progress, Stages, watched
 from ..report.result import report_of
 from ..risk import RiskResult, RiskSettings, cross_fit, measure_risk
 from ..risk.attribution.crossfit import HALF_SIZE, LEAST_ROWS
@@ -31,6 +31,9 @@ from .running import RunOptions
 from .synthesise import ReadSettings, Synthesis, SynthesisSettings, copy_paths, synthesiser_for
 
 __all__ = ["ReleaseResult", "ReleaseSettings", "method_of", "names_of", "release", "run_release"]
+
+STAGES = ("reading", "learning", "drawing", "measuring", "attacking", "reporting")
+"""The stages of a release, as a clock names them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,12 +232,17 @@ def run_release(
     8. Account for it: the report.
     """
     outside = _Holdout.of(holdout, settings.synthesis.reading.beside)
+    stages = Stages(run.progress, STAGES)
+    run = replace(run, progress=stages)
+    stages.enter("reading")
     synthesis = Synthesis(settings.synthesis, run)
 
     original = synthesis.read(data, lambda schema: settings.check(schema, outside))
+    stages.enter("learning")
     model, table = synthesis.fit(original)
 
     copies = settings.synthesis.copies
+    stages.enter("drawing")
     hold = copies if settings.attack is not None or not outputs else 1
     tables = synthesis.draw(model, table, outputs, hold=hold)
     names = _file_names(data, copies) if not outputs else tuple(path.name for path in outputs)
@@ -242,6 +250,7 @@ def run_release(
     grid, *others = _one_grid(table, tables, outside)
     fresh = others[len(tables)] if outside.tables else None
 
+    stages.enter("measuring")
     # How long it takes is said of public numbers: with a promise, of the rows that are declared or were measured.
     run.observer.before_measuring(model.n_rows if settings.synthesis.private else table.n_rows, table.schema)
     source = Path(data).name if isinstance(data, str | os.PathLike) else None
@@ -251,10 +260,12 @@ def run_release(
     utility = replace(utility, run=replace(utility.run, **run.facts))
 
     risk = None
+    stages.enter("attacking")
     if settings.attack is not None:
         risk = _risk(grid, others[: len(tables)], fresh, table, settings, run)
         risk = risk.named(original=source, synthetic=names, holdout=outside.name)
 
+    stages.enter("reporting")
     report = report_of(
         utility, title=settings.title or f"Synthetic {source or 'table'}", synthesis=synthesis.account(model, table), risk=risk,
         threshold=settings.threshold,
