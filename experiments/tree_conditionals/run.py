@@ -156,17 +156,22 @@ def copies(train: Frame, rows: Frame) -> float:
     return float(np.mean([tuple(row) in known for row in rows.astype(str).to_numpy()]))
 
 
-def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callable[[chaffinch.Table, Frame], Frame]]) -> list[list[object]]:
+def halves(frame: Frame, split: int) -> tuple[Frame, Frame, chaffinch.Table]:
+    """The rows to fit, as many others, and the first as a table, in the columns that a model of them has."""
     frame = frame.sample(frac=1, random_state=split).iloc[:MOST_ROWS].reset_index(drop=True)
     half = len(frame) // 2
     train, other = frame.iloc[:half], frame.iloc[half : 2 * half]
+    whole = chaffinch.read(pa.Table.from_pandas(frame, preserve_index=False), rare="keep")
+    names = [column.name for column in whole.schema.modelled if column.evidence is None]
+    table = chaffinch.read(pa.Table.from_pandas(train[names], preserve_index=False))
+    names = list(table.schema.names)
+    return train[names], other[names], table
+
+
+def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callable[[chaffinch.Table, Frame], Frame]]) -> list[list[object]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = chaffinch.read(pa.Table.from_pandas(frame, preserve_index=False), rare="keep")
-        names = [column.name for column in whole.schema.modelled if column.evidence is None]
-        train, other = train[names], other[names]
-        table = chaffinch.read(pa.Table.from_pandas(train, preserve_index=False))
-        train, other = train[list(table.schema.names)], other[list(table.schema.names)]
+        train, other, table = halves(frame, split)
         made = {"the half itself": (train, 0.0)}
         for label, make in synthesisers.items():
             began = time.process_time()
@@ -177,7 +182,7 @@ def of_table(name: str, frame: Frame, split: int, synthesisers: dict[str, Callab
                 told_apart(other, synthetic), distance(other, synthetic, 2), distance(other, synthetic, 3),
                 copies(train, other if label == "the half itself" else synthetic), nearer(train, other, synthetic) if seconds else 0.5, learnt(other, synthetic),
             ]  # fmt: skip
-            rows.append([name, split, len(train), len(names), label, *(f"{x:.4f}" for x in figures), f"{seconds:.2f}"])
+            rows.append([name, split, len(train), train.shape[1], label, *(f"{x:.4f}" for x in figures), f"{seconds:.2f}"])
             print(*rows[-1], flush=True)
     return rows
 
