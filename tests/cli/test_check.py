@@ -382,6 +382,7 @@ def test_what_was_not_assessed_is_said_everywhere_and_ends_with_1(run, spec, tmp
 
     monkeypatch.setattr(kernels, "MOST_UNITED", 1)
     monkeypatch.setattr(differencing, "MOST_STEPS", -1)
+    monkeypatch.setattr(differencing, "MOST_CELLS", 0)  # small tables are looked at whole, which takes no limit
     policy = tmp_path / "policy.toml"
     policy.write_text('format = "chaffinch-policy"\nversion = 1\nthreshold = 2\nzeros_are_disclosive = false\n')
     folder, back, told, page, known = acro_of(tmp_path / "acro", "counts", "output_33"), *(tmp_path / name for name in ("back", "c.json", "c.html", "r.json"))  # fmt: skip

@@ -22,7 +22,7 @@ def test_every_column_is_shown_with_its_role_and_parents(model, tmp_path, run_he
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].startswith("10 columns, ")
-    assert lines[1].split() == ["column", "role", "parents", "(mutual", "information,", "nats)"]
+    assert ["column", "role", "parents", "(mutual", "information,", "nats)"] in [line.split() for line in lines[1:3]]
     assert any(line.split()[:2] == ["wife_age", "sensitive"] for line in lines)
     assert any(line.startswith("Protected (separate): wife_age. 8 links cut") for line in lines)
     assert (tmp_path / "n.svg").read_text() == chaffinch.load(model).plot().svg

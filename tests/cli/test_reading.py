@@ -111,7 +111,7 @@ def test_a_release_measures_what_it_wrote(files, run_here):
         "release", files / "people.csv", "-o", files / "out", "--measures", "jensen_shannon", "--decimal", ",", "--seed", 1
     )
     assert done.code == 0, done.err
-    assert pd.read_csv(files / "out" / "synthetic.csv", sep=";", decimal=",")["pay"].dtype == float
+    assert pd.read_csv(files / "out" / "to-release" / "synthetic.csv", sep=";", decimal=",")["pay"].dtype == float
 
 
 def test_a_promise_takes_the_sign_by_option_alone(files, run_here):

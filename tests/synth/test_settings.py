@@ -153,9 +153,11 @@ def test_a_toy_is_released(toy, people, tmp_path, run_here):
         "--repeats", 1, "--seed", 1,
     )  # fmt: skip
     assert done.code == 0, done.err
-    assert sorted(p.name for p in folder.iterdir()) == ["model.chaffinch", "report.html", "report.json", "synthetic.csv"]
-    assert json.loads((folder / "report.json").read_text())["synthesis"]["network"]["method"] == "toy"
-    assert ">toy<" in (folder / "report.html").read_text()
+    inside = folder / "confidential"
+    assert sorted(p.name for p in inside.iterdir()) == ["model.chaffinch", "report.html", "report.json"]
+    assert [p.name for p in (folder / "to-release").iterdir()] == ["synthetic.csv"]
+    assert json.loads((inside / "report.json").read_text())["synthesis"]["network"]["method"] == "toy"
+    assert ">toy<" in (inside / "report.html").read_text()
 
 
 def test_what_a_toy_refuses(toy, people, tmp_path, run_here):

@@ -49,7 +49,7 @@ def test_whole_minutes_of_a_text_file_come_back_as_they_were_written(tmp_path, d
     assert [str(table.data[name].type) for name in ("clock", "seen")] == ["time32[s]", "timestamp[s]"]
     table.write(tmp_path / "same.csv")
     assert (tmp_path / "same.csv").read_text() == path.read_text()
-    model = chaffinch.BayesNet(parents=1).fit(table, seed=1)
+    model = chaffinch.BayesNet(parents=1, conditionals="tables").fit(table, seed=1)
     for like in (table, None):
         drawn = model.sample(300, seed=2, like=like)
         drawn.write(tmp_path / "out.csv")

@@ -32,6 +32,9 @@ GROWN_LEVELS = 150
 RECORDS_EACH = 1_000
 """A column with at most so many different values, and so many records for each, has a level for each."""
 
+LARGEST = 1e290
+"""Numbers beyond are taken for it, so that no sum of them overflows."""
+
 Counts = NDArray[np.float64]
 
 
@@ -42,6 +45,8 @@ def fit_intervals(column: Column, values: Numbers, counts: Counts, *, whole: boo
     """
     if not whole:
         values = values.astype(np.float64)
+        if len(values) and max(-values[0], values[-1]) > LARGEST:
+            values, counts = _summed(np.clip(values, -LARGEST, LARGEST), counts)
     if column.bounds is not None:
         low, high = column.bounds
         values, counts = _summed(np.clip(values, _as(low, whole), _as(high, whole)), counts)

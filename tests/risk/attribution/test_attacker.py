@@ -72,7 +72,7 @@ def test_a_toy_attacker_is_found_everywhere(toy, halves, data, tmp_path):
     assert "gcap, nb, svm, knn, rf, lr, lowest, as A,B" in " ".join(said.replace("│", " ").split())
     halves[1].write(tmp_path / "s.csv")
     asked = ["risk", str(data / "cmc.csv"), str(tmp_path / "s.csv"), "--keys", ",".join(KEYS), "--sensitive", *SENSITIVE]
-    asked += ["--attackers", "lowest", "--seed", "1", "--json", str(tmp_path / "r.json")]
+    asked += ["--attackers", "lowest", "--seed", "1", "--verbose", "--json", str(tmp_path / "r.json")]
     done = CliRunner().invoke(app, asked)
     assert done.exit_code == 0, done.output
     assert "lowest" in done.output

@@ -128,7 +128,7 @@ def test_a_sensitive_column_may_be_a_key_of_another_and_never_of_itself(halves):
 
 
 def test_several_syntheses_add_their_variance(halves):
-    model = BayesNet(parents=2).fit(halves[0], seed=1)
+    model = BayesNet(parents=2, conditionals="tables").fit(halves[0], seed=1)
     tables = [model.sample(737, seed=seed) for seed in (2, 3, 4)]
     options = {"keys": KEYS, "sensitive": [SENSITIVE], "measures": ["dcap"], "attackers": ["gcap"], "seed": 1}
     one = chaffinch.risk(halves[0], tables[0], halves[1], **options)
