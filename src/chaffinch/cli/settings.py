@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "DiscoverIn", "choose"]
 
 ParentsIn = Annotated[
-    int | None, typer.Option(help="The most parents of a column. Default: 3; 5 with --epsilon.", show_default=False)
+    int | None, typer.Option(help="The most parents of a column. Default: 6 in trees, 3 in tables; 5 with --epsilon.", show_default=False)
 ]
 SearchIn = Annotated[str, typer.Option(help="ordering, greedy or genetic; with --epsilon ordering or genetic.")]
 ScoreIn = Annotated[str | None, typer.Option(help="penalised, pairwise or joint; each search has its own default.")]
