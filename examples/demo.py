@@ -28,14 +28,15 @@ def main(folder: Path) -> None:
         "release", ADULT, "--schema", schema, "-o", folder, "--holdout", FRESH, "--label", LABEL,
         "--sensitive", ",".join(SENSITIVE), "--keys", ",".join(KEYS), "--attackers", "gcap,nb,lr", "--repeats", "1", "--svm-rows", "2000", "--title", "Synthetic Adult", "--seed", "1",
     )  # fmt: skip
-    run("inspect", folder / "model.chaffinch", "--svg", picture)
-    say(folder / "report.json")
+    leaves, stays = folder / "to-release", folder / "confidential"
+    run("inspect", stays / "model.chaffinch", "--svg", picture)
+    say(stays / "report.json")
     show(
         {
-            "the report: open it in a browser": folder / "report.html",
-            "the same as plain data": folder / "report.json",
-            "the synthetic table": folder / "synthetic.parquet",
-            "the fitted model; confidential": folder / "model.chaffinch",
+            "the report: open it in a browser": stays / "report.html",
+            "the same as plain data": stays / "report.json",
+            "the synthetic table": leaves / "synthetic.parquet",
+            "the fitted model; confidential": stays / "model.chaffinch",
             "its network as a picture": picture,
             "schema, to read and edit; confidential": schema,
             "what the table holds": description,

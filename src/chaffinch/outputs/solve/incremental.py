@@ -38,10 +38,8 @@ BLOCKS = (2_000, 10_000)
 """Proposals between two looks at the gains of the arms: few at first, when the gains change quickly."""
 FALL = 10.0
 """The metric is renewed each time the error has fallen by this factor (and once a window): it depends on the records."""
-WINDOW = (4_000, 20_000)
-"""Proposals between two looks at whether the search has stalled (the error has not halved), at least and at most;"""
-WINDOW_PER_NUMBER = 1_000
-"""so many for each number that is read off sums, in between, since the more there are the longer they take to settle; and at least four for each record."""
+WINDOW = 20_000
+"""Proposals (at least four for each record) between two looks at whether the search has stalled: the error has not halved. Fewer are quicker for regressions, and lose tables of shares."""
 WARM = 0.02
 """Temperature of a search that has stalled, as a share of its error: little is lost by it, and"""
 PATIENCE = 25
@@ -190,8 +188,7 @@ class _Schedule:
 
     def __init__(self, state: State, moves: Moves, rng: np.random.Generator) -> None:
         self._state, self._moves, self._rng = state, moves, rng
-        numbers = sum(len(system.lo) for system in state.systems)
-        self._window = max(min(max(WINDOW_PER_NUMBER * numbers, WINDOW[0]), WINDOW[1]), 4 * len(state.codes))
+        self._window = max(WINDOW, 4 * len(state.codes))
         self._next_look = self._next_refresh = self._window
         self._next_sort = self._window // 2
         self._at_refresh = state.error
