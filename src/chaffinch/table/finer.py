@@ -19,11 +19,10 @@ from .encode import encode_column
 from .fit import fit_column
 from .fit_schema import fit_schema
 from .kept_rules import fitted_functions, rules_of_batches
-from .reread import profile_of, tokens_of
+from .reread import cells_of, profile_of
 from .scan import Scan
 from .schema import Column, Schema
 from .table import Table
-from .types import whole_array
 
 __all__ = ["FINE", "finer", "finer_scan", "on_codes_of"]
 
@@ -53,8 +52,7 @@ def finer(table: Table) -> Table:
     columns, arrays = list[Column](), []
     for column in schema:
         if is_coarse(column):
-            values = whole_array(table.data.column(column.name))
-            tokens = tokens_of(column, values, table.codes, schema, None)
+            values, tokens = cells_of(table, column)
             fitted, _ = fit_column(replace(column, bins=FINE, codec=None), profile_of(column, values, tokens), rare_below=schema.rare_below)
             column = replace(column, codec=fitted.codec)
             arrays.append(encode_column(column, values, tokens))
@@ -90,8 +88,7 @@ def on_codes_of(table: Table, schema: Schema, names: Collection[str]) -> Table:
                     f"Column '{column.name}' has other codes in this table than in the model. Read it with the model's schema: "
                     "chaffinch.read(data, schema=model.schema)."
                 )
-            values = whole_array(table.data.column(column.name))
-            tokens = tokens_of(column, values, table.codes, table.schema, None)
+            values, tokens = cells_of(table, column)
             column = schema[column.name]
             arrays.append(encode_column(column, values, tokens))
         elif column.modelled:

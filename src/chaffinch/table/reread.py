@@ -9,7 +9,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.masking import THRESHOLD
-from .codec import Codec
 from .codes import Codes
 from .constraints import cut_schema
 from .encode import encode_column
@@ -17,13 +16,13 @@ from .fit import fit_column
 from .infer import infer_column
 from .kept_rules import fitted_functions, with_found_rules
 from .profile import Profile
-from .schema import Column, Schema
+from .schema import Column
 from .sources import Labels
 from .table import Table
 from .text import Spelling
 from .types import whole_array
 
-__all__ = ["SubsetReader", "profile_of", "tokens_of"]
+__all__ = ["SubsetReader", "cells_of", "profile_of"]
 
 Tokens = NDArray[np.int16] | None
 
@@ -55,8 +54,7 @@ class SubsetReader:
         whole = replace(table, data=table.data.combine_chunks())
         inferred = set()
         for column in whole.schema.modelled:
-            values = whole_array(whole.data.column(column.name))
-            tokens = tokens_of(column, values, whole.codes, whole.schema, None)
+            values, tokens = cells_of(whole, column)
             again = _inferred(column, profile_of(column, values, tokens), whole.schema.rare_below)
             if again == column:
                 inferred.add(column.name)
@@ -72,8 +70,7 @@ class SubsetReader:
             if not column.modelled:
                 columns.append(column)
                 continue
-            values = whole_array(data.column(column.name))
-            tokens = tokens_of(column, values, table.codes, table.schema, rows)
+            values, tokens = cells_of(replace(table, data=data), column, rows)
             profile = profile_of(column, values, tokens)
             again = _inferred(column, profile, table.schema.rare_below) if column.name in self.inferred else None
             plain = again if again is not None and again.modelled else replace(column, codec=None)
@@ -109,13 +106,14 @@ def _inferred(column: Column, profile: Profile, rare_below: int) -> Column:
     )  # fmt: skip
 
 
-def tokens_of(column: Column, values: pa.Array, codes: Codes, schema: Schema, rows: NDArray[np.int64] | None) -> Tokens:
-    """Return which missing code a file spelled in place of each value (-1: none), where values are null and only codes still say."""
-    codec: Codec = column.fitted_codec
+def cells_of(table: Table, column: Column, rows: NDArray[np.int64] | None = None) -> tuple[pa.Array, Tokens]:
+    """Return the values of a column, and which missing code a file spelled in place of each (-1: none), where values are null and only codes still say.
+
+    `rows`: of which of the codes the values are, where not of all.
+    """
+    values, codec = whole_array(table.data.column(column.name)), column.fitted_codec
     if not column.spelled or not codec.missing:
-        return None
-    own = codes[schema.names.index(column.name)]
-    first = codec.n_values + codec.null
-    spelled = (own if rows is None else own[rows]).astype(np.int64) - first
-    absent = np.asarray(values.is_null())
-    return np.where((spelled >= 0) & absent, spelled, -1).astype(np.int16)
+        return values, None
+    own = table.code(column.name)
+    spelled = (own if rows is None else own[rows]).astype(np.int64) - (codec.n_values + codec.null)
+    return values, np.where((spelled >= 0) & np.asarray(values.is_null()), spelled, -1).astype(np.int16)

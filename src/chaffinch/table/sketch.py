@@ -106,7 +106,7 @@ def _group_means(
 
     A value that stands for itself has no groups. `singles`: how many expected values at each end of the column are groups of their own.
 
-    Sums up to a rank are straight lines between those at the borders of values, as in `_means`. Counts are whole, so a rank lies between the
+    Sums up to a rank are straight lines between those at the borders of values, as in `discretise`. Counts are whole, so a rank lies between the
     same borders as the whole number below it, and one search finds them all.
     """
     if not len(values):
