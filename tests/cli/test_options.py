@@ -14,8 +14,10 @@ import pandas as pd
 import pytest
 import typer
 
-from chaffinch.cli.options import command_line, expanded, ledger_allows, reading_of, show_table
+from chaffinch.cli.options import chosen_engine, command_line, expanded, ledger_allows, reading_of, show_table
 from chaffinch.errors import BudgetError, InputError, LedgerError
+from chaffinch.table import engine
+from chaffinch.workflows.synthesise import ReadSettings
 
 SAYS = "  surname  surnames, by its name\n  v3       numbers that were given out once, by its numbers\n"
 PUBLIC = """format = "chaffinch-schema"
@@ -180,3 +182,12 @@ def test_brackets_in_a_table_are_text(capsys):
     assert capsys.readouterr().out.split() == ["term", "value", "sex[bold]", ":smile:"]
     show_table((), [("a", "b")])
     assert capsys.readouterr().out.split() == ["a", "b"]
+
+
+def test_the_engine_that_was_chosen_for_large_files_is_said_unless_quiet(people, capsys, monkeypatch):
+    monkeypatch.setattr(engine, "free_bytes", lambda: 1 << 10)
+    for quiet, words in ((False, "Note: Rows are read batch by batch (--engine stream)"), (True, "")):
+        assert chosen_engine("auto", [people / "people.csv"], ReadSettings(), quiet=quiet).stream
+        assert capsys.readouterr().err.startswith(words)
+    assert not chosen_engine("memory", [people / "people.csv"], ReadSettings(), quiet=False).stream
+    assert capsys.readouterr().err == ""

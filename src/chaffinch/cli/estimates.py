@@ -14,6 +14,7 @@ import typer
 
 from ..synth import Settings
 from ..table import Note, Schema, Table
+from ..table.engine import HELD
 from ..table.sources import expected_shape
 from ..utility import UtilitySettings
 from ..utility.metric import asked_metrics
@@ -43,9 +44,6 @@ KEY, LOOK_UP = 1e-8, 6e-9
 
 WRITE_TEXT, WRITE_OTHER = 1.1e-7, 3.3e-8
 """Seconds to write a cell to a text file or to another."""
-
-HELD = 40.0
-"""Bytes that a cell of the original takes in memory, as it was read and coded."""
 
 PER_SVM_FIT = 0.7
 """Seconds to fit a support vector machine to 5,000 records."""

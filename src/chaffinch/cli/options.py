@@ -21,12 +21,13 @@ from .screen import columns_that_fit, console, number, show_lines, show_table
 if TYPE_CHECKING:
     from ..synth import Model
     from ..table import FileOptions, Note
+    from ..table.engine import EngineChoice
     from ..workflows.synthesise import ReadSettings
 
 __all__ = [
-    "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
+    "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Engine", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
     "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SvmRows", "Synth", "TableName",
-    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
+    "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
 ]  # fmt: skip
@@ -77,6 +78,10 @@ DryRun = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar, no notes and nothing printed of the result.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long tables too.")]
+Engine = Annotated[
+    str,
+    typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not."),
+]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 
 Holdout = Annotated[
@@ -280,6 +285,16 @@ def start_arrow(threads: int | None) -> None:
             signal.pthread_sigmask(signal.SIG_SETMASK, held)
     if threads is not None:
         pa.set_cpu_count(thread_count(threads))
+
+
+def chosen_engine(engine: str, paths: Sequence[Path], reading: ReadSettings, *, quiet: bool) -> EngineChoice:
+    """Return the engine for files, and say on standard error, unless quiet, where it was chosen because they are large."""
+    from ..table.engine import choose_engine
+
+    choice = choose_engine(engine, paths, **reading.beside)
+    if choice.sentence and not quiet:
+        typer.echo(f"Note: {choice.sentence}", err=True)
+    return choice
 
 
 def check_outputs(source: Path, *outputs: Path | None) -> None:
