@@ -86,3 +86,26 @@ def test_settings_of_the_command_line():
     assert utility_settings(**words, svm_rows=20).models == ("nb", "rf")
     with pytest.raises(InputError, match="--svm-rows must be at least 10"):
         utility_settings(**words, svm_rows=3)
+
+
+def test_files_are_read_batch_by_batch_where_asked_or_where_they_are_large(data, synthetic, tmp_path, run_here, monkeypatch):
+    words = ["utility", data / "cmc.csv", synthetic, "--measures", "tvd,pmse", "--seed", 1]
+    told = {}
+    for name, engine in (("memory", "memory"), ("stream", "stream"), ("auto", "auto")):
+        with monkeypatch.context() as patch:
+            patch.setattr("chaffinch.table.engine.free_bytes", lambda: 1 << 20)
+            done = run_here(*words, "--engine", engine, "--sample-rows", 500, "--json", tmp_path / f"{name}.json")
+        assert done.code == 0, done.err
+        assert ("Rows are read batch by batch (--engine stream)" in done.err) == (engine == "auto")
+        assert ("of 1,470 original" in " ".join(done.out.split())) == (engine != "memory")
+        told[name] = json.loads((tmp_path / f"{name}.json").read_text())
+    for width in "123":
+        assert told["stream"]["tvd"][width]["value"] == pytest.approx(told["memory"]["tvd"][width]["value"], rel=1e-12)
+    assert "sample" not in told["memory"]["about"]
+    assert {**told["auto"], "run": 0} == {**told["stream"], "run": 0}
+
+
+def test_an_unknown_engine_is_refused(data, synthetic, run_here):
+    done = run_here("utility", data / "cmc.csv", synthetic, "--engine", "disk")
+    assert done.code == 2
+    assert "Unknown engine 'disk'" in done.err

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Attackers", "Comment", "Decimal", "Delimiter", "DryRun", "Encoding", "Engine", "Formula", "Header", "Holdout", "HtmlOut", "Input", "JsonOut", "KeySizes",
-    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SchemaIn", "SvmRows", "Synth", "TableName",
+    "LedgerIn", "MaxExcess", "Measures", "Models", "Personal", "PublicOut", "Quiet", "Rare", "Repeats", "SampleRows", "SchemaIn", "SvmRows", "Synth", "TableName",
     "TcapConvention", "Thorough", "Threads", "Threshold", "TimeLimit", "Tolerance", "Verbose", "check_outputs", "chosen_engine", "columns_that_fit", "command_line", "console", "decisions_of", "expanded",
     "file_options", "key_sizes_of", "ledger_allows", "names_of", "number", "plain_delimiter", "reading_of", "run_facts", "show_lines", "show_notes", "show_promise",
     "show_table", "start_arrow", "without_warnings", "write_confidential", "write_json",
@@ -81,6 +81,10 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Print the long t
 Engine = Annotated[
     str,
     typer.Option(help="Rows all in memory (memory), or batch by batch in bounded memory (stream); auto takes memory where they fit in half of what is free, and says so where not."),
+]
+SampleRows = Annotated[
+    int,
+    typer.Option(help="Where rows are read batch by batch: about how many records of the largest table go to measures that learn or compare rows; others count all."),
 ]
 Threads = Annotated[int | None, typer.Option(help="Threads to use; all cores unless given.")]
 

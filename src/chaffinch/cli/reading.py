@@ -10,12 +10,13 @@ from .._base.progress import Progress
 from ..privacy.opening import open_unread
 from ..synth import Settings
 from ..table import Scan, Source, Table, read, scan
+from ..table.engine import EngineChoice
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.sources import open_source
 from ..workflows.synthesise import ReadSettings
 from .options import show_notes, without_warnings
 
-__all__ = ["open_beside", "read_for", "read_input", "scan_input"]
+__all__ = ["open_beside", "open_input", "read_for", "read_input", "scan_input"]
 
 
 def scan_input(path: Path, reading: ReadSettings, progress: Progress) -> Scan:
@@ -31,6 +32,15 @@ def read_input(path: Path, reading: ReadSettings, *, quiet: bool, progress: Prog
     if not quiet:
         show_notes(table.notes)
     return table
+
+
+def open_input(path: Path, reading: ReadSettings, choice: EngineChoice, *, quiet: bool, progress: Progress) -> Table | Scan:
+    """Return the table of a file, or a scan of it for the engine that reads batch by batch, and say what `read_input` says."""
+    if not choice.stream:
+        return read_input(path, reading, quiet=quiet, progress=progress)
+    scanned = scan_input(path, reading, progress)
+    show_notes(scanned.notes, quiet=quiet)
+    return scanned
 
 
 def open_beside(path: Path, reading: ReadSettings) -> Source:

@@ -12,6 +12,7 @@ import typer
 from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from .options import (
+    Engine,
     Formula,
     Holdout,
     HtmlOut,
@@ -22,12 +23,14 @@ from .options import (
     PublicOut,
     Quiet,
     Repeats,
+    SampleRows,
     SvmRows,
     Thorough,
     Threads,
     Threshold,
     Verbose,
     check_outputs,
+    chosen_engine,
     expanded,
     names_of,
     number,
@@ -60,6 +63,8 @@ def utility(
     measures: Measures = None,
     models: Models = None,
     svm_rows: SvmRows = 5000,
+    engine: Engine = "auto",
+    sample_rows: SampleRows = 100_000,
     threshold: Threshold = THRESHOLD,
     reading: ReadSettings,
     seed: Annotated[int | None, typer.Option(help="Seed of splits and subsamples: same seed, same figures.")] = None,
@@ -79,15 +84,17 @@ def utility(
     from ..utility import measure_utility
     from .estimates import say_measuring
     from .options import start_arrow, write_json
-    from .reading import open_beside, read_input
+    from .reading import open_beside, open_input
 
     check_outputs(original, json, html, public)
     start_arrow(threads)
     with progress_bar(quiet=quiet, plain=True) as progress:
-        table = read_input(original, reading, quiet=quiet, progress=progress)
         settings = utility_settings(
             label=label, formula=formula, repeats=repeats, measures=measures, models=models, svm_rows=svm_rows, threshold=threshold, thorough=thorough,
+            sample_rows=sample_rows,
         )  # fmt: skip
+        choice = chosen_engine(engine, [path for path in (original, synthetic, holdout) if path is not None], reading, quiet=quiet)
+        table = open_input(original, reading, choice, quiet=quiet, progress=progress)
         if not quiet:
             say_measuring(table.n_rows, table.schema, settings)
         other, fresh = open_beside(synthetic, reading), None if holdout is None else open_beside(holdout, reading)
@@ -105,11 +112,15 @@ def utility(
     if verbose:
         show_verdict(result.verdict)
     show_worth(report, html)
+    if result.about.sample is not None:
+        from ..utility.result import sampled_sentence
+
+        show_lines(sampled_sentence(result.about.sample, result.results))
 
 
 def utility_settings(
     *, label: str | None, formula: str | None, repeats: int | None, measures: str | None, models: str | None, svm_rows: int,
-    threshold: int = THRESHOLD, thorough: bool = False,
+    threshold: int = THRESHOLD, thorough: bool = False, sample_rows: int = 100_000,
 ) -> UtilitySettings:  # fmt: skip
     """Return what to measure, from the words of the command line."""
     from ..utility import UtilitySettings
@@ -118,7 +129,7 @@ def utility_settings(
         raise InputError(f"--svm-rows must be at least 10, or 0 for all. Got {svm_rows}.")
     return UtilitySettings(
         label=label, formula=formula, measures=asked_measures(measures, thorough=thorough), models=names_of(models) or None, repeats=repeats,
-        svm_rows=svm_rows or None, threshold=threshold, thorough=thorough,
+        svm_rows=svm_rows or None, threshold=threshold, thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .._base.progress import Progress, silent
+from ..table.long import LongTable
 from ..table.scan import CodedBatch, Scan
 from ..table.schema import Schema
 from .marginal import Marginal
@@ -22,7 +23,7 @@ class StreamCounter:
     many cliques at a time: each call reads the file once.
     """
 
-    scan: Scan
+    scan: Scan | LongTable
     weight: str | None = None
     dense_cells: int = DENSE_CELLS
     threads: int | None = None

@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._base.seeds import generator
+from ..counts.counter import Counter
 from ..counts.marginal import Marginal
 from ..counts.memory import MemoryCounter
+from ..counts.stream import StreamCounter
+from ..counts.tally import DENSE_CELLS
 from ..table.align import align
 from ..table.codec import Categories
 from ..table.codes import Codes
+from ..table.long import LongTable
 from ..table.schema import Column, Schema
 from ..table.table import Table
 
-__all__ = ["GROUP", "GROUPS", "TablePair", "deal", "pair_up"]
+__all__ = ["GROUP", "GROUPS", "TablePair", "counter_of", "deal", "group_column", "pair_up"]
 
 GROUPS = 20
 """Groups of records that are left out in turn for an interval."""
@@ -30,10 +34,10 @@ GROUP = "\x00group"
 
 @dataclass(frozen=True, eq=False)
 class TablePair:
-    """An original and a synthetic table with the same schema: same columns, same levels, same bins."""
+    """An original and a synthetic table with the same schema: same columns, same levels, same bins. Both are in memory, or both in files."""
 
-    original: Table
-    synthetic: Table
+    original: Table | LongTable
+    synthetic: Table | LongTable
 
     @property
     def schema(self) -> Schema:
@@ -58,26 +62,34 @@ class TablePair:
     @cached_property
     def totals(self) -> tuple[float, float]:
         """What the counts of each table add up to: its records, or their weights."""
-        weights = self.row_weights
-        first, second = (float(table.n_rows if w is None else w.sum()) for table, w in zip(self.tables, weights, strict=True))
-        return first, second
+
+        def total(table: Table | LongTable) -> float:
+            return float(table.n_rows if self.weight is None or isinstance(table, LongTable) else table.weights(self.weight).sum())
+
+        return total(self.original), total(self.synthetic)
 
     @cached_property
-    def row_weights(self) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-        """The weight of each row of each table; None where records are counted."""
-        if self.weight is None:
-            return None, None
-        first, second = (table.weights(self.weight) for table in self.tables)
-        return first, second
-
-    @cached_property
-    def tables(self) -> tuple[Table, Table]:
+    def tables(self) -> tuple[Table | LongTable, Table | LongTable]:
         """Original, synthetic."""
         return self.original, self.synthetic
 
+    @property
+    def in_memory(self) -> tuple[Table, Table]:
+        """The same tables, for measures that need their rows."""
+        first, second = self.tables
+        assert isinstance(first, Table)
+        assert isinstance(second, Table)
+        return first, second
+
     def marginals(self, cliques: Sequence[Sequence[str]]) -> tuple[list[Marginal], list[Marginal]]:
         """Return the marginals of the original and of the synthetic table."""
-        first, second = (MemoryCounter(table, weight=self.weight).marginals(cliques) for table in self.tables)
+        first, second = (counter_of(table, weight=self.weight).marginals(cliques) for table in self.tables)
+        return first, second
+
+    def marginals_of_groups(self, cliques: Sequence[Sequence[str]], *, dense_cells: int = DENSE_CELLS) -> tuple[list[Marginal], list[Marginal]]:
+        """Return the same with the group of records (see `grouped`) as the first column."""
+        wide = [(GROUP, *clique) for clique in cliques]
+        first, second = (counter_of(table, weight=self.weight, dense_cells=dense_cells).marginals(wide) for table in self._dealt)
         return first, second
 
     def grouped(self, cliques: Sequence[Sequence[str]]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
@@ -85,23 +97,31 @@ class TablePair:
 
         Records of each table are dealt at random (always in the same way) into `GROUPS` groups of nearly equal size.
         """
-        wide = [(GROUP, *clique) for clique in cliques]
         first, second = (
-            [np.asarray(m.dense()) for m in MemoryCounter(table, weight=self.weight, dense_cells=1 << 26).marginals(wide)]
-            for table in self._dealt
+            [np.asarray(marginal.dense()) for marginal in marginals]
+            for marginals in self.marginals_of_groups(cliques, dense_cells=1 << 26)
         )
         return first, second
 
     @cached_property
-    def _dealt(self) -> tuple[Table, Table]:
+    def _dealt(self) -> tuple[Table | LongTable, Table | LongTable]:
         first, second = (_dealt(table) for table in self.tables)
         return first, second
 
 
-def pair_up(original: Table, synthetic: Any) -> TablePair:
-    """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame."""
+def pair_up(original: Table | LongTable, synthetic: Any) -> TablePair:
+    """Return two tables on the grid of the original; `synthetic` may be a table, a path or a frame. Files are on one grid already."""
+    if isinstance(original, LongTable):
+        return TablePair(original, synthetic)
     first, second = align(original, synthetic)
     return TablePair(first, second)
+
+
+def counter_of(table: Table | LongTable, *, weight: str | None = None, dense_cells: int = DENSE_CELLS) -> Counter:
+    """Return what counts a table, in memory or from its file."""
+    if isinstance(table, LongTable):
+        return StreamCounter(table, dense_cells=dense_cells)
+    return MemoryCounter(table, weight=weight, dense_cells=dense_cells)
 
 
 def deal(n_rows: int, person_of: NDArray[np.int64] | None = None) -> NDArray[np.uint8]:
@@ -110,15 +130,24 @@ def deal(n_rows: int, person_of: NDArray[np.int64] | None = None) -> NDArray[np.
     Rows of one person are dealt together.
     """
     if person_of is None:
-        return generator(0).permutation(np.arange(n_rows) % GROUPS).astype(np.uint8)
+        groups = np.resize(np.arange(GROUPS, dtype=np.uint8), n_rows)  # a byte a row: which rows go where does not depend on the type
+        generator(0).shuffle(groups)
+        return groups
     persons, numbers = np.unique(person_of, return_inverse=True)
     return deal(len(persons))[numbers]
 
 
-def _dealt(table: Table) -> Table:
+def group_column(groups: int = GROUPS) -> Column:
+    """Return the column of groups."""
+    return Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))
+
+
+def _dealt(table: Table | LongTable) -> Table | LongTable:
     """Return the table with a column that says to which group a record belongs."""
     group = deal(table.n_rows, table.person_of)
-    column = Column(GROUP, "categorical", codec=Categories(tuple(range(GROUPS))))
+    column = group_column()
+    if isinstance(table, LongTable):
+        return table.with_codes(column, group)
     schema = replace(table.schema, columns=(column, *table.schema.columns))
     codes = [group, *(table.codes[j] for j in range(len(table.codes)))]
     return Table(schema, table.data, Codes.of(codes, (GROUPS, *table.codes.sizes)))

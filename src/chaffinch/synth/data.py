@@ -14,6 +14,7 @@ from ..privacy.opening import Undiscovered
 from ..table.finer import finer, finer_scan
 from ..table.personal.decisions import check_decided, check_declared_decided
 from ..table.read import is_model, open_table, read
+from ..table.scan import Scan
 from ..table.table import Origin, Table
 from ..table.weights import effective_rows, with_constant_weight
 
@@ -50,7 +51,7 @@ def fine_counter(counter: Counter) -> RowCounter:
     """Return a counter of the same rows with numbers cut finer, as trees have them; one that hands out no rows is refused."""
     if isinstance(counter, MemoryCounter | ReferenceCounter):
         return replace(counter, table=finer(counter.table))
-    if isinstance(counter, StreamCounter):
+    if isinstance(counter, StreamCounter) and isinstance(counter.scan, Scan):
         return replace(counter, scan=finer_scan(counter.scan, progress=counter.progress))
     if isinstance(counter, RowCounter):
         return counter

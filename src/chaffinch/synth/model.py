@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from .._base.drawing import Drawing
@@ -19,9 +18,9 @@ from .._base.progress import Progress, silent
 from .._base.seeds import Seed, seed_sequence
 from .._base.threads import thread_count, thread_map
 from ..privacy.account import Account
-from ..table.codes import Codes
 from ..table.constraints import AllowedCodes, allowed_codes
 from ..table.function_map import FunctionMap
+from ..table.long import joined
 from ..table.relation_codes import relation_groups
 from ..table.schema import Schema
 from ..table.table import Origin, Table
@@ -259,15 +258,3 @@ def whole_rows(n_rows: object) -> int:
         word = n_rows if isinstance(n_rows, int | float | np.number) else f"a {type(n_rows).__name__}"
         raise InputError(f"rows must be a whole number of at least 0. Got {word}.")
     return int(n_rows)
-
-
-def joined(parts: list[Table]) -> Table:
-    """Return one table of several with the same schema."""
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    data = pa.concat_tables([part.data for part in parts])
-    codes = [np.concatenate([part.codes[j] for part in parts]) for j in range(len(first.codes))]
-    persons = [part.person_of for part in parts if part.person_of is not None]
-    whose = np.concatenate(persons) if len(persons) == len(parts) else None
-    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin, person_of=whose)

@@ -32,13 +32,13 @@ from .text import NULL_WORDS, Spelling, TextGuess, parse_words
 from .types import is_numeric, is_words, parse_type, type_name, value_type
 from .weights import with_constant_weight
 
-__all__ = ["align"]
+__all__ = ["OtherTable", "align", "has_fractions", "moved", "same_columns", "widening_notes", "with_room", "without_spare_room"]
 
 Values = tuple[pa.Array, NDArray[np.int16] | None]
 
 
 @dataclass(frozen=True)
-class _Other:
+class OtherTable:
     """A table to bring onto the grid: its name for messages, its columns, and how to get the values of one."""
 
     name: str
@@ -81,7 +81,7 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     original = with_constant_weight(original)  # weights are counted by, not compared: one cell holds them all
     opened = [_open(other, name) for other, name in zip(others, names, strict=False)]
     for other in opened:
-        _same_columns(original, other)
+        same_columns(original.schema, other)
     columns = original.schema.modelled
     if all(_same_codes(other.table, columns) for other in opened):
         same = [other.table for other in opened if other.table is not None]
@@ -92,16 +92,17 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     data: list[list[pa.Array]] = [[] for _ in opened]
     for column in columns:
         values = [other.values(column) for other in opened]
-        roomy = _with_room(column, [array for array, _ in values])
+        roomy = with_room(column, fractions=any(has_fractions(array) for array, _ in values))
         coded = [_coded(other, column, roomy, pair) for other, pair in zip(opened, values, strict=True)]
         coded.insert(0, _own_codes(original, column, roomy))
+        used = [np.bincount(one, minlength=roomy.size) > 0 for one in coded]
         for i, other in enumerate(opened):
-            notes[i] += _notes(column, roomy, coded[i + 1], other.name)
+            notes[i] += widening_notes(column, roomy, used[i + 1], other.name)
             data[i].append(values[i][0])
-        final = _without_spare_room(column, roomy, coded)
+        final = without_spare_room(column, roomy, np.logical_or.reduce(used))
         shared.append(final)
         for table_codes, one in zip(codes, coded, strict=True):
-            table_codes.append(_moved(one, roomy.fitted_codec, final.fitted_codec))
+            table_codes.append(moved(one, roomy.fitted_codec, final.fitted_codec))
     schema = Schema(tuple(shared), original.schema.rare_below)
     names_ = list(schema.names)
     persons = [original.person_of, *(_person_of(original, other) for other in opened)]
@@ -112,22 +113,23 @@ def align(original: Table, *others: Any, names: Sequence[str] = ("synthetic", "h
     )
 
 
-def _open(other: Any, name: str) -> _Other:
+def _open(other: Any, name: str) -> OtherTable:
     if isinstance(other, Table):
         enough_rows(f"The {name} table", other.n_rows)
-        return _Other(name, other.columns, other, None, other.data)
+        return OtherTable(name, other.columns, other, None, other.data)
     source = other if isinstance(other, Source) else open_source(other)
     whole = source.table()
     enough_rows(f"'{source.name}'", whole.num_rows)
-    return _Other(name, whole.column_names, None, source, whole)
+    return OtherTable(name, whole.column_names, None, source, whole)
 
 
-def _same_columns(original: Table, other: _Other) -> None:
-    if lost := [name for name in original.schema.names if name not in other.columns]:
+def same_columns(original: Schema, other: OtherTable) -> None:
+    """Raise unless another table has the columns of the original, and no others."""
+    if lost := [name for name in original.names if name not in other.columns]:
         raise InputError(
             f"The {other.name} table lacks columns of the original: {listed(lost)}. Compare tables with the same columns."
         )
-    known = {column.name for column in original.schema}
+    known = {column.name for column in original}
     if extra := [name for name in other.columns if name not in known]:
         raise InputError(
             f"The {other.name} table has columns that the original lacks: {listed(extra)}. Drop them, or add them there."
@@ -149,7 +151,7 @@ def _of_columns(table: Table, columns: Sequence[Column]) -> Table:
     return Table(schema, table.data.select(names), codes, table.notes, table.origin, person_of=table.person_of)
 
 
-def _person_of(original: Table, other: _Other) -> NDArray[np.int64] | None:
+def _person_of(original: Table, other: OtherTable) -> NDArray[np.int64] | None:
     """Return whose rows those of another table are, where people of the original have several and the table says it."""
     if other.table is not None or original.person_of is None:
         return None if other.table is None else other.table.person_of
@@ -157,15 +159,14 @@ def _person_of(original: Table, other: _Other) -> NDArray[np.int64] | None:
     return person_numbers(other.whole.column(name)) if name in other.columns else None
 
 
-def _with_room(column: Column, values: Sequence[pa.Array]) -> Column:
-    """Return the column with codes for missing values, for levels outside its own, and no bounds."""
+def with_room(column: Column, *, fractions: bool) -> Column:
+    """Return the column with codes for missing values, for levels outside its own, and no bounds; whole numbers stay so without `fractions`."""
     codec = column.fitted_codec
     # Where (other) is no value of the type, it is written as null: a null there says nothing new.
     written_as_null = codec.other and not is_words(parse_type(column.type))
     if isinstance(codec, Categories):
         return replace(column, codec=replace(codec, other=True, null=codec.null or not written_as_null))
-    whole = codec.whole and not any(_has_fractions(array) for array in values)
-    wide = replace(codec, null=True, bounds=None, whole=whole)
+    wide = replace(codec, null=True, bounds=None, whole=codec.whole and not fractions)
     return replace(column, codec=wide, out_of_range="clip", edges=None, binning="quantile", bounds=None)
 
 
@@ -188,7 +189,8 @@ def _as_numbers_of(column: Column, values: pa.Array, name: str) -> pa.Array:
     )
 
 
-def _has_fractions(values: pa.Array) -> bool:
+def has_fractions(values: pa.Array) -> bool:
+    """Return whether some of the numbers are not whole."""
     if not pa.types.is_floating(values.type) and not pa.types.is_decimal(values.type):
         return False
     numbers, present = to_numbers(values)
@@ -196,10 +198,9 @@ def _has_fractions(values: pa.Array) -> bool:
     return bool((np.rint(finite) != finite).any())
 
 
-def _notes(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> list[Note]:
-    """Return what to say of a column of another table that the original's codes have no room for."""
+def widening_notes(column: Column, roomy: Column, used: NDArray[np.bool_], name: str) -> list[Note]:
+    """Return what to say of a column of another table, which uses some codes, that the original's codes have no room for."""
     codec, wide = column.fitted_codec, roomy.fitted_codec
-    used = np.bincount(codes, minlength=wide.size) > 0
     sentences = []
     if isinstance(wide, Categories) and isinstance(codec, Categories) and used[len(wide.levels)]:
         if not used[: len(wide.levels)].any() and len(codec.levels):
@@ -216,10 +217,9 @@ def _notes(column: Column, roomy: Column, codes: NDArray[Any], name: str) -> lis
     return [Note(column.name, "widened", sentence) for sentence in sentences]
 
 
-def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[Any]]) -> Column:
+def without_spare_room(column: Column, roomy: Column, used: NDArray[np.bool_]) -> Column:
     """Return the column without the codes for (other) and missing that were added and that no table uses."""
     codec, wide = column.fitted_codec, roomy.fitted_codec
-    used = np.bincount(np.concatenate(coded), minlength=wide.size) > 0
     null = codec.null or bool(wide.null and used[wide.n_values])
     if isinstance(wide, Categories):
         other = codec.other or bool(used[len(wide.levels)])
@@ -229,10 +229,10 @@ def _without_spare_room(column: Column, roomy: Column, coded: Sequence[NDArray[A
     return column if final.size == codec.size and isinstance(codec, Categories) else replace(roomy, codec=final)
 
 
-def _coded(other: _Other, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
+def _coded(other: OtherTable, column: Column, roomy: Column, values: Values) -> NDArray[Any]:
     """Return the codes of another table on the wider grid: its own, moved, where it has those of the original's column."""
     if other.table is not None and other.table.schema[column.name].codec is column.codec and column.fitted_codec.n_values:
-        return _moved(other.table.code(column.name), column.fitted_codec, roomy.fitted_codec)
+        return moved(other.table.code(column.name), column.fitted_codec, roomy.fitted_codec)
     return encode_column(roomy, *values)
 
 
@@ -241,10 +241,10 @@ def _own_codes(original: Table, column: Column, roomy: Column) -> NDArray[Any]:
     if not column.fitted_codec.n_values:
         # The few values that were made missing are values here, or a copy of the file would differ from the original.
         return encode_column(roomy, original.data.column(column.name), _tokens_of(original, column))
-    return _moved(original.code(column.name), column.fitted_codec, roomy.fitted_codec)
+    return moved(original.code(column.name), column.fitted_codec, roomy.fitted_codec)
 
 
-def _moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
+def moved(codes: NDArray[Any], old: Codec, new: Codec) -> NDArray[Any]:
     """Return codes of one codec as codes of another that differs in (other) and null alone."""
     if old.size == new.size:
         return codes

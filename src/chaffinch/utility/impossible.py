@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -13,6 +14,8 @@ from .._base.masking import THRESHOLD, masked_count
 from ..counts.marginal import Marginal
 from ..stats.intervals import wilson
 from ..stats.pair import pair_up
+from ..table.codes import Codes
+from ..table.long import LongTable, codes_of
 from ..table.table import Table
 from .marginals import Clique, in_batches
 from .metric import METRICS, Distance, Metric
@@ -50,7 +53,7 @@ class ImpossiblePairs(Distance):
     worst: tuple[ImpossiblePair, ...] = ()
 
 
-def impossible_pairs(original: Table, synthetic: Any, *, threshold: int = THRESHOLD) -> ImpossiblePairs:
+def impossible_pairs(original: Table | LongTable, synthetic: Any, *, threshold: int = THRESHOLD) -> ImpossiblePairs:
     """Return the share of synthetic rows that hold two values which no original record holds together: 0 for a copy.
 
     Bins of numeric columns count as values, and so do `(other)` and the missing levels; a value that the original never
@@ -77,13 +80,19 @@ def impossible_pairs(original: Table, synthetic: Any, *, threshold: int = THRESH
     rows: dict[Clique, int] = {}
     cells = 0
     for batch in in_batches(pair, every):
+        marked: list[_MarkedCells] = []
         for names, ours, theirs in zip(batch, *pair.marginals(batch), strict=True):
             new, counts = _only_in_second(ours, theirs)
             if not len(new):
                 continue
             cells += len(new)
             rows[names] = int(counts.sum())
-            hit |= _rows_in(pair.synthetic, names, ours.sizes, new)
+            marked.append(_MarkedCells.of([pair.schema.names.index(name) for name in names], ours.sizes, new))
+        start = 0
+        for codes in codes_of(pair.synthetic) if marked else ():
+            for one in marked:
+                hit[start : start + codes.n_rows] |= one.holds(codes)
+            start += codes.n_rows
     worst = sorted(((names, n) for names, n in rows.items() if n >= threshold), key=lambda item: -item[1])
     return ImpossiblePairs(
         value=float(hit.mean()),
@@ -108,14 +117,28 @@ def _only_in_second(ours: Marginal, theirs: Marginal) -> tuple[NDArray[np.int64]
     return second[new], theirs.nonzero()[1][new]
 
 
-def _rows_in(table: Table, names: Clique, sizes: tuple[int, ...], cells: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which rows lie in one of the cells."""
-    key = table.code(names[0]).astype(np.int64) * sizes[1] + table.code(names[1])
-    if sizes[0] * sizes[1] > MARKED_CELLS:
-        return np.asarray(np.isin(key, cells))
-    marked = np.zeros(sizes[0] * sizes[1], dtype=bool)
-    marked[cells] = True
-    return marked[key]
+@dataclass(frozen=True, eq=False)
+class _MarkedCells:
+    """Cells of two columns, by position; as an array that marks them where that is small."""
+
+    columns: tuple[int, int]
+    width: int
+    cells: NDArray[Any]
+
+    @classmethod
+    def of(cls, columns: Sequence[int], sizes: tuple[int, ...], cells: NDArray[np.int64]) -> _MarkedCells:
+        """Return cells by their numbers."""
+        first, second = columns
+        if sizes[0] * sizes[1] > MARKED_CELLS:
+            return cls((first, second), sizes[1], cells)
+        marks = np.zeros(sizes[0] * sizes[1], dtype=bool)
+        marks[cells] = True
+        return cls((first, second), sizes[1], marks)
+
+    def holds(self, codes: Codes) -> NDArray[np.bool_]:
+        """Return which rows lie in one of the cells."""
+        key = codes[self.columns[0]].astype(np.int64) * self.width + codes[self.columns[1]]
+        return self.cells[key] if self.cells.dtype == bool else np.asarray(np.isin(key, self.cells))
 
 
 METRICS.register(
@@ -123,6 +146,7 @@ METRICS.register(
         name="impossible",
         kind=ImpossiblePairs,
         measure=lambda run, side: impossible_pairs(run.original, run.tables[side], threshold=run.settings.threshold),
+        counted=True,
         doing="looking for impossible pairs",
         group="relations",
         title="Impossible pairs",

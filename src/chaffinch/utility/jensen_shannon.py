@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..stats.intervals import jackknife
 from ..stats.pair import GROUPS, pair_up
+from ..table.long import LongTable
 from ..table.table import Table
 from .marginals import shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric
@@ -37,7 +38,7 @@ class JensenShannon(Distance):
         return {"mean": self.value, **super().details()}
 
 
-def jensen_shannon(original: Table, synthetic: Any) -> JensenShannon:
+def jensen_shannon(original: Table | LongTable, synthetic: Any) -> JensenShannon:
     """Return the mean over columns of the Jensen-Shannon distance of their shares: 0 the same, 1 no level in common.
 
     The distance is the square root of the divergence in base 2. Levels and bins are the original's; missing values are
@@ -80,6 +81,7 @@ METRICS.register(
         name="jensen_shannon",
         kind=JensenShannon,
         measure=lambda run, side: jensen_shannon(run.original, run.tables[side]),
+        counted=True,
         doing="comparing columns",
         group="columns",
         title="Distance of columns (Jensen-Shannon)",

@@ -23,7 +23,9 @@ from .._base.registry import Registry
 from .._base.words import number, percent
 from ..stats.learners import CLASSIFIERS, QUICK
 from ..stats.result import Direction, Result
+from ..stats.sampled import Records
 from ..stats.splits import child
+from ..table.long import LongTable
 from ..table.table import Table
 from .settings import ALL_SPLITS, QUICK_SPLITS, UtilitySettings
 
@@ -60,6 +62,14 @@ class UtilityRun:
     progress: Progress = silent
     results: dict[str, dict[str, Result]] = field(default_factory=dict)  # by metric and table
     stream: int = 0  # the number of the random stream of the metric that is being measured
+    files: Mapping[str, LongTable] | None = None  # where tables are in files: those, by name; the tables above are then samples of them
+
+    def over_all_records(self) -> UtilityRun:
+        """Return the run with its files in the place of samples of them: metrics that count take both."""
+        if self.files is None:
+            return self
+        files: Any = self.files
+        return replace(self, original=files["original"], tables={side: files[side] for side in self.tables})
 
     @property
     def seed(self) -> np.random.SeedSequence:
@@ -98,6 +108,7 @@ class Metric:
     members: str = ""  # what members of its group are called in the settings of the plain data, as `widths`
     id: str = ""  # in verdicts; the name, dots as underscores, unless given
     number: int | None = None  # of its random stream; from its choice unless given, so that it moves no other's draws
+    counted: bool = False  # counts are all it needs: it is measured on all records of files that are read part by part, others on a sample
 
     def __post_init__(self) -> None:
         if self.group not in GROUPS:
@@ -120,10 +131,19 @@ class Metric:
 
     def run(self, run: UtilityRun) -> dict[str, Result]:
         """Return the results of the synthetic table and of its references, those that have any."""
-        own = replace(run, stream=self.stream)
+        own = replace(run.over_all_records() if self.counted else run, stream=self.stream)
         sides = ("synthetic",) if self.own_references else tuple(run.tables)
         results = {side: self.measure(own, side) for side in sides}
+        if run.files is not None:
+            of = self.records(run)
+            results = {side: result and replace(result, settings={**result.settings, "records": of}) for side, result in results.items()}
         return {side: result for side, result in results.items() if result is not None}
+
+    def records(self, run: UtilityRun) -> Records:
+        """Return whether it is measured on all records of files, or on a sample; what it is made of counts too."""
+        if self.derived_from:
+            return "sample" if any(METRICS[name].records(run) == "sample" for name in self.derived_from) else "all"
+        return "all" if self.counted else "sample"
 
     def references(self, results: Mapping[str, Result]) -> References:
         """Return the values of the references."""

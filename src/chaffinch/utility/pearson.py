@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..stats.pair import GROUPS, deal, pair_up
+from ..table.long import LongTable, codes_of
 from ..table.table import Table
 from .association import Association, associated, too_few
 from .metric import METRICS, Metric
@@ -27,7 +28,7 @@ class Pearson(Association):
     most: ClassVar[float] = 2.0
 
 
-def pearson(original: Table, synthetic: Any) -> Pearson:
+def pearson(original: Table | LongTable, synthetic: Any) -> Pearson:
     """Return the Pearson correlations of two tables' codes, and their mean absolute difference: 0 if identical, at most 2.
 
     Codes are the shared integer codes of the schema: levels in their order, bins in order of value, missing values as
@@ -57,26 +58,35 @@ def pearson(original: Table, synthetic: Any) -> Pearson:
     return associated(Pearson, pair, [firsts[0], seconds[0]], apart, settings)
 
 
-def _correlations(table: Table, groups: int) -> Floats:
+def _correlations(table: Table | LongTable, groups: int) -> Floats:
     """Return Pearson matrices of the codes: of all records, then without each group; NaN with a constant column.
 
     Products of codes add, as counts do: they are summed for each group once, and a group is left out by a subtraction.
     """
     group = deal(table.n_rows, table.person_of) % groups
-    columns = [table.codes[j] for j in range(len(table.codes))]
-    shift = [codes.mean() for codes in columns]
-    n, sums, products = (np.zeros((groups, *[len(columns)] * axes)) for axes in (0, 1, 2))
-    for g in range(groups):
-        mine = np.flatnonzero(group == g)
-        centred = np.stack([codes[mine] - middle for codes, middle in zip(columns, shift, strict=True)])
-        n[g], sums[g], products[g] = len(mine), centred.sum(axis=1), centred @ centred.T
+    size = len(table.schema.sizes)
+    shift = np.zeros(size)
+    for codes in codes_of(table):
+        shift += [int(codes[j].sum(dtype=np.int64)) for j in range(size)]
+    shift /= max(table.n_rows, 1)
+    n, sums, products = (np.zeros((groups, *[size] * axes)) for axes in (0, 1, 2))
+    start = 0
+    for codes in codes_of(table):
+        own = group[start : start + codes.n_rows]
+        start += codes.n_rows
+        for g in range(groups):
+            mine = np.flatnonzero(own == g)
+            centred = np.stack([codes[j][mine] - shift[j] for j in range(size)])
+            n[g] += len(mine)
+            sums[g] += centred.sum(axis=1)
+            products[g] += centred @ centred.T
     n, sums, products = (with_and_without(part) for part in (n, sums, products))
     with np.errstate(divide="ignore", invalid="ignore"):
         scatter = products - sums[:, :, None] * sums[:, None, :] / n[:, None, None]
         spread = np.einsum("gii->gi", scatter).copy()
         spread[~(spread > 0.25)] = np.nan  # whole numbers that differ at all have at least 1 - 1/n
         out: Floats = np.clip(scatter / np.sqrt(spread[:, :, None] * spread[:, None, :]), -1.0, 1.0)
-    i = np.arange(len(columns))
+    i = np.arange(size)
     out[:, i, i] = np.where(np.isnan(out[:, i, i]), np.nan, 1.0)
     return out
 
@@ -86,6 +96,7 @@ METRICS.register(
         name="pearson",
         kind=Pearson,
         measure=lambda run, side: pearson(run.original, run.tables[side]),
+        counted=True,
         doing="correlating codes",
         group="relations",
         title="Straight-line relations (Pearson)",

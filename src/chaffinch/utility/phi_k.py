@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .._base.errors import InputError, unknown_name
 from ..stats.pair import GROUPS, pair_up
+from ..table.long import LongTable
 from ..table.table import Table
 from .association import Association, associated, too_few
 from .metric import METRICS, Metric
@@ -31,7 +32,7 @@ class PhiK(Association):
 
 
 def phi_k(
-    original: Table,
+    original: Table | LongTable,
     synthetic: Any,
     *,
     bins: int | Literal["schema"] = 10,
@@ -107,6 +108,7 @@ METRICS.register(
         name="phi_k",
         kind=PhiK,
         measure=lambda run, side: phi_k(run.original, run.tables[side]),
+        counted=True,
         doing="comparing pairs of columns",
         group="relations",
         title="Relations of pairs (phi_k)",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from math import prod
@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..counts.marginal import Marginal
-from ..counts.memory import MemoryCounter
-from ..stats.pair import GROUP, TablePair, deal
+from ..stats.pair import GROUP, TablePair, counter_of, deal, group_column
 from ..table.codec import Categories
 from ..table.codes import Codes, narrowest
 from ..table.grid import to_numbers
-from ..table.schema import NUMERIC_KINDS, Column
+from ..table.long import LongTable, rows_of
+from ..table.schema import NUMERIC_KINDS, Column, Schema
 from ..table.table import Table
 from .marginals import in_runs
 from .phi_k_coefficient import ContingencyCells
@@ -34,7 +34,7 @@ MOST_CELLS = 1 << 22
 class PhiKGrid:
     """Two tables of small codes with a column of groups, and which columns and how many of their levels count."""
 
-    tables: tuple[Table, Table]
+    tables: tuple[Table | LongTable, Table | LongTable]
     groups: int
     usable: tuple[str, ...]
     levels: Mapping[str, int]
@@ -46,56 +46,78 @@ class PhiKGrid:
 
 def grid_of(pair: TablePair, bins: int | Literal["schema"], groups: int, *, drop: bool) -> PhiKGrid:
     """Return both tables on the grid; usable are the columns of which either table, or both together, use two levels."""
-    columns = [Column(GROUP, "categorical", codec=Categories(tuple(range(groups))))]
-    codes: list[list[NDArray[Any]]] = [[deal(table.n_rows, table.person_of) % groups] for table in pair.tables]
-    levels: dict[str, int] = {}
-    usable = []
+    columns, levels, cut = [], {}, {}
+    edges = _ranges(pair.original, bins) if isinstance(bins, int) else {}
     for column in pair.schema:
         assert column.codec is not None
         size, n_values = column.codec.size, column.codec.n_values
-        coded: Sequence[NDArray[Any]] = [table.code(column.name) for table in pair.tables]
-        if bins != "schema" and column.kind in NUMERIC_KINDS:
-            coded = _binned(pair, column, bins)
-            size, n_values = size - n_values + bins, bins
+        if column.name in edges:
+            size, n_values = size - n_values + len(edges[column.name]) + 1, len(edges[column.name]) + 1
+            cut[column.name] = edges[column.name]
         levels[column.name] = n_values if drop else size
-        used = np.bincount(coded[0], minlength=size) + np.bincount(coded[1], minlength=size)
-        if np.count_nonzero(used[: levels[column.name]]) >= 2:
-            usable.append(column.name)
         columns.append(Column(column.name, "categorical", codec=Categories(tuple(range(size)))))
-        for columns_of_table, column_codes in zip(codes, coded, strict=True):
-            columns_of_table.append(column_codes)
     schema = replace(pair.schema, columns=tuple(columns))
-    first, second = (
-        Table(schema, table.data, Codes.of(arrays, schema.sizes))
-        for table, arrays in zip(pair.tables, codes, strict=True)
+
+    def coded(part: Table) -> list[NDArray[Any]]:
+        return [
+            _binned(part, column, cut[column.name]) if column.name in cut else part.code(column.name) for column in pair.schema
+        ]
+
+    first, second = (_on_grid(table, schema, coded, groups) for table in pair.tables)
+    counts = [counter_of(table).marginals([(column.name,) for column in columns]) for table in (first, second)]
+    usable = tuple(
+        column.name
+        for column, ours, theirs in zip(columns, *counts, strict=True)
+        if np.count_nonzero((ours.dense() + theirs.dense())[: levels[column.name]]) >= 2
     )
-    return PhiKGrid((first, second), groups, tuple(usable), levels)
+    return PhiKGrid((first, second), groups, usable, levels)
 
 
-def _binned(pair: TablePair, column: Column, bins: int) -> list[NDArray[Any]]:
-    """Return the bin of each number, right-closed and of equal width over the original's range; then missing levels."""
-    assert column.codec is not None
-    n_values = column.codec.n_values
-    edges: Floats | None = None
-    out = []
-    for table in pair.tables:
-        code = table.code(column.name)
-        absent = code >= n_values
-        numbers = to_numbers(table.data.column(column.name))[0].astype(np.float64)
-        if edges is None:
-            edges = _edges(numbers[~absent & np.isfinite(numbers)], bins)
-        binned = np.searchsorted(edges, numbers, side="left").astype(narrowest(column.codec.size - n_values + bins))
-        binned[absent] = (code[absent] - n_values + bins).astype(binned.dtype)
-        out.append(binned)
-    return out
+def _on_grid(table: Table | LongTable, schema: Schema, coded: Callable[[Table], list[NDArray[Any]]], groups: int) -> Table | LongTable:
+    """Return a table under the codes of the grid, with a column of groups before the others."""
+    group, column = deal(table.n_rows, table.person_of) % groups, group_column(groups)
+    if isinstance(table, LongTable):
+        return table.once("phi_k", lambda: table.recoded(schema, coded)).with_codes(column, group)
+    wide = replace(schema, columns=(column, *schema.columns))
+    return Table(wide, table.data, Codes.of([group, *coded(table)], wide.sizes))
 
 
-def _edges(numbers: Floats, bins: int) -> Floats:
-    """Return the inner edges of the bins: from just below the lowest number, as the phik library has them; none if constant."""
-    if not len(numbers) or numbers.min() == numbers.max():
-        return np.empty(0)
-    low = float(numbers.min())
-    return np.linspace(low - max(1e-14 * abs(low), np.finfo(np.float64).tiny), float(numbers.max()), bins + 1)[1:-1]
+def _ranges(original: Table | LongTable, bins: int) -> dict[str, Floats]:
+    """Return the inner edges of bins of equal width over the original's range of each column of numbers."""
+    ends = original.once("ranges", lambda: _ends(original)) if isinstance(original, LongTable) else _ends(original)
+    return {name: _edges(*both, bins) for name, both in ends.items()}
+
+
+def _ends(original: Table | LongTable) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest number of each column of numbers; 0 and 0 where it has none."""
+    columns = [column for column in original.schema if column.kind in NUMERIC_KINDS]
+    ends: dict[str, tuple[float, float]] = {}
+    for part in rows_of(original, [column.name for column in columns]) if columns else ():
+        for column in columns:
+            numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
+            numbers = numbers[(part.code(column.name) < column.fitted_codec.n_values) & np.isfinite(numbers)]
+            if len(numbers):
+                low, high = ends.get(column.name, (np.inf, -np.inf))
+                ends[column.name] = (min(low, float(numbers.min())), max(high, float(numbers.max())))
+    return {column.name: ends.get(column.name, (0.0, 0.0)) for column in columns}
+
+
+def _binned(part: Table, column: Column, edges: Floats) -> NDArray[Any]:
+    """Return the bin of each number, right-closed; then missing levels."""
+    n_values, bins = column.fitted_codec.n_values, len(edges) + 1
+    code = part.code(column.name)
+    absent = code >= n_values
+    numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64)
+    binned = np.searchsorted(edges, numbers, side="left").astype(narrowest(column.fitted_codec.size - n_values + bins))
+    binned[absent] = (code[absent] - n_values + bins).astype(binned.dtype)
+    return binned
+
+
+def _edges(low: float, high: float, bins: int) -> Floats:
+    """Return the inner edges of the bins: from just below the lowest number, as the phik library has them; one place for all if constant."""
+    if low == high:
+        return np.full(bins - 1, np.inf)
+    return np.linspace(low - max(1e-14 * abs(low), np.finfo(np.float64).tiny), high, bins + 1)[1:-1]
 
 
 def batches(grid: PhiKGrid) -> Iterator[list[tuple[str, str]]]:
@@ -106,7 +128,7 @@ def batches(grid: PhiKGrid) -> Iterator[list[tuple[str, str]]]:
 def phi_k_of_pairs(grid: PhiKGrid, pairs: list[tuple[str, str]], noise_correction: bool) -> Floats:
     """Return phi_k of pairs of columns: original and synthetic; of all records, then without each group; by pair."""
     cliques = [(GROUP, *pair) for pair in pairs]
-    firsts, seconds = (MemoryCounter(table).marginals(cliques) for table in grid.tables)
+    firsts, seconds = (counter_of(table).marginals(cliques) for table in grid.tables)
     listed = [_listed(a, b) for a, b in zip(firsts, seconds, strict=True)]
     which = np.repeat(np.arange(len(pairs)), [len(keys) for keys, _, _ in listed])
     sizes = np.array([a.sizes[1:] for a in firsts])

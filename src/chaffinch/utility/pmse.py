@@ -135,13 +135,13 @@ def pmse(
 def _stacked(pair: TablePair, rows: int, rng: np.random.Generator) -> tuple[NDArray[np.uint32], int]:
     """Return the codes of both tables, a row for each record, the original's first; and how many are synthetic."""
     chosen: dict[int, Any] = {}
-    for table in pair.tables:
+    for table in pair.in_memory:
         n = table.n_rows
         if n not in chosen:
             chosen[n] = np.sort(rng.choice(n, rows, replace=False)) if n > rows else slice(None)
     parts = [
         np.stack([table.code(name)[chosen[table.n_rows]] for name in pair.names], axis=1).astype(np.uint32)
-        for table in pair.tables
+        for table in pair.in_memory
     ]
     return np.concatenate(parts), len(parts[1])
 

@@ -118,11 +118,11 @@ def regression(
         raise InputError(f"level must lie between 0 and 1. Got {level}.")
     wanted = formula if isinstance(formula, RegressionFormula) else formula_of(formula, original.schema)
     settings: dict[str, Any] = {"formula": str(wanted), "level": level}
-    pair = pair_up(original, synthetic)
-    references = _references(design(wanted, pair.original), threshold)
-    first = design(wanted, pair.original, references=references)
+    mine, theirs = pair_up(original, synthetic).in_memory
+    references = _references(design(wanted, mine), threshold)
+    first = design(wanted, mine, references=references)
     try:
-        second = design(wanted, pair.synthetic, references=references)
+        second = design(wanted, theirs, references=references)
     except InputError as error:  # a logarithm of what is not above 0
         return Regression(value=None, reason=f"in the synthetic table {error}", settings=settings)
     from .._base.threads import one_blas_thread

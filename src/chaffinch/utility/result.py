@@ -16,12 +16,13 @@ from .._base.runs import RunFacts
 from .._base.text import text_table
 from .._base.words import between, number, shown
 from ..stats.result import Result
+from ..stats.sampled import SampledRecords
 from .metric import METRICS, References
 from .shapes import TableShapes
 from .sweep import Sweep
 from .verdict import VerdictRow, ladder, ladder_plot, verdict
 
-__all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult"]
+__all__ = ["ColumnSummary", "TableSummary", "UtilityAbout", "UtilityResult", "sampled_sentence"]
 
 FORMAT = "chaffinch-utility"
 VERSION = 1
@@ -49,7 +50,7 @@ class ColumnSummary:
 
 @dataclass(frozen=True, kw_only=True)
 class UtilityAbout:
-    """What was compared: tables, columns, those that were not measured, label, seed, notes, and what was left out to be quick."""
+    """What was compared: tables, columns, those that were not measured, label, seed, notes, what was left out to be quick, and what was sampled."""
 
     original: TableSummary = TableSummary()
     synthetic: TableSummary = TableSummary()
@@ -60,10 +61,12 @@ class UtilityAbout:
     seed: int | None = None
     notes: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    sample: SampledRecords | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts as plain data; what a table does not tell is left out."""
+        """Return the facts as plain data; what a table does not tell is left out, and the sample where there is none."""
         plain: dict[str, Any] = to_plain(self)
+        plain = plain if self.sample is not None else {name: part for name, part in plain.items() if name != "sample"}
         for side in ("original", "synthetic", "holdout"):
             if plain[side] is not None:
                 plain[side] = without_none(plain[side])
@@ -193,6 +196,15 @@ class UtilityResult:
     def _repr_html_(self) -> str:
         steps = ladder(self.verdict)
         return f"{html_table(HEAD, self._rows())}{ladder_plot('utility-ladder', steps) if steps else ''}"
+
+
+def sampled_sentence(sample: SampledRecords, results: Mapping[str, Result]) -> str:
+    """Return which metrics are of all records and which of a sample."""
+    titles = {"all": [], "sample": []}  # type: dict[str, list[str]]
+    for metric in METRICS:
+        if metric.name in results:
+            titles[results[metric.name].settings["records"]].append(metric.title)
+    return sample.sentence(titles["all"], titles["sample"])
 
 
 def _numbers(row: VerdictRow) -> Iterable[str | None]:

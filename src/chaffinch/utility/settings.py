@@ -9,6 +9,7 @@ from .._base.errors import InputError
 from .._base.masking import THRESHOLD
 from ..stats.features import Encoding
 from ..stats.learners import QUICK, Models
+from ..stats.sampled import SAMPLE_ROWS, check_sample_rows
 
 __all__ = ["ALL_SPLITS", "QUICK_SPLITS", "UtilitySettings"]
 
@@ -25,7 +26,8 @@ class UtilitySettings:
     `pmse_model` of pMSE. `threshold` is how many records must share a value or a cell before it may show.
 
     What is not named is what a quick run takes: measures that no support vector machine is behind, learners that fit in a moment, three splits.
-    `thorough` takes all measures, all learners and ten splits.
+    `thorough` takes all measures, all learners and ten splits. `sample_rows` is about how many records of the largest table measures that
+    learn are given, where tables are in files that are read part by part; tables in memory are measured whole.
     """
 
     label: str | None = None
@@ -41,8 +43,10 @@ class UtilitySettings:
     svm_rows: int | None = 5000
     threshold: int = THRESHOLD
     thorough: bool = False
+    sample_rows: int = SAMPLE_ROWS
 
     def __post_init__(self) -> None:
+        check_sample_rows(self.sample_rows)
         for name, number in (("repeats", self.splits), ("threshold", self.threshold)):
             if number < 1:
                 raise InputError(f"{name} must be at least 1. Got {number}.")

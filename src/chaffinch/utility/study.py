@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,22 +16,24 @@ from .._base.runs import RunFacts
 from .._base.seeds import Seed, generator, seed_sequence
 from ..stats.features import Encoding
 from ..stats.learners import Models
+from ..stats.pair import pair_up
+from ..stats.result import Result
+from ..stats.sampled import SAMPLE_ROWS, SampledRecords
 from ..stats.splits import child
 from ..synth.independent import Independent
 from ..table.align import align
 from ..table.read import open_table
+from ..table.scan import Scan
+from ..table.schema import Schema
 from ..table.table import Table
+from .files import MARGINALS, RESAMPLE, run_of_files
 from .metric import METRICS, UtilityRun, asked_metrics, left_out
 from .mu import Norm
-from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult
+from .result import ColumnSummary, TableSummary, UtilityAbout, UtilityResult, sampled_sentence
 from .settings import UtilitySettings
 from .shapes import shapes_of
 
 __all__ = ["measure_utility", "utility"]
-
-_MARGINALS, _RESAMPLE = 0, 1
-"""Random streams of the references; metrics have their own."""
-
 
 def utility(
     original: Any,
@@ -51,6 +53,7 @@ def utility(
     svm_rows: int | None = 5000,
     threshold: int = THRESHOLD,
     thorough: bool = False,
+    sample_rows: int = SAMPLE_ROWS,
     seed: Seed = None,
     threads: int | None = None,
     progress: Progress = silent,
@@ -60,7 +63,8 @@ def utility(
     Parameters
     ----------
     original, synthetic, holdout
-        Tables, paths or frames. A holdout holds people of the same population who are not in the original: what a fresh
+        Tables, paths or frames. Where the original is a scan (`chaffinch.scan`) all are read part by part, in bounded memory: measures that need
+        counts alone are of all records, others of a sample, and the result says which are which. A holdout holds people of the same population who are not in the original: what a fresh
         sample would score, and a clean test set for learners.
     label
         The column that learners predict; the schema's label unless named. Without any, `learning` does not apply.
@@ -70,7 +74,7 @@ def utility(
         Some of the metrics, by the words that ask for them; unless named all that are quick, or all to be thorough.
     models, repeats, encoding, svm_rows
         Of learners, see `learning` and `delta`.
-    norm, alpha, beta, pmse_model, threshold
+    norm, alpha, beta, pmse_model, threshold, sample_rows
         See `UtilitySettings`.
     thorough
         Measure delta too, with all learners and ten splits where these are not named. `result.about.left_out` says what was left out.
@@ -90,7 +94,7 @@ def utility(
     settings = UtilitySettings(
         label=label, formula=formula, measures=None if measures is None else tuple(measures), models=models, repeats=repeats,
         norm=norm, encoding=encoding, pmse_model=pmse_model, alpha=alpha, beta=beta, svm_rows=svm_rows, threshold=threshold,
-        thorough=thorough,
+        thorough=thorough, sample_rows=sample_rows,
     )  # fmt: skip
     return measure_utility(original, synthetic, holdout, settings, seed=seed, threads=threads, progress=progress)
 
@@ -105,35 +109,46 @@ def measure_utility(
     2. Draw the references: independent columns, and the original's own records again.
     3. Measure every metric that was asked for on the synthetic table and its references.
     """
-    asked = asked_metrics(settings.measures, thorough=settings.thorough)
-    source = open_table(original)
-    settings = replace(settings, label=_label(source, settings.label))
+    asked_metrics(settings.measures, thorough=settings.thorough)
     root = seed_sequence(seed)
+    if isinstance(original, Scan):
+        settings = replace(settings, label=_label(original.schema, settings.label))
+        with run_of_files(original, synthetic, holdout, settings, root, threads=threads, progress=progress) as files_run:
+            return _measured(original, files_run, seed)
+    source = open_table(original)
+    settings = replace(settings, label=_label(source.schema, settings.label))
 
     first, second, *rest = align(source, synthetic, *([] if holdout is None else [holdout]))
     first = replace(first, schema=replace(first.schema, rules=source.schema.rules))  # a shared grid has none of its own
 
     free = replace(first, schema=replace(first.schema, rules=()))  # rules would tie columns that are to be independent
-    independent = Independent().fit(free).sample(second.n_rows, seed=child(root, _MARGINALS))
-    drawn = np.sort(generator(child(root, _RESAMPLE)).integers(0, first.n_rows, second.n_rows))
+    independent = Independent().fit(free).sample(second.n_rows, seed=child(root, MARGINALS))
+    drawn = np.sort(generator(child(root, RESAMPLE)).integers(0, first.n_rows, second.n_rows))
     tables = {"synthetic": second, "marginals": independent, "resample": first.take(drawn)}
     tables |= dict(zip(("holdout",), rest, strict=False))
 
-    run = UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress)
+    return _measured(source, UtilityRun(original=first, tables=tables, settings=settings, root=root, threads=threads, progress=progress), seed)
+
+
+def _measured(source: Table | Scan, run: UtilityRun, seed: Seed) -> UtilityResult:
+    """Return the metrics of a run that were asked for."""
+    settings = run.settings
+    asked = asked_metrics(settings.measures, thorough=settings.thorough)
     seconds: dict[str, float] = {}
     for metric in METRICS:
         if not metric.applies(run, asked):
             continue
         if metric.doing:
-            progress(metric.doing, -1)
+            run.progress(metric.doing, -1)
         start = time.perf_counter()
         if results := metric.run(run):
             run.results[metric.name] = results
         if not metric.derived_from:
             seconds[metric.name] = time.perf_counter() - start
     results = {name: sides["synthetic"] for name, sides in run.results.items() if "synthetic" in sides}
+    first, second = pair_up(run.original, run.tables["synthetic"]).in_memory
     return UtilityResult(
-        about=_about(source, run, seed),
+        about=_about(source, run, seed, results),
         results=results,
         references={name: METRICS[name].references(run.results[name]) for name in results},
         shapes=shapes_of(first, second, results, threshold=settings.threshold),
@@ -141,30 +156,37 @@ def measure_utility(
     )
 
 
-def _label(table: Table, label: str | None) -> str | None:
+def _label(schema: Schema, label: str | None) -> str | None:
     """Return the label that was named, or the schema's."""
-    name = label if label is not None else next(iter(table.schema.with_role("label")), None)
-    if name is not None and name not in table.schema.names:
-        raise unknown_name("label", name, table.schema.names)
+    name = label if label is not None else next(iter(schema.with_role("label")), None)
+    if name is not None and name not in schema.names:
+        raise unknown_name("label", name, schema.names)
     return name
 
 
-def _about(source: Table, run: UtilityRun, seed: Seed) -> UtilityAbout:
+def _about(source: Table | Scan, run: UtilityRun, seed: Seed, results: Mapping[str, Result]) -> UtilityAbout:
     def rows(table: Table) -> int | str:
         return masked_count(table.n_rows, run.settings.threshold)
 
-    holdout, label = run.tables.get("holdout"), run.settings.label
-    compared = (run.original, run.tables["synthetic"], *([] if holdout is None else [holdout]))
+    whole = run.over_all_records()
+    holdout, label = whole.tables.get("holdout"), run.settings.label
+    compared = (whole.original, whole.tables["synthetic"], *([] if holdout is None else [holdout]))
+    notes = tuple(dict.fromkeys(str(note) for table in compared for note in table.notes))
+    sample = None
+    if run.files is not None:
+        sample = SampledRecords.of({"original": run.original, **run.tables}, run.files, "place", run.settings.threshold)
+        notes = (sampled_sentence(sample, results), *notes)
     return UtilityAbout(
-        original=TableSummary(rows(run.original), len(run.original.schema.names)),
-        synthetic=TableSummary(rows(run.tables["synthetic"])),
+        original=TableSummary(rows(whole.original), len(whole.original.schema.names)),
+        synthetic=TableSummary(rows(whole.tables["synthetic"])),
         holdout=None if holdout is None else TableSummary(rows(holdout)),
         columns=tuple(
-            ColumnSummary(c.name, c.kind, c.size, "label" if c.name == label else c.role) for c in run.original.schema
+            ColumnSummary(c.name, c.kind, c.size, "label" if c.name == label else c.role) for c in whole.original.schema
         ),
         not_measured=tuple(column.name for column in source.schema if not column.modelled),
         label=label,
         seed=seed if isinstance(seed, int) else None,
-        notes=tuple(dict.fromkeys(str(note) for table in compared for note in table.notes)),
+        notes=notes,
         left_out=left_out(run.settings),
+        sample=sample,
     )

@@ -22,7 +22,8 @@ from ..counts.marginal import Marginal
 from ..counts.sparse import SparseCounts
 from ..counts.tally import DENSE_CELLS
 from ..stats.intervals import Interval, jackknife
-from ..stats.pair import GROUPS, TablePair, deal, pair_up
+from ..stats.pair import GROUPS, TablePair, pair_up
+from ..table.long import LongTable
 from ..table.table import Table
 from .marginals import Clique, in_batches, shares_of_groups, too_few_records
 from .metric import METRICS, Distance, Metric, UtilityRun
@@ -86,7 +87,7 @@ def total_variation(p: Array, q: Array) -> float:
 
 
 def marginal_distance(
-    original: Table, synthetic: Any, *, width: int = 2, most: int = MOST, seed: Seed = None
+    original: Table | LongTable, synthetic: Any, *, width: int = 2, most: int = MOST, seed: Seed = None
 ) -> MarginalDistance:
     """Return the mean total variation distance of all marginals of `width` columns: 0 the same, 1 no cell in common.
 
@@ -200,25 +201,25 @@ def _without_groups(pair: TablePair, cliques: Sequence[Clique]) -> Array:
 
 def _without_groups_of_many(pair: TablePair, clique: Clique) -> Array:
     """Return the same for a clique with more cells than an array should have: a cell for each combination that occurs."""
-    rows = [table.n_rows for table in pair.tables]
-    ids = np.zeros(sum(rows), dtype=np.int64)
+    filled = [marginals[0].nonzero() for marginals in pair.marginals_of_groups([clique], dense_cells=0)]
+    ids = np.zeros(sum(len(counts) for _, counts in filled), dtype=np.int64)
     domain = 1
-    for name in clique:
+    for place, name in enumerate(clique, start=1):
         size = pair.schema[name].size
         if domain * size >= 1 << 63:
             domain, ids = _numbered(ids)
         domain *= size
-        ids = ids * size + np.concatenate([table.code(name) for table in pair.tables])
+        ids = ids * size + np.concatenate([cells[:, place] for cells, _ in filled])
     cells, ids = _numbered(ids)
-    parts = np.split(ids, rows[:1])
-    deals = [deal(table.n_rows, table.person_of) for table in pair.tables]
-    weights = [np.ones(n) if own is None else own for n, own in zip(rows, pair.row_weights, strict=True)]
+    parts = np.split(ids, [len(filled[0][1])])
+    groups = [by_cell[:, 0] for by_cell, _ in filled]
+    weights = [counts.astype(np.float64) for _, counts in filled]
     totals = [np.bincount(part, own, minlength=cells) for part, own in zip(parts, weights, strict=True)]
     distances = np.zeros(GROUPS)
     for g in range(GROUPS):
         p, q = (
-            (total - np.bincount(part[deal == g], own[deal == g], minlength=cells)) / own[deal != g].sum()
-            for total, part, deal, own in zip(totals, parts, deals, weights, strict=True)
+            (total - np.bincount(part[group == g], own[group == g], minlength=cells)) / own[group != g].sum()
+            for total, part, group, own in zip(totals, parts, groups, weights, strict=True)
         )
         distances[g] = total_variation(p, q)
     return distances
@@ -238,6 +239,7 @@ def _metric(width: int, what: str, each: str, limits: tuple[float, float, float]
         name=f"tvd.{width}",
         kind=MarginalDistance,
         measure=measure,
+        counted=True,
         doing=f"comparing {width}-way marginals",
         choice="tvd",
         members="widths",

@@ -1,0 +1,81 @@
+"""Which figures are of all records and which of a sample, where tables are in files that are read part by part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from .._base.errors import InputError, listed
+from .._base.masking import masked_count
+from ..table.long import LongTable
+from ..table.row_hash import ChosenBy
+from ..table.table import Table
+
+__all__ = ["SAMPLE_ROWS", "Records", "SampledRecords", "check_sample_rows", "hash_key"]
+
+Records = Literal["all", "sample"]
+"""What a figure is of: all records, or a sample of them."""
+
+SAMPLE_ROWS = 100_000
+"""Records of the largest table that a sample has, about, unless another number is asked for."""
+
+FEWEST = 100
+"""The smallest sample that may be asked for."""
+
+HOW: Mapping[ChosenBy, str] = {
+    "place": "chosen by a keyed hash of their place in the file",
+    "values": "chosen by a keyed hash of their values, so that equal rows of all tables are chosen together",
+}
+
+
+@dataclass(frozen=True)
+class SampledRecords:
+    """How many records of each table a sample has, masked, of how many, how they were chosen, and whether it has the whole tables."""
+
+    chosen_by: ChosenBy = "place"
+    whole: bool = False
+    original: int | str | None = None
+    synthetic: int | str | None = None
+    holdout: int | str | None = None
+    of_original: int | str | None = None
+    of_synthetic: int | str | None = None
+    of_holdout: int | str | None = None
+
+    @classmethod
+    def of(cls, sample: Mapping[str, Table], files: Mapping[str, LongTable], chosen_by: ChosenBy, threshold: int) -> SampledRecords:
+        """Return the numbers of samples and of the files that they are of."""
+
+        def rows(tables: Mapping[str, Table] | Mapping[str, LongTable]) -> list[int | str | None]:
+            return [masked_count(tables[side].n_rows, threshold) if side in files else None for side in ("original", "synthetic", "holdout")]
+
+        whole = all(sample[side].n_rows == files[side].n_rows for side in sample)
+        return cls(chosen_by, whole, *rows(sample), *rows(files))
+
+    def sentence(self, of_all: Sequence[str], of_sample: Sequence[str]) -> str:
+        """Return which figures are of all records, and which of the sample, which is described."""
+        first = f"Of all records: {listed(list(of_all))}. " if of_all else ""
+        if not of_sample:
+            return first.strip()
+        if self.whole:
+            return f"Of all records: {listed([*of_all, *of_sample])}."
+        sides = (("original", self.original, self.of_original), ("synthetic", self.synthetic, self.of_synthetic), ("holdout", self.holdout, self.of_holdout))
+        sizes = ", ".join(f"{_number(n)} of {_number(total)} {name}" for name, n, total in sides if total is not None)
+        return f"{first}Of a sample of {sizes} records, {HOW[self.chosen_by]}: {listed(list(of_sample))}."
+
+
+def _number(n: int | str | None) -> str:
+    return f"{n:,}" if isinstance(n, int) else str(n)
+
+
+def check_sample_rows(rows: int) -> None:
+    """Raise unless a sample of so many records may be asked for."""
+    if isinstance(rows, bool) or not isinstance(rows, int | np.integer) or rows < FEWEST:
+        raise InputError(f"sample_rows must be a whole number of at least {FEWEST}. Got {rows}.")
+
+
+def hash_key(root: np.random.SeedSequence) -> int:
+    """Return the key of a hash that chooses records, from a random stream."""
+    return int.from_bytes(root.generate_state(2, np.uint64).tobytes(), "little")

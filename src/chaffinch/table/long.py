@@ -1,0 +1,177 @@
+"""A table larger than memory: what measures ask a table for, part by part, as often as asked.
+
+A `Table` is its own only part, so whatever is written for parts works on both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import FileError, InputError
+from .codes import Codes
+from .note import Note
+from .scan import CodedBatch
+from .schema import Column, Schema
+from .table import Table
+
+__all__ = ["LongTable", "codes_of", "joined", "rows_of"]
+
+T = TypeVar("T")
+
+Read = Callable[[Collection[str] | None], Iterator[Table]]
+"""Yields the parts of a table in their order, with the values and codes of the named columns, or of all; the others' codes are 0."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LongTable:
+    """Rows under a schema, in a file and not in memory. Every row is a person of its own.
+
+    Parameters
+    ----------
+    read
+        Yields parts with their values.
+    coded
+        Yields parts of which only the codes are asked for: from a cache, where there is one.
+    folder
+        Where codes may be kept while the table is measured; None: files are read again.
+    """
+
+    schema: Schema
+    n_rows: int
+    read: Read
+    coded: Read
+    notes: tuple[Note, ...] = ()
+    folder: Path | None = None
+    person_of: None = None
+    _shared: dict[str, Any] = field(default_factory=dict)
+
+    def once(self, name: str, work: Callable[[], T]) -> T:
+        """Return what several measures ask of the table, worked out when the first asks for it."""
+        if name not in self._shared:
+            self._shared[name] = work()
+        shared: T = self._shared[name]
+        return shared
+
+    @property
+    def n_persons(self) -> int:
+        """The number of persons: of rows."""
+        return self.n_rows
+
+    def parts(self, columns: Collection[str] | None = None) -> Iterator[Table]:
+        """Return the parts as tables under the whole schema; only the named columns (all if None) are read."""
+        yield from self._whole(self.read(columns))
+
+    def batches(self, *, columns: Collection[str] | None = None, weight: str | None = None) -> Iterator[CodedBatch]:
+        """Return the codes of parts, as a `Scan` does; records are not weighted."""
+        assert weight is None
+        for part in self._whole(self.coded(columns)):
+            yield CodedBatch(part.codes)
+
+    def with_codes(self, column: Column, codes: NDArray[Any]) -> LongTable:
+        """Return the table with one more column before the others, of which the codes of all rows are known."""
+        schema = replace(self.schema, columns=(column, *self.schema.columns))
+
+        def widened(read: Read) -> Read:
+            def parts(columns: Collection[str] | None) -> Iterator[Table]:
+                at = 0
+                for part in read(columns):
+                    own = [codes[at : at + part.codes.n_rows], *(part.codes[j] for j in range(len(part.codes)))]
+                    yield replace(part, schema=schema, codes=Codes.of(own, schema.sizes))
+                    at += part.codes.n_rows
+
+            return parts
+
+        return replace(self, schema=schema, read=widened(self.read), coded=widened(self.coded), _shared={})
+
+    def recoded(self, schema: Schema, codes: Callable[[Table], list[NDArray[Any]]]) -> LongTable:
+        """Return the table under other codes, made of the values and codes of its parts."""
+
+        def parts(columns: Collection[str] | None) -> Iterator[Table]:
+            for part in self.read(None):
+                yield replace(part, schema=schema, codes=Codes.of(codes(part), schema.sizes))
+
+        return replace(self, schema=schema, read=parts, coded=parts, _shared={}).cached()
+
+    def cached(self) -> LongTable:
+        """Return the table with its codes written to a file in its folder, which later passes read: a few bytes a row, confidential."""
+        folder = self.folder
+        if folder is None:
+            return self
+        path = folder / f"codes-{len(list(folder.iterdir()))}.arrow"
+        names = [str(j) for j in range(len(self.schema.sizes))]
+        empty = Codes.of([np.zeros(0, dtype=np.uint8)] * len(names), self.schema.sizes, n_rows=0)
+        stored = pa.schema([(name, pa.from_numpy_dtype(empty[j].dtype)) for j, name in enumerate(names)])
+        try:
+            with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, stored) as writer:
+                for part in self._whole(self.coded(None)):
+                    writer.write_batch(pa.record_batch([pa.array(part.codes[j]) for j in range(len(names))], schema=stored))
+        except FileError:
+            raise  # of the file that is read
+        except OSError as error:
+            raise FileError(
+                f"Cannot write the codes of a table to '{folder.parent}': {error.strerror or 'it has no room'}. They take about "
+                f"{self.n_rows * sum(kind.bit_width // 8 for kind in stored.types):,} bytes: free them, or set TMPDIR to a folder that has room."
+            ) from None
+        bare = pa.table({})
+
+        def parts(columns: Collection[str] | None) -> Iterator[Table]:
+            wanted = [j for j, name in enumerate(self.schema.names) if columns is None or name in columns]
+            options = pa.ipc.IpcReadOptions(included_fields=wanted or [0])
+            with pa.OSFile(str(path), "rb") as file, pa.ipc.open_file(file, options=options) as reader:
+                for number in range(reader.num_record_batches):
+                    batch = reader.get_batch(number)
+                    nothing: NDArray[Any] = np.zeros(batch.num_rows, dtype=np.uint8)
+                    arrays = [nothing] * len(names)
+                    for k, j in enumerate(wanted):
+                        arrays[j] = batch.column(k).to_numpy()
+                    yield Table(self.schema, bare, Codes.of(arrays, self.schema.sizes, n_rows=batch.num_rows))
+
+        return replace(self, coded=parts)
+
+    def _whole(self, parts: Iterator[Table]) -> Iterator[Table]:
+        """Yield parts, and raise where they have not the rows that the first pass had."""
+        seen = 0
+        for part in parts:
+            seen += part.codes.n_rows
+            yield part
+        if seen != self.n_rows:
+            raise InputError("A table has another number of rows than when it was first read. Measure files that nobody writes to.")
+
+    def __repr__(self) -> str:
+        return f"LongTable({self.n_rows:,} rows x {len(self.schema.names)} columns)"
+
+
+def codes_of(table: Table | LongTable) -> Iterator[Codes]:
+    """Return the codes of the parts of a table."""
+    if isinstance(table, LongTable):
+        yield from (batch.codes for batch in table.batches())
+    else:
+        yield table.codes
+
+
+def rows_of(table: Table | LongTable, columns: Collection[str] | None = None) -> Iterator[Table]:
+    """Return the parts of a table: a table in memory is its own."""
+    if isinstance(table, LongTable):
+        yield from table.parts(columns)
+    else:
+        yield table
+
+
+def joined(parts: list[Table]) -> Table:
+    """Return one table of several with the same schema."""
+    first = parts[0]
+    if len(parts) == 1:
+        return first
+    same = all(part.data.schema.equals(first.data.schema) for part in parts)
+    data = pa.concat_tables([part.data for part in parts], promote_options="none" if same else "permissive")
+    codes = [np.concatenate([part.codes[j] for part in parts]) for j in range(len(first.codes))]
+    persons = [part.person_of for part in parts if part.person_of is not None]
+    whose = np.concatenate(persons) if len(persons) == len(parts) else None
+    return Table(first.schema, data, Codes.of(codes, first.codes.sizes), first.notes, first.origin, person_of=whose)

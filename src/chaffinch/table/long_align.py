@@ -1,0 +1,196 @@
+"""Several files on one grid, read part by part: what `align` does with tables in memory.
+
+One pass over each of the others finds what of its values the original's codes have no room for; then every part of every file is coded
+alike. Codes and values are those that `align` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .._base.errors import InputError
+from .._base.progress import Progress, silent
+from .._base.threads import thread_map
+from .align import OtherTable, has_fractions, moved, same_columns, widening_notes, with_room, without_spare_room
+from .codes import Codes
+from .encode import encode_column
+from .fit_schema import enough_rows, spelling_of, typed
+from .long import LongTable
+from .note import Note
+from .scan import Scan
+from .schema import Column, Role, Schema
+from .sources import Source, open_source
+from .table import Origin, Table
+
+__all__ = ["align_files", "files_on_one_grid"]
+
+
+@dataclass(frozen=True)
+class _SharedColumn:
+    """A column of the original, with room for what only others have, and as it is shared."""
+
+    own: Column
+    roomy: Column
+    final: Column
+
+    def of_original(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
+        """Return the codes of the original's values."""
+        if not self.own.fitted_codec.n_values:
+            return self.of_other(values, tokens)
+        return moved(encode_column(self.own, values, tokens), self.own.fitted_codec, self.final.fitted_codec)
+
+    def of_other(self, values: pa.Array, tokens: Any) -> NDArray[Any]:
+        """Return the codes of another table's values."""
+        return moved(encode_column(self.roomy, values, tokens), self.roomy.fitted_codec, self.final.fitted_codec)
+
+
+class _Room:
+    """What of one file's values a column of the original has no codes for."""
+
+    def __init__(self, column: Column) -> None:
+        self.column = column
+        self.used = np.zeros(with_room(column, fractions=True).size, dtype=bool)
+        self.fractions = False
+
+    def add(self, values: pa.Array, tokens: Any) -> None:
+        fractions = has_fractions(values)
+        self.fractions |= fractions
+        self.used[np.unique(encode_column(with_room(self.column, fractions=fractions), values, tokens))] = True
+
+
+def align_files(
+    original: Scan, *others: Any, names: Sequence[str] = ("synthetic", "holdout"), progress: Progress = silent
+) -> tuple[LongTable, ...]:
+    """Return files with one schema between them: the original's, with a cell for what only the others have.
+
+    Others are paths or sources. Columns without codes (identifiers, free text) are left out, as are those that the schema gives no part
+    in what is compared.
+
+    Raises
+    ------
+    InputError
+        If columns differ, if no value of a column is one that the original has, or if people have several rows or records weights.
+    """
+    unfit: dict[Role, str] = {"person": "people have several rows", "weight": "records have weights"}
+    for role, what in unfit.items():
+        if original.schema.only(role) is not None:
+            raise InputError(f"Tables in which {what} are measured in memory: pass --engine memory, or leave the role '{role}' out of the schema.")
+    enough_rows("The original table", original.n_rows)
+    columns = original.schema.modelled
+    opened = [other if isinstance(other, Source) else open_source(other) for other in others]
+    called = list(names[: len(opened)])
+    rooms: list[list[_Room]] = []
+    sizes: list[int] = []
+    for name, source in zip(called, opened, strict=True):
+        progress(f"reading the {name} table", -1)
+        found, n_rows = _rooms(name, source, original.schema)
+        enough_rows(f"'{source.name}'", n_rows)
+        rooms.append(found)
+        sizes.append(n_rows)
+    shared: list[_SharedColumn] = []
+    notes: list[list[Note]] = [[] for _ in opened]
+    own = _own_rooms(original, columns)
+    for j, column in enumerate(columns):
+        every = [found[j] for found in rooms]
+        roomy = with_room(column, fractions=any(room.fractions for room in every))
+        for name, room, said in zip(called, every, notes, strict=True):
+            said += widening_notes(column, roomy, room.used, name)
+        used = [room.used for room in (*every, *own.get(column.name, ()))]
+        final = without_spare_room(column, roomy, np.logical_or.reduce([np.zeros(roomy.size, dtype=bool), *used]))
+        shared.append(_SharedColumn(column, roomy, final))
+    schema = Schema(tuple(one.final for one in shared), original.schema.rare_below)
+    first = _long(schema, original.n_rows, _original_parts(original, schema, shared), original.notes)
+    return first, *(
+        _long(schema, n_rows, _other_parts(name, source, schema, shared), tuple(said))
+        for name, source, n_rows, said in zip(called, opened, sizes, notes, strict=True)
+    )
+
+
+@contextmanager
+def files_on_one_grid(original: Scan, *others: Any, progress: Progress = silent) -> Iterator[tuple[LongTable, ...]]:
+    """Yield what `align_files` returns, with the codes of all rows kept in a folder that its owner alone can read, until the block ends."""
+    aligned = align_files(original, *others, progress=progress)
+    with TemporaryDirectory(prefix="chaffinch-", ignore_cleanup_errors=True) as folder:
+        progress("coding rows", -1)
+        yield tuple(replace(table, folder=Path(folder)).cached() for table in aligned)
+
+
+def _long(schema: Schema, n_rows: int, read: Callable[[Collection[str] | None], Iterator[Table]], notes: tuple[Note, ...]) -> LongTable:
+    return LongTable(schema, n_rows, read, read, notes)
+
+
+def _rooms(name: str, source: Source, schema: Schema) -> tuple[list[_Room], int]:
+    """Return what a file's columns need, and how many rows it has."""
+    found = [_Room(column) for column in schema.modelled]
+    same_columns(schema, OtherTable(name, source.schema.names, None, source, pa.table({})))
+    n_rows = 0
+    for other in _batches(name, source, [room.column.name for room in found]):
+        thread_map(lambda room: room.add(*other.values(room.column)), found)  # noqa: B023
+        n_rows += other.whole.num_rows
+    return found, n_rows
+
+
+def _own_rooms(original: Scan, columns: Sequence[Column]) -> dict[str, list[_Room]]:
+    """Return what the original itself needs in columns whose few values were made missing: a copy of the file must not differ from it."""
+    found = [_Room(column) for column in columns if not column.fitted_codec.n_values]
+    if found:
+        spellings = {room.column.name: spelling_of(room.column) for room in found}
+        for batch in original.source.batches(list(spellings)):
+            values = typed(batch, spellings, text=original.source.text)
+            for room in found:
+                room.add(*values[room.column.name])
+    return {room.column.name: [room] for room in found}
+
+
+def _batches(name: str, source: Source, columns: Sequence[str]) -> Iterator[OtherTable]:
+    """Yield a file batch by batch, as a table to bring onto the grid."""
+    for batch in source.batches(list(columns)):
+        yield OtherTable(name, columns, None, source, pa.Table.from_batches([batch]))
+
+
+def _original_parts(original: Scan, schema: Schema, shared: Sequence[_SharedColumn]) -> Callable[[Collection[str] | None], Iterator[Table]]:
+    def parts(columns: Collection[str] | None) -> Iterator[Table]:
+        wanted = _wanted(shared, columns)
+        spellings = {one.own.name: spelling_of(one.own) for one in wanted}
+        for batch in original.source.batches(list(spellings)):
+            values = typed(batch, spellings, text=original.source.text)
+            coded = thread_map(lambda one: one.of_original(*values[one.own.name]), wanted)  # noqa: B023
+            yield _part(schema, {name: pair[0] for name, pair in values.items()}, dict(zip(spellings, coded, strict=True)))
+
+    return parts
+
+
+def _other_parts(
+    name: str, source: Source, schema: Schema, shared: Sequence[_SharedColumn]
+) -> Callable[[Collection[str] | None], Iterator[Table]]:
+    def parts(columns: Collection[str] | None) -> Iterator[Table]:
+        wanted = _wanted(shared, columns)
+        names = [one.own.name for one in wanted]
+        for other in _batches(name, source, names):
+            values = thread_map(lambda one: other.values(one.own), wanted)  # noqa: B023
+            coded = thread_map(lambda pair: pair[0].of_other(*pair[1]), list(zip(wanted, values, strict=True)))
+            yield _part(schema, dict(zip(names, (array for array, _ in values), strict=True)), dict(zip(names, coded, strict=True)))
+
+    return parts
+
+
+def _wanted(shared: Sequence[_SharedColumn], columns: Collection[str] | None) -> list[_SharedColumn]:
+    """Return the columns to read: one at least, to learn how many rows a part has."""
+    return [one for one in shared if columns is None or one.own.name in columns] or [shared[0]]
+
+
+def _part(schema: Schema, values: dict[str, pa.Array], coded: dict[str, NDArray[Any]]) -> Table:
+    n_rows = len(next(iter(values.values())))
+    nothing: NDArray[Any] = np.zeros(n_rows, dtype=np.uint8)
+    arrays = [coded.get(name, nothing) for name in schema.names]
+    data = pa.Table.from_arrays(list(values.values()), names=list(values))
+    return Table(schema, data, Codes.of(arrays, schema.sizes, n_rows=n_rows), (), Origin())

@@ -1,0 +1,110 @@
+"""Rows chosen by a keyed hash: the same ones whatever the batches they come in, and without holding the others.
+
+By *place*, each row has the same chance, whatever it holds: a simple random sample. By *values*, rows that are equal are chosen together, in
+one table and across tables: what is chosen of an original, a synthetic table and a holdout are their rows in one slice of the space of rows, in
+which a copy is still a copy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .codec import Categories
+from .grid import to_numbers
+from .long import LongTable, joined
+from .table import Table
+from .types import whole_array
+
+__all__ = ["ChosenBy", "choose_rows", "hashes_of_places", "hashes_of_values"]
+
+ChosenBy = Literal["place", "values"]
+Hashes = NDArray[np.uint64]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+def choose_rows(tables: Mapping[str, LongTable], most: int, *, key: int, by: ChosenBy) -> dict[str, Table]:
+    """Return tables of chosen rows, in their order: of the largest about `most`, of the others the same share.
+
+    Where the largest has no more than `most` rows, all rows of all tables.
+    """
+    share = min(1.0, most / max(table.n_rows for table in tables.values()))
+    return {name: _chosen(table, share, key, by) for name, table in tables.items()}
+
+
+def _chosen(table: LongTable, share: float, key: int, by: ChosenBy) -> Table:
+    below = np.uint64(min(int(share * 2.0**64), 2**64 - 1))
+    parts: list[Table] = []
+    start = 0
+    for part in table.parts():
+        n_rows = part.n_rows
+        if share < 1.0:
+            hashes = hashes_of_places(start, n_rows, key) if by == "place" else hashes_of_values(part, key)
+            part = part.take(np.flatnonzero(hashes < below))
+        if part.n_rows or not parts:
+            parts.append(part)
+        start += n_rows
+    chosen = joined([part for part in parts if part.n_rows] or parts[:1])
+    return Table(table.schema, chosen.data, chosen.codes, table.notes)
+
+
+def hashes_of_places(start: int, n_rows: int, key: int) -> Hashes:
+    """Return a hash of the number of each row from `start` on.
+
+    Examples
+    --------
+    >>> bool((hashes_of_places(3, 2, 9) == hashes_of_places(0, 5, 9)[3:]).all())
+    True
+    """
+    return _mixed(_mixed(np.arange(start, start + n_rows, dtype=np.uint64) + _seed(key, "place")))
+
+
+def hashes_of_values(part: Table, key: int) -> Hashes:
+    """Return a hash of the values of each row, of all modelled columns: equal where all values are.
+
+    Tables must share a schema. Levels are told apart by their codes, those that share the code `(other)` by their words, numbers by value.
+    """
+    out = np.full(part.n_rows, _seed(key, "values"))
+    for j, column in enumerate(part.schema.modelled):
+        codec = column.fitted_codec
+        codes = part.codes[j]
+        cells = codes.astype(np.uint64)
+        if isinstance(codec, Categories):
+            others = np.flatnonzero(codes == len(codec.levels)) if codec.other else np.zeros(0, dtype=np.intp)
+            if len(others):
+                cells[others] = _of_words(whole_array(part.data.column(column.name)).take(others), key)
+        else:
+            present = codes < codec.n_values
+            numbers = to_numbers(part.data.column(column.name))[0].astype(np.float64) + 0.0  # no minus zero
+            cells = np.where(present, numbers.view(np.uint64), cells)
+        out = _mixed(out * _STEP + _mixed(cells + np.uint64(j)))
+    return out
+
+
+def _of_words(values: Any, key: int) -> Hashes:
+    """Return a hash of each value by how it is written; whole numbers alike whatever their type."""
+    coded = values.dictionary_encode() if not hasattr(values, "dictionary") else values
+    words = [_seed(key, str(float(v)) if isinstance(v, int | float) else str(v)) for v in coded.dictionary.to_pylist()]
+    found = np.array([*words, _seed(key, "missing")], dtype=np.uint64)
+    places: NDArray[np.int64] = coded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found[places]
+
+
+def _seed(key: int, word: str) -> np.uint64:
+    digest = hashlib.blake2b(word.encode(), key=key.to_bytes(16, "little"), digest_size=8).digest()
+    return np.uint64(int.from_bytes(digest, "little"))
+
+
+def _mixed(numbers: Hashes) -> Hashes:
+    """Return numbers with their bits mixed: the finaliser of SplitMix64 (Steele, Lea and Flood 2014), a permutation of 64-bit numbers."""
+    out = numbers ^ (numbers >> np.uint64(30))
+    out = out * np.uint64(0xBF58476D1CE4E5B9)
+    out ^= out >> np.uint64(27)
+    out = out * np.uint64(0x94D049BB133111EB)
+    out ^= out >> np.uint64(31)
+    return out

@@ -1,0 +1,90 @@
+"""A study of tables in files larger than memory: all records where counts are enough, a sample where a measure learns.
+
+The references are those of tables in memory, drawn part by part: with a sample of all records every figure is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._base.progress import Progress, silent
+from .._base.seeds import generator
+from ..counts.stream import StreamCounter
+from ..stats.sampled import hash_key
+from ..stats.splits import child
+from ..synth.independent import Independent
+from ..table.long import LongTable
+from ..table.long_align import files_on_one_grid
+from ..table.row_hash import choose_rows
+from ..table.scan import Scan
+from ..table.table import Table
+from .metric import UtilityRun
+from .settings import UtilitySettings
+
+__all__ = ["MARGINALS", "RESAMPLE", "run_of_files"]
+
+MARGINALS, RESAMPLE, _SAMPLE = 0, 1, 1 << 20
+"""Random streams of the references and of the sample; metrics have their own."""
+
+DRAWN = 1 << 20
+"""Row numbers drawn at once."""
+
+
+@contextmanager
+def run_of_files(
+    original: Scan, synthetic: Any, holdout: Any, settings: UtilitySettings, root: np.random.SeedSequence, *,
+    threads: int | None = None, progress: Progress = silent,
+) -> Iterator[UtilityRun]:  # fmt: skip
+    """Yield the run of a study of files: they, their references, and samples of all. Codes that are kept meanwhile are removed at the end."""
+    with files_on_one_grid(original, synthetic, *([] if holdout is None else [holdout]), progress=progress) as aligned:
+        first, second, *rest = aligned
+        files = {"original": first, "synthetic": second, "marginals": _independent(first, second.n_rows, child(root, MARGINALS), threads)}
+        files["resample"] = _resampled(first, second.n_rows, child(root, RESAMPLE))
+        files |= dict(zip(("holdout",), rest, strict=False))
+        progress("choosing a sample", -1)
+        sample = choose_rows(files, settings.sample_rows, key=hash_key(child(root, _SAMPLE)), by="place")
+        mine = sample.pop("original")
+        mine = replace(mine, schema=replace(mine.schema, rules=original.schema.rules))  # a shared grid has none of its own
+        yield UtilityRun(
+            original=mine, tables=sample, settings=settings, root=root, threads=threads, progress=progress, files=files
+        )
+
+
+def _independent(first: LongTable, n_rows: int, seed: np.random.SeedSequence, threads: int | None) -> LongTable:
+    """Return a table of independent columns, drawn anew each time it is read."""
+    model = Independent().fit(StreamCounter(first))
+
+    def parts(_: Collection[str] | None) -> Iterator[Table]:
+        for part in model.batches(n_rows, seed=seed, threads=threads):
+            yield replace(part, schema=first.schema)
+
+    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
+
+
+def _resampled(first: LongTable, n_rows: int, seed: np.random.SeedSequence) -> LongTable:
+    """Return the records of a table drawn with replacement, in their order."""
+    times = _times_drawn(first.n_rows, n_rows, generator(seed))
+
+    def parts(columns: Collection[str] | None) -> Iterator[Table]:
+        at = 0
+        for part in first.parts(columns):
+            yield part.take(np.repeat(np.arange(part.n_rows), times[at : at + part.n_rows]))
+            at += part.n_rows
+
+    return replace(first, n_rows=n_rows, read=parts, coded=parts, notes=(), _shared={}).cached()
+
+
+def _times_drawn(of: int, n_rows: int, rng: np.random.Generator) -> NDArray[Any]:
+    """Return how often each row is drawn, in as few bytes as will do: the draws are those that one call would make."""
+    often = n_rows / max(of, 1)
+    times: NDArray[Any] = np.zeros(of, dtype=np.uint8 if often < 20 else np.uint16 if often < 20_000 else np.uint32)
+    for start in range(0, n_rows, DRAWN):
+        rows, counts = np.unique(rng.integers(0, of, min(DRAWN, n_rows - start)), return_counts=True)
+        times[rows] += counts.astype(times.dtype)
+    return times

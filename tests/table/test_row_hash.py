@@ -1,0 +1,104 @@
+"""Rows chosen by a keyed hash."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import chaffinch
+from chaffinch.table.align import align
+from chaffinch.table.long_align import align_files
+from chaffinch.table.row_hash import choose_rows, hashes_of_places, hashes_of_values
+from chaffinch.table.sources import open_source
+
+
+def people(n: int, seed: int) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    return pa.table({
+        "word": pa.array(np.array(["a", "b", "rare", "c"])[rng.choice(4, n, p=[0.4, 0.4, 0.01, 0.19])], mask=rng.random(n) < 0.1),
+        "number": pa.array(rng.normal(0, 1, n).round(2), mask=rng.random(n) < 0.05),
+    })  # fmt: skip
+
+
+def long(data: pa.Table, rows: int, *others: pa.Table):
+    def source(table: pa.Table):
+        return replace(open_source(table), read=lambda columns: iter((table if columns is None else table.select(list(columns))).to_batches(rows)))
+
+    scanned = replace(chaffinch.scan(data), source=source(data))
+    return align_files(scanned, *map(source, others))
+
+
+@settings(max_examples=10, deadline=None)
+@given(rows=st.integers(1, 2000), by=st.sampled_from(["place", "values"]), key=st.integers(0, 1 << 100))
+def test_the_same_rows_are_chosen_whatever_the_batches(rows, by, key):
+    data = people(1500, 1)
+    (whole,), (parts,) = long(data, 5000), long(data, rows)
+    first, second = (choose_rows({"x": table}, 300, key=key, by=by)["x"] for table in (whole, parts))
+    assert first.data.to_pylist() == second.data.to_pylist()
+    assert 0 < first.n_rows < 1500
+
+
+def test_places_are_a_simple_random_sample():
+    # 2^20 rows, a share of 1/8: within five standard deviations, once in two million; so for pairs of neighbours
+    chosen = hashes_of_places(0, 1 << 20, 42) < np.uint64(1 << 61)
+    n, p = 1 << 20, 1 / 8
+    assert abs(chosen.sum() - n * p) < 5 * np.sqrt(n * p * (1 - p))
+    both = (chosen[1:] & chosen[:-1]).sum()
+    assert abs(both - n * p**2) < 5 * np.sqrt(n * p**2 * (1 + 2 * p - 3 * p**2))
+    assert (chosen != (hashes_of_places(0, 1 << 20, 43) < np.uint64(1 << 61))).any()
+
+
+def test_hashes_of_values_are_equal_exactly_where_rows_are_across_tables():
+    first, second = align(chaffinch.read(people(3000, 1)), people(3000, 2))
+    rows = [tuple(row.values()) for table in (first, second) for row in table.data.to_pylist()]
+    hashes = np.concatenate([hashes_of_values(table, 7) for table in (first, second)])
+    of = {}
+    for row, one in zip(rows, hashes.tolist(), strict=True):
+        assert of.setdefault(row, one) == one
+    assert len(set(of.values())) == len(of)  # two of some 2,000 collide once in 10^13
+    spread = np.array(list(set(of.values())), dtype=np.uint64) < np.uint64(1 << 63)
+    assert abs(spread.mean() - 0.5) < 5 * 0.5 / np.sqrt(len(spread))
+
+
+def test_words_and_numbers_behind_other_are_told_apart():
+    first, second = align(chaffinch.read(pa.table({"a": ["x", "y"] * 30, "b": [1, 2] * 30})), pa.table({"a": ["x", "new", "old", "new"], "b": [1, 1, 1, 1]}))
+    assert first.n_rows == 60
+    hashes = hashes_of_values(second, 3)
+    assert hashes[1] == hashes[3]
+    assert len(set(hashes.tolist())) == 3
+
+
+def test_minus_zero_is_zero_and_types_do_not_matter():
+    mine = chaffinch.read(pa.table({"a": [0.0, 1.0, 2.0] * 20, "b": ["p", "q"] * 30}))
+    first, second = align(mine, pa.table({"a": pa.array([-0.0, 1.0], type=pa.float32()), "b": ["p", "q"]}))
+    np.testing.assert_array_equal(hashes_of_values(first, 3)[:1], hashes_of_values(second, 3)[:1])
+
+
+def test_all_rows_are_chosen_where_they_are_few_and_equal_rows_go_together():
+    data = people(400, 5)
+    first, second = long(data, 90, people(300, 6))
+    every = choose_rows({"a": first, "b": second}, 400, key=1, by="values")
+    assert (every["a"].n_rows, every["b"].n_rows) == (400, 300)
+    some = choose_rows({"a": first, "b": second}, 200, key=1, by="values")
+    rows = [{tuple(row.values()) for row in some[name].data.to_pylist()} for name in "ab"]
+    missed = {tuple(row.values()) for row in data.to_pylist()} - rows[0]
+    assert not missed & rows[1]
+    assert rows[0] & rows[1]
+
+
+def test_an_empty_choice_is_a_table_without_rows():
+    (table,) = long(people(60, 1), 10)
+    assert choose_rows({"a": replace(table, n_rows=60)}, 1, key=5, by="place")["a"].n_rows in range(8)
+
+
+@pytest.mark.parametrize("by", ["place", "values"])
+def test_samples_have_the_schema_and_the_notes(by):
+    (table,) = long(people(600, 1), 100)
+    chosen = choose_rows({"a": table}, 100, key=5, by=by)["a"]
+    assert chosen.schema is table.schema
+    assert chosen.notes == table.notes
