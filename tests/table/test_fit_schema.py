@@ -10,6 +10,9 @@ import pyarrow.parquet
 import pytest
 
 import chaffinch
+from chaffinch.table.fit_schema import fit_profiles, fit_schema, typed_profile
+from chaffinch.table.schema_file import as_schema, schema_text
+from chaffinch.table.sources import open_source
 
 
 def _stored(values, how, tmp_path):
@@ -57,3 +60,23 @@ def test_whole_number_types_still_refuse_fractions():
     first = chaffinch.read(pa.table({"x": np.arange(200) % 40, "w": ["a", "b"] * 100}))
     with pytest.raises(chaffinch.errors.SchemaError, match="'x' is integer, but holds fractions"):
         chaffinch.read(pa.table({"x": np.arange(200) / 2 % 40, "w": ["a", "b"] * 100}), schema=first.schema)
+
+
+@pytest.mark.parametrize("declared", [None, {"age": {"kind": "integer", "bounds": [0, 110]}}], ids=["inferred", "declared"])
+def test_profiles_of_parts_of_a_file_fit_the_schema_of_the_whole(data, declared):
+    source, schema = open_source(data / "adult_train.parquet"), as_schema(declared)
+    parts = []
+    for batch in source.batches():
+        for start in range(0, batch.num_rows, 9_001):
+            part = typed_profile(source, schema)
+            part.add(batch.slice(start, 9_001))
+            parts.append(part)
+    merged = typed_profile(source, schema)  # one that no row came to
+    for part in parts:
+        merged.merge(part)
+    assert len(parts) == 4
+    fitted, whole = fit_profiles(source, merged, schema), fit_schema(source, schema)
+    assert fitted.n_rows == whole.n_rows == 32_561
+    assert schema_text(fitted.schema) == schema_text(whole.schema)
+    for ours, want in zip(fitted.schema.modelled, whole.schema.modelled, strict=True):
+        assert ours.fitted_codec.to_dict() == want.fitted_codec.to_dict(), ours.name

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chaffinch
+from chaffinch._base.errors import InputError
 from chaffinch.counts import MemoryCounter, StreamCounter
 from chaffinch.table.formats import delimited, parquet
 from chaffinch.table.profile import NumberTally, Profile
@@ -144,3 +145,91 @@ def test_the_largest_and_the_least_numbers_warn_of_nothing(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         chaffinch.BayesNet().fit(path, seed=1).sample(seed=1).write(tmp_path / "out.csv")
+
+
+_COLUMNS = {
+    "whole": pa.array([3, 1, None, 99, 2, 2, 7, -5] * 40, type=pa.int32()),
+    "rising": pa.array(range(320)),
+    "real": pa.array([0.25, 1.5, float("nan"), None, float("inf"), 3.0, -0.0, 99.0] * 40),
+    "text": pa.array(["a", "b", None, "", "99", "c", "a", "b"] * 40),
+    "coded": pa.array(["a", "b", None, "c"] * 80).dictionary_encode(),
+    "flag": pa.array([True, None, False, True] * 80),
+    "date": pa.array([0, 1, None, 5] * 80, type=pa.int32()).cast(pa.date32()),
+    "dates": pa.array([0, 1, None, 5] * 80, type=pa.int32()).cast(pa.date32()).dictionary_encode(),
+    "bytes": pa.array([b"x", None] * 160),
+    "nothing": pa.nulls(320),
+}
+
+
+def _facts(profile):
+    values, counts = profile.numbers.result()
+    plain = {name: value for name, value in vars(profile).items() if name not in ("numbers", "decimals", "words", "n_missing")}
+    return {
+        **plain, "numbers": (values.tolist(), counts.tolist(), profile.numbers.exact), "decimals": profile.decimals.tolist(),
+        "words": dict(sorted(profile.words.items(), key=str)), "n_missing": dict(sorted(profile.n_missing.items(), key=str)),
+    }  # fmt: skip
+
+
+@given(name=st.sampled_from(sorted(_COLUMNS)), cuts=st.lists(st.integers(0, 320), max_size=4).map(sorted))
+@settings(deadline=None, max_examples=60)
+def test_profiles_of_parts_merge_into_that_of_the_whole_also_after_a_journey(name, cuts):
+    column, missing = _COLUMNS[name], (99, "99", 99.0 if name == "real" else 7)
+    whole = Profile(column.type, missing)
+    whole.add(column)
+    merged = Profile(column.type, missing)
+    for start, stop in zip([0, *cuts], [*cuts, 320], strict=True):
+        part = Profile(column.type, missing)
+        part.add(column[start:stop])
+        stream = pa.BufferOutputStream()
+        batch = part.to_arrow()
+        with pa.ipc.new_stream(stream, batch.schema) as writer:
+            writer.write_batch(batch)
+        (back,) = pa.ipc.open_stream(stream.getvalue())
+        again = Profile.from_arrow(back)
+        assert _facts(again) == _facts(part)
+        merged.merge(again)
+    assert _facts(merged) == _facts(whole)
+
+
+def test_words_past_the_limit_are_given_up_when_profiles_merge():
+    parts = [Profile(pa.string(), most_words=100) for _ in range(2)]
+    for i, part in enumerate(parts):
+        part.add(pa.array([f"w{60 * i + j}" for j in range(60)]))
+    parts[0].merge(parts[1])
+    assert parts[0].too_many_words
+    assert not parts[0].words
+
+
+def test_profiles_of_different_columns_do_not_merge():
+    with pytest.raises(InputError, match="of one column"):
+        Profile(pa.string()).merge(Profile(pa.int64()))
+    with pytest.raises(InputError, match="no profile of version 1"):
+        Profile.from_arrow(pa.RecordBatch.from_pydict({"a": [1]}))
+
+
+@pytest.mark.parametrize("sizes", [(700,), (1, 699), (300, 300, 100), (64,) * 10 + (60,)])
+def test_groups_of_an_endless_column_do_not_hang_on_batches(monkeypatch, sizes):
+    monkeypatch.setattr("chaffinch.table.profile.BLOCK_ROWS", 128)
+    values = np.random.default_rng(1).normal(size=700)
+
+    def profile(cuts):
+        out = Profile(pa.float64(), numbers=NumberTally(most=100))
+        for start, stop in zip(np.cumsum([0, *cuts]), np.cumsum(cuts), strict=False):
+            out.add(pa.array(values[start:stop]))
+        return out.numbers.result()
+
+    for a, b in zip(profile(sizes), profile((128,) * 5 + (60,)), strict=True):
+        assert np.array_equal(a, b)
+
+
+@given(st.lists(st.integers(-(2**62), 2**62), max_size=4), st.integers(-(2**62), 2**62), st.booleans())
+@settings(deadline=None)
+def test_numbers_close_together_are_counted_as_sorting_counts_them(far, base, real):
+    near = base + np.random.default_rng(abs(base) % 2**32).integers(0, 50, 2000)
+    numbers = np.concatenate([near, np.array(far, dtype=np.int64)])
+    numbers = (numbers % 2**40 if real else numbers).astype(np.float64 if real else np.int64)
+    tally = NumberTally()
+    tally.add(numbers)
+    for a, b in zip(tally.result(), np.unique(numbers, return_counts=True), strict=True):
+        assert np.array_equal(a, b)
+        assert a.dtype == b.dtype or a.dtype == np.float64

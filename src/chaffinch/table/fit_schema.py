@@ -30,7 +30,9 @@ from .text import Spelling, TextGuess, parse_words
 from .times import step_of
 from .types import is_nested, parse_type, type_name, value_type, whole_array
 
-__all__ = ["FittedSchema", "check_columns", "check_declared", "enough_rows", "fit_schema", "spelling_of", "typed"]
+__all__ = [
+    "FittedSchema", "TableProfile", "check_columns", "check_declared", "enough_rows", "fit_profiles", "fit_schema", "spelling_of", "typed", "typed_profile",
+]  # fmt: skip
 
 Values = dict[str, tuple[pa.Array, NDArray[np.int16] | None]]
 
@@ -64,22 +66,58 @@ def fit_schema(
         if not any(is_open(column) for column in schema):
             check_rules(schema)
         rare_below = schema.rare_below
-    declared = {} if schema is None else {column.name: column for column in schema}
-    spellings, sign_notes = _spellings(source, declared, threshold, progress)
-    notes = [*source.notes, *sign_notes]
+    spellings, sign_notes = _spellings(source, _by_name(schema), threshold, progress)
+    profiles = TableProfile.of(spellings)
+    for batch in source.batches(names):  # all by name: words then come as dictionaries where the file has them so
+        profiles.add(batch, text=source.text)
+        progress("reading", -1)
+    return fit_profiles(source, profiles, schema, rare=rare, rare_below=rare_below, threshold=threshold, notes=sign_notes)
+
+
+@dataclass
+class TableProfile:
+    """Profiles of all columns of a table, with how each is read. Parts of a table are profiled anywhere, and merged."""
+
+    spellings: Mapping[str, Spelling]
+    columns: dict[str, Profile]
+    n_rows: int = 0
+
+    @classmethod
+    def of(cls, spellings: Mapping[str, Spelling]) -> TableProfile:
+        """Return profiles of no rows yet."""
+        return cls(spellings, {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()})
+
+    def add(self, batch: pa.RecordBatch, *, text: bool = False) -> None:
+        """Add a batch of rows."""
+        for name, (values, tokens) in typed(batch, self.spellings, text=text).items():
+            self.columns[name].add(values, tokens)
+        self.n_rows += batch.num_rows
+
+    def merge(self, other: TableProfile) -> None:
+        """Add the profiles of later rows."""
+        for name, profile in self.columns.items():
+            profile.merge(other.columns[name])
+        self.n_rows += other.n_rows
+
+
+def typed_profile(source: Source, schema: Schema | None = None) -> TableProfile:
+    """Return empty profiles for the columns of a source that is no text file, as a schema declares them: what a worker fills with its rows."""
+    return TableProfile.of(_spellings(source, _by_name(schema), THRESHOLD, silent)[0])
+
+
+def fit_profiles(
+    source: Source, profiles: TableProfile, schema: Schema | None = None, *, rare: Literal["pool", "keep"] = "pool", rare_below: int = 3,
+    threshold: int = THRESHOLD, notes: Sequence[Note] = (),
+) -> FittedSchema:  # fmt: skip
+    """Return the fitted schema of a source whose rows were profiled, here or elsewhere: no row is read. `schema` is what was declared."""
+    names, declared, spellings = source.schema.names, _by_name(schema), profiles.spellings
+    notes = [*source.notes, *notes]
     if schema is not None and (inferred := [name for name in names if is_open(declared.get(name))]):
         notes.append(Note("", "inferred", f"The schema leaves these columns open, and they are inferred from all rows: {listed(inferred)}."))
-    profiles = {name: Profile(spelling.type, spelling.missing) for name, spelling in spellings.items()}
-    n_rows = 0
-    for batch in source.batches():
-        for name, (values, tokens) in typed(batch, spellings, text=source.text).items():
-            profiles[name].add(values, tokens)
-        n_rows += batch.num_rows
-        progress("reading", -1)
-    enough_rows(f"'{source.name}'", n_rows)
+    enough_rows(f"'{source.name}'", profiles.n_rows)
     columns: list[Column] = []
     for name in names:
-        given, profile, spelling = declared.get(name), profiles[name], spellings[name]
+        given, profile, spelling = declared.get(name), profiles.columns[name], spellings[name]
         if given is not None and not is_open(given):
             column = _declared_column(given, source, spelling)
         else:
@@ -96,9 +134,13 @@ def fit_schema(
             f"'{source.name}' has only identifiers and free text: nothing to model. Declare kinds in a schema."
         )
     if schema is None:
-        return FittedSchema(Schema(tuple(columns), rare_below), n_rows, tuple(notes))
+        return FittedSchema(Schema(tuple(columns), rare_below), profiles.n_rows, tuple(notes))
     fitted_schema = replace(schema, columns=tuple(columns), sealed=False, persons=0)
-    return FittedSchema(cut_schema(fitted_schema), n_rows, tuple(notes))
+    return FittedSchema(cut_schema(fitted_schema), profiles.n_rows, tuple(notes))
+
+
+def _by_name(schema: Schema | None) -> dict[str, Column]:
+    return {} if schema is None else {column.name: column for column in schema}
 
 
 def typed(batch: pa.RecordBatch | pa.Table, spellings: Mapping[str, Spelling], *, text: bool) -> Values:

@@ -144,11 +144,11 @@ def _smooth_shares(codec: Intervals, values: Numbers, counts: Counts, width: int
             if high - low >= SMOOTH_TURNS * classes:
                 out += part / classes
                 continue
-            edges = np.unique(np.concatenate([[low, high], np.arange(math.ceil(low), math.floor(high) + 1)]))
-            if len(edges) < 2:
+            if low == high:
                 out[int(low) % classes] += part
             else:
-                pieces = np.diff(edges)
+                edges = np.concatenate([[low], np.arange(math.floor(low) + 1, math.ceil(high)), [high]])
+                pieces = edges[1:] - edges[:-1]
                 out += np.bincount(np.floor(edges[:-1]).astype(np.int64) % classes, weights=pieces * (part / pieces.sum()), minlength=classes)
     total = out.sum()
     return np.asarray(np.maximum(out / total, 1e-6 / classes)) if total else np.full(classes, 1 / classes)
